@@ -1,0 +1,51 @@
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { TaskType } from '../domain/task.ts';
+import type { Attempt, PollResult } from '../domain/upstream.ts';
+
+/** One configured upstream, opened for one call. The credential is in the clear here and nowhere else. */
+export interface Upstream {
+  channelId: string;
+  /** Without a trailing slash. */
+  baseUrl: string;
+  credential: string;
+}
+
+/** A picture, clip or sound that goes upstream: a public https URL passed through, or bytes as a `data:` URI. */
+export type MediaInput = { url: string };
+
+/** One media job in an adapter's own terms: the upstream's model name and mapped parameters, not ours. */
+export interface MediaRequest {
+  type: TaskType;
+  /** The upstream's name of the model (catalog: `upstream.<family>.model`). */
+  model: string;
+  prompt: string;
+  /** Already renamed and mapped by the catalog's `parameters`; sent as they are. */
+  parameters: JsonObject;
+  image?: MediaInput;
+  referenceImages?: MediaInput[];
+  videoUrl?: MediaInput;
+  audioUrl?: MediaInput;
+  /** Sent where the provider knows idempotency keys or tags. */
+  idempotencyKey: string;
+}
+
+/** The upstream's own reference of a submitted job: opaque JSON that only its adapter reads. */
+export type Operation = { [key: string]: JsonValue };
+
+export interface CallOptions {
+  /** Ends the call, whatever it is doing. */
+  signal: AbortSignal;
+}
+
+/** What one provider family can do. An absent method means: not offered. */
+export interface Adapter {
+  /** Submits once; never retries. */
+  submitMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation>>;
+  pollMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<PollResult>;
+  /** Looks a job up by our idempotency key, where the provider can: `null` says surely not there. */
+  findMedia?(upstream: Upstream, idempotencyKey: string, options: CallOptions): Promise<Attempt<Operation | null>>;
+  /** Asks for the stop of a job. `stopped` only when the provider confirms that it will not run or bill. */
+  cancelMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<'stopped' | 'not_stopped'>;
+  /** A free call (a model list) that tells whether the upstream is there and takes our credential. */
+  probe?(upstream: Upstream, options: CallOptions): Promise<Attempt<true>>;
+}

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+
+/**
+ * The one place that reads the environment. Every variable with its default and its reason; grouped as the code uses it.
+ * Production starts from this alone, and a missing or malformed secret is refused by name.
+ */
+const integer = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+const seconds = (fallback: number) => z.coerce.number().min(0).default(fallback);
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  );
+const numbers = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text) => text.split(',').map(Number))
+    .refine((items) => items.every((item) => Number.isFinite(item) && item >= 0), 'must be numbers separated by commas');
+const flag = z
+  .enum(['true', 'false', '1', '0', ''])
+  .default('false')
+  .transform((text) => text === 'true' || text === '1');
+
+/** `id:base64` pairs, first one writes, all read. Each secret at least 32 bytes. */
+const keyRing = (exactBytes?: number) =>
+  z.string().transform((text, context) => {
+    const ring = text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean)
+      .map((item) => {
+        const at = item.indexOf(':');
+        return { id: item.slice(0, Math.max(at, 0)), secret: Buffer.from(item.slice(at + 1), 'base64') };
+      });
+    const good = ring.every(
+      ({ id, secret }) => /^[a-z0-9]{1,16}$/i.test(id) && (exactBytes ? secret.length === exactBytes : secret.length >= 32),
+    );
+    if (ring.length === 0 || !good || new Set(ring.map(({ id }) => id)).size !== ring.length) {
+      context.addIssue({
+        code: 'custom',
+        message: `must be id:base64 pairs separated by commas, each secret ${exactBytes ? '' : 'at least '}32 bytes`,
+      });
+      return z.NEVER;
+    }
+    return ring;
+  });
+
+const Environment = z.object({
+  DATABASE_URL: z.string().min(1),
+  DATABASE_LISTEN_URL: z.string().default(''),
+  DATABASE_POOL_MAX: integer(10, 1, 500),
+  DATABASE_STATEMENT_TIMEOUT_MS: integer(5_000, 100),
+  DATABASE_CONNECT_TIMEOUT_MS: integer(3_000, 100),
+
+  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_API_KEY: z.string().default(''),
+  TEMPORAL_TLS_CA_FILE: z.string().default(''),
+  TEMPORAL_TLS_CERT_FILE: z.string().default(''),
+  TEMPORAL_TLS_KEY_FILE: z.string().default(''),
+  TEMPORAL_UI_URL: z.string().default(''),
+
+  HOST: z.string().default('127.0.0.1'),
+  PORT: integer(8080, 0, 65_535),
+  ADMIN_PORT: z.string().default('').transform((text) => (text === '' ? null : Number(text))),
+  PUBLIC_BASE_URL: z.string().default(''),
+  TRUST_PROXY: flag,
+
+  KEY_PEPPERS: keyRing(),
+  MASTER_KEYS: keyRing(32),
+  INTERNAL_JOB_TOKENS: list.refine((tokens) => tokens.every((token) => token.length >= 32), 'each token needs 32 characters or more'),
+
+  EGRESS_ALLOW_CIDRS: list,
+  CALLBACK_PORTS: list.transform((ports) => ports.map(Number)),
+  CATALOG_FILE: z.string().default('catalog/catalog.yaml'),
+  CREDIT_VALUE_MICRO_USD: integer(10_000, 0),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+
+  FILES_DRIVER: z.enum(['local', 's3']).default('local'),
+  FILES_LOCAL_DIR: z.string().default('.tollgate/files'),
+  FILES_S3_BUCKET: z.string().default(''),
+  FILES_S3_REGION: z.string().default(''),
+  FILES_S3_ENDPOINT: z.string().default(''),
+  FILES_S3_ACCESS_KEY_ID: z.string().default(''),
+  FILES_S3_SECRET_ACCESS_KEY: z.string().default(''),
+
+  BODY_MAX_BYTES: integer(1_000_000, 1_000),
+  MEDIA_BODY_MAX_BYTES: integer(4_000_000, 1_000),
+  HEADERS_TIMEOUT_SECONDS: seconds(15),
+  REQUEST_TIMEOUT_SECONDS: seconds(30),
+  HTTP_IN_FLIGHT_MAX: integer(500, 1),
+  SHUTDOWN_READY_DELAY_SECONDS: seconds(0),
+  KEY_CACHE_SECONDS: seconds(2),
+  AUTH_FAILURES_PER_MINUTE_MAX: integer(20, 1),
+
+  IMAGE_DEADLINE_SECONDS: seconds(600),
+  VIDEO_DEADLINE_SECONDS: seconds(3_600),
+  IN_FLIGHT_PER_PROJECT_MAX: integer(2_000, 1),
+  IDEMPOTENCY_SECONDS: seconds(48 * 3_600),
+  CREATE_WAIT_MS: integer(400, 0, 1_500),
+  CREATE_WAITERS_MAX: integer(16, 0, 1_000),
+  CREATE_BACKLOG_SECONDS_MAX: seconds(60),
+  CREATE_BATCH_MAX: integer(64, 1, 1_000),
+
+  ATTEMPTS_MAX: integer(3, 1, 10),
+  SUBMIT_TIMEOUT_SECONDS: seconds(90),
+  POLL_TIMEOUT_SECONDS: seconds(15),
+  POLL_INTERVAL_MIN_MS: integer(250, 10),
+  POLL_INTERVAL_MAX_MS: integer(5_000, 10),
+  POLL_MISSING_GRACE_SECONDS: seconds(60),
+  POLL_MISSING_LOST_SECONDS: seconds(300),
+  ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: seconds(30),
+  ATTEMPTS_IN_FLIGHT_MAX: integer(2_000, 1),
+  CHANNEL_WAITS_MAX: integer(5, 0),
+  RATE_LIMIT_REST_SECONDS: seconds(5),
+  RATE_LIMIT_REST_MAX_SECONDS: seconds(60),
+
+  OUTPUT_FETCH_TIMEOUT_SECONDS: seconds(120),
+  OUTPUT_IMAGE_MAX_BYTES: integer(50_000_000, 1_000),
+  OUTPUT_VIDEO_MAX_BYTES: integer(500_000_000, 1_000),
+  OUTPUTS_MAX: integer(16, 1),
+  CONTENT_RETENTION_SECONDS: seconds(7 * 86_400),
+  UPLOAD_RETENTION_SECONDS: seconds(86_400),
+  INPUT_IMAGE_MAX_BYTES: integer(10_000_000, 1_000),
+  INPUT_OTHER_MAX_BYTES: integer(50_000_000, 1_000),
+
+  CALLBACK_LADDER_SECONDS: numbers('5,300,1800,7200,18000,36000,36000'),
+  CALLBACK_TIMEOUT_SECONDS: seconds(15),
+  CALLBACK_LEASE_SECONDS: seconds(60),
+  CALLBACK_ANSWER_MAX_BYTES: integer(16_000, 1),
+  CALLBACK_KICK_SECONDS: seconds(300),
+
+  STARTER_INTERVAL_MS: integer(200, 10),
+  STARTER_BATCH_MAX: integer(64, 1),
+  STARTER_CONCURRENCY: integer(8, 1),
+  SWEEP_INTERVAL_SECONDS: seconds(20),
+  SWEEP_OPEN_SECONDS: seconds(10),
+  SWEEP_SILENT_SECONDS: seconds(120),
+  WORKER_SHUTDOWN_GRACE_SECONDS: seconds(30),
+  WORKER_SHUTDOWN_FORCE_SECONDS: seconds(60),
+
+  /** Development only: lets `npm start` begin with a demo project, its sandbox channels and loopback egress. */
+  SANDBOX_URL: z.string().default(''),
+});
+
+export type Config = Readonly<z.infer<typeof Environment>>;
+
+/** A start-up refusal that names each variable at fault and never its value. */
+export class ConfigError extends Error {}
+
+/** Reads and checks the whole environment. Throws `ConfigError` with one line per variable at fault. */
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  // Compose files and shells set variables to nothing; nothing means the default.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = Environment.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    return env[name] === undefined || env[name] === '' ? `${name} is required` : `${name} ${issue.message}`;
+  });
+  throw new ConfigError(`The configuration is not usable:\n${[...new Set(lines)].join('\n')}`);
+}

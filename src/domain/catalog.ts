@@ -1,0 +1,104 @@
+import type { JsonObject, JsonValue } from './json.ts';
+
+/** A public catalog entry, exactly in the shape of the specification (§2.1–2.3). */
+export interface Model {
+  id: string;
+  object: 'model';
+  type: 'image' | 'video' | 'chat';
+  owned_by: string;
+  display_name: string;
+  group: string;
+  capability: string;
+  description: string | null;
+  status: string;
+  pricing: Pricing;
+  parameters: Parameters;
+  catalogVisible?: boolean;
+}
+
+export interface Pricing {
+  unit: 'request' | 'tokens';
+  credits_per_request: number;
+  credits_per_1k_input_tokens: number;
+  credits_per_1k_output_tokens: number;
+  min_credits_per_request: number;
+}
+
+export interface PricingRule {
+  match: { key: string; value: string | number };
+  credits: number;
+}
+
+export interface FieldDescriptor {
+  key: string;
+  label: string;
+  type: 'enum' | 'number' | 'boolean';
+  options?: (string | number)[];
+  min?: number;
+  max?: number;
+  step?: number;
+  default?: string | number | boolean;
+  description?: string;
+}
+
+/** The flags, allowed-value arrays, rules, descriptors and examples of §2.3; a vendor's variant list under its own name. */
+export interface Parameters {
+  prompt?: boolean;
+  image?: boolean;
+  video_url?: boolean;
+  audio_url?: boolean;
+  reference_images?: boolean;
+  negative_prompt?: boolean;
+  messages?: boolean;
+  stream?: boolean;
+  temperature?: boolean;
+  max_tokens?: boolean;
+  variants?: boolean;
+  generate_audio?: boolean;
+  img_size?: string[];
+  aspect_ratio?: string[];
+  duration?: number[];
+  resolution?: string[];
+  pricingRules?: PricingRule[];
+  fields?: FieldDescriptor[];
+  examples?: { label: string; values: JsonObject }[];
+  /** The vendor's variant list (named by `ModelPrivate.variant_field`). */
+  [vendorVariantList: string]: unknown;
+}
+
+/** How one adapter family is asked for a model: its own name, and our parameters in its words. */
+export interface UpstreamMapping {
+  model: string;
+  /** What one successful job costs us, for the margin. */
+  cost_micro_usd: number;
+  /**
+   * Our parameter key → the provider's. A key that is not listed is sent under its own name with its own value; `null` is
+   * not sent. `values` translates single values (keys are our values as strings).
+   */
+  parameters: Record<string, { name: string; values?: Record<string, JsonValue> } | null>;
+}
+
+/** What the public does not see of a model. */
+export interface ModelPrivate {
+  /** False hides the model from the listing and from use. */
+  public: boolean;
+  /** Channel groups that may serve the model. */
+  groups: string[];
+  /** The request field (and `parameters` key) that carries the vendor's variants; catalog data, never hard-coded. */
+  variant_field: string | null;
+  /** Most reference images accepted; 0 where none are. */
+  reference_images_max: number;
+  /** Tokens that one image in a chat message counts for in the hold. */
+  image_tokens: number;
+  /** Tokens of context, for chat models. */
+  context_tokens: number | null;
+  /** Legacy names of this model with preset parameters; they work on legacy routes only. */
+  aliases: Record<string, JsonObject>;
+  /** By adapter family. */
+  upstream: Record<string, UpstreamMapping>;
+}
+
+export interface CatalogEntry {
+  model: Model;
+  private: ModelPrivate;
+}

@@ -1,0 +1,114 @@
+/**
+ * Every refusal that Tollgate can answer, in one table. HTTP statuses stand apart in `http/error-status.ts`, which does
+ * not compile while a code has none; the three faces say the same row in three dialects.
+ */
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'billing_error'
+  | 'idempotency_error'
+  | 'rate_limit_error'
+  | 'server_error';
+
+interface ErrorRow {
+  type: ErrorType;
+  /** What a client reads when the thrower adds no detail of its own. */
+  message: string;
+  /** False where a blind retry could cost money twice or cannot help: answered as `x-should-retry: false`. */
+  retry?: false;
+}
+
+const invalid = (message: string): ErrorRow => ({ type: 'invalid_request_error', message, retry: false });
+
+export const errorTable = {
+  invalid_json: invalid('The body is not a JSON object.'),
+  invalid_value: invalid('A field has a value that is not accepted.'),
+  missing_parameter: invalid('A required field is missing.'),
+  unsupported_parameter: invalid('This field is not supported here.'),
+  model_type_mismatch: invalid('This model cannot be used on this route.'),
+  context_length_exceeded: invalid("The messages are longer than the model's context."),
+  invalid_image: invalid('The image could not be decoded.'),
+  invalid_multipart: invalid('The multipart body is not as expected.'),
+  invalid_url: invalid('The URL is not acceptable.'),
+  invalid_callback_url: invalid('The callback_url must be a public https URL.'),
+  ambiguous_credentials: invalid('Two different credentials were sent.'),
+  content_policy_violation: invalid("The request was refused by the provider's content policy."),
+  invalid_api_key: { type: 'authentication_error', message: 'The API key is not valid.', retry: false },
+  invalid_job_token: { type: 'authentication_error', message: 'The job token is not valid.', retry: false },
+  insufficient_credits: { type: 'billing_error', message: 'The project has not enough credits.', retry: false },
+  key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
+  model_not_allowed: { type: 'permission_error', message: 'This key may not use this model.', retry: false },
+  model_not_found: { type: 'not_found_error', message: 'There is no such model.', retry: false },
+  task_not_found: { type: 'not_found_error', message: 'There is no such task.', retry: false },
+  file_not_found: { type: 'not_found_error', message: 'There is no such file.', retry: false },
+  not_found: { type: 'not_found_error', message: 'There is nothing here.', retry: false },
+  method_not_allowed: invalid('This method is not allowed here.'),
+  request_timeout: { type: 'invalid_request_error', message: 'The request took too long to arrive.' },
+  idempotency_in_progress: {
+    type: 'idempotency_error',
+    message: 'A request with this Idempotency-Key is still running.',
+  },
+  idempotency_result_gone: {
+    type: 'idempotency_error',
+    message: 'The stored answer for this Idempotency-Key is gone.',
+    retry: false,
+  },
+  task_not_cancelable: invalid('The task can no longer be canceled.'),
+  task_content_erased: invalid('The content of this task has been erased.'),
+  payload_too_large: invalid('The body is too large.'),
+  unsupported_media_type: invalid('The Content-Type is not supported here.'),
+  idempotency_key_reused: {
+    type: 'idempotency_error',
+    message: 'This Idempotency-Key was used with another request.',
+    retry: false,
+  },
+  rate_limit_exceeded: { type: 'rate_limit_error', message: 'Too many requests.' },
+  concurrency_limit_exceeded: { type: 'rate_limit_error', message: 'Too many tasks are in flight.' },
+  internal_error: { type: 'server_error', message: 'Something went wrong on our side.' },
+  upstream_error: { type: 'server_error', message: 'The upstream provider failed.' },
+  no_channel_available: { type: 'server_error', message: 'No upstream channel could take this request.' },
+  service_unavailable: { type: 'server_error', message: 'The service is not available right now.' },
+  overloaded: { type: 'server_error', message: 'The service is overloaded.' },
+  upstream_timeout: { type: 'server_error', message: 'The upstream provider did not answer in time.' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface ErrorDetail {
+  /** For the caller: names the field and what is accepted, echoes at most 100 characters of input. */
+  message?: string | undefined;
+  /** The request field at fault. */
+  param?: string | undefined;
+  /** Sent as `Retry-After`. Whole seconds, at least 1. */
+  retryAfterSeconds?: number | undefined;
+  /** Overrides the table's `x-should-retry`. */
+  shouldRetry?: boolean | undefined;
+  /** For us: logged, never sent. */
+  cause?: unknown;
+}
+
+/** A refusal that may be told to the client. Anything else that is thrown is a bug or an outage and is answered as such. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly shouldRetry: boolean | undefined;
+
+  constructor(code: ErrorCode, detail: ErrorDetail = {}) {
+    super(detail.message ?? errorTable[code].message, { cause: detail.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.param = detail.param;
+    this.retryAfterSeconds = detail.retryAfterSeconds;
+    const row: ErrorRow = errorTable[code];
+    this.shouldRetry = detail.shouldRetry ?? row.retry;
+  }
+}
+
+/** Shortens what a client sent so that it may be quoted in an error: at most 100 characters (decision "Errors"). */
+export const quoted = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+};

@@ -1,0 +1,41 @@
+import type { JsonObject } from './json.ts';
+
+export type TaskType = 'image' | 'video';
+export type TaskStatus = 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+
+export const isTerminal = (status: TaskStatus): boolean => status !== 'queued' && status !== 'processing';
+
+/** Why a task did not succeed. `retryable` tells the client whether the same request may do better later. */
+export const taskErrorTable = {
+  upstream_failed: { retryable: true, message: 'The upstream provider could not complete the job.' },
+  upstream_invalid_response: { retryable: true, message: 'The upstream provider answered with something unusable.' },
+  upstream_outcome_unknown: {
+    retryable: true,
+    message: 'It is not known whether the upstream provider took the job. Nothing was charged.',
+  },
+  task_timeout: { retryable: true, message: 'The task did not finish before its deadline.' },
+  content_policy_violation: { retryable: false, message: "The provider's content policy refused the request." },
+  no_channel_available: { retryable: true, message: 'No upstream channel could take the task.' },
+  output_unavailable: { retryable: true, message: 'The result could not be fetched from the upstream provider.' },
+  canceled: { retryable: false, message: 'The task was canceled.' },
+} as const satisfies Record<string, { retryable: boolean; message: string }>;
+export type TaskErrorCode = keyof typeof taskErrorTable;
+
+/** One stored result of a task, as recorded; the public URL is signed when it is shown. */
+export interface TaskOutput {
+  file_id: string;
+  mime_type: string;
+  bytes: number;
+  width: number | null;
+  height: number | null;
+  /** Seconds; null for pictures and where it cannot be read. */
+  duration: number | null;
+  sha256: string;
+  /** Unix seconds. */
+  expires_at: number;
+}
+
+/** What the client asked for after defaults: exactly this is priced, stored and sent upstream. */
+export interface ResolvedInput extends JsonObject {
+  prompt: string;
+}
