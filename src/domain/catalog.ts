@@ -69,11 +69,15 @@ export interface Parameters {
 /** How one adapter family is asked for a model: its own name, and our parameters in its words. */
 export interface UpstreamMapping {
   model: string;
+  /** Where the provider sells a variant under its own model name: the parameter that decides, and the names by its value. */
+  model_by?: { key: string; values: Record<string, string> };
   /** What one successful job costs us, for the margin. */
   cost_micro_usd: number;
+  /** What 1,000 tokens cost us, for chat models. */
+  token_cost_micro_usd?: { input_per_1k: number; output_per_1k: number };
   /**
    * Our parameter key → the provider's. A key that is not listed is sent under its own name with its own value; `null` is
-   * not sent. `values` translates single values (keys are our values as strings).
+   * not sent. `values` translates single values (keys are our values as strings; a value that becomes `null` is not sent).
    */
   parameters: Record<string, { name: string; values?: Record<string, JsonValue> } | null>;
 }

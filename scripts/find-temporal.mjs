@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/**
+ * Where a Temporal server for this machine is: on the PATH, else in the user's cache. Every candidate is run before it is
+ * believed, so a truncated or foreign binary is never answered. Plain Node 20, because it also runs before any package is there.
+ *
+ * @param {{ env?: Record<string, string | undefined> }} [options]
+ * @returns {{ path: string, version: string, source: 'PATH' | 'cache' } | null} null when there is no usable one
+ */
+export function findTemporal({ env = process.env } = {}) {
+  for (const folder of (env.PATH ?? '').split(delimiter).filter(Boolean)) {
+    const found = checkTemporal(join(folder, 'temporal'));
+    if ('version' in found) return { ...found, source: 'PATH' };
+  }
+  const cached = checkTemporal(cachedTemporal(env));
+  return 'version' in cached ? { ...cached, source: 'cache' } : null;
+}
+
+/** The CLI that is fetched or built when the machine has none. 1.5 carries the server whose fairness keys we use. */
+export const temporalRelease = { version: '1.5.1', module: 'github.com/temporalio/cli/cmd/temporal' };
+
+/**
+ * Whether this file is a Temporal CLI that runs here and is new enough. Never throws.
+ *
+ * @param {string} path
+ * @returns {{ path: string, version: string } | { path: string, problem: string }}
+ */
+export function checkTemporal(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    if (!statSync(path).isFile()) return { path, problem: 'is not a file' };
+  } catch {
+    return { path, problem: 'is not there' };
+  }
+  // Without a config file or environment of the user's own, which could make even --version fail.
+  const run = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 15_000, maxBuffer: 64_000, env: {} });
+  const match = /version (\S+) \(Server (\d+)\.(\d+)\.(\d+)/.exec(run.stdout ?? '');
+  if (run.error || run.status !== 0 || !match) return { path, problem: 'does not run' };
+  const [, cli, major, minor, patch] = match;
+  // A CLI built from source calls itself 0.0.0-DEV, so the server inside decides.
+  if (Number(major) < 1 || (Number(major) === 1 && Number(minor) < 29)) return { path, problem: `is too old (${cli})` };
+  return { path, version: `${cli}-${major}.${minor}.${patch}` };
+}
+
+/**
+ * The file in the user's cache that holds the fetched or built CLI.
+ *
+ * @param {Record<string, string | undefined>} env
+ */
+export function cachedTemporal(env) {
+  return join(cacheFolder(env), `temporal-${temporalRelease.version}`);
+}
+
+/** @param {Record<string, string | undefined>} env */
+export function cacheFolder(env) {
+  const home = env.HOME || homedir();
+  const base =
+    env.XDG_CACHE_HOME || (process.platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache'));
+  return join(base, 'tollgate');
+}

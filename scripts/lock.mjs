@@ -1,0 +1,76 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { say } from './run-with-progress.mjs';
+
+/**
+ * Does `work` while no other process does the same, so that two starts at once install or build once. A lock whose owner is
+ * gone is taken over. It saves work; what keeps files whole is that every result is put in place by one rename.
+ *
+ * @template T
+ * @param {string} folder the lock: a directory that this function makes and removes
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withLock(folder, work) {
+  const waitUntil = Date.now() + 30 * 60_000;
+  for (let said = false; !take(folder); said = true) {
+    if (Date.now() > waitUntil)
+      throw new Error(`Another process has held ${folder} for half an hour; remove it if that is wrong.`);
+    if (!said) say('another process is preparing the same thing; waiting for it …');
+    await sleep(500);
+  }
+  const release = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', release);
+  try {
+    return await work();
+  } finally {
+    process.off('exit', release);
+    release();
+  }
+}
+
+function take(folder) {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    if (isStale(folder)) discard(folder);
+    return false;
+  }
+  writeFileSync(join(folder, 'pid'), String(process.pid));
+  return true;
+}
+
+function isStale(folder) {
+  try {
+    const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+    if (pid > 0) return !isAlive(pid);
+  } catch {
+    // The owner may be between making the folder and writing its pid.
+  }
+  try {
+    return Date.now() - statSync(folder).mtimeMs > 10_000;
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function discard(folder) {
+  const aside = `${folder}.stale-${process.pid}`;
+  try {
+    renameSync(folder, aside);
+    rmSync(aside, { recursive: true, force: true });
+  } catch {
+    // Another waiter was quicker.
+  }
+}

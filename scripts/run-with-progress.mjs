@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+
+/**
+ * Runs a command quietly, says every few seconds that it still runs, and answers its exit code and the end of what it wrote.
+ * Ends with this process: a signal to us is a signal to it. `timeoutSeconds` bounds it.
+ *
+ * @param {{ command: string, args: string[], cwd?: string, env?: NodeJS.ProcessEnv, label: string, timeoutSeconds: number }} options
+ * @returns {Promise<{ code: number | null, output: string }>}
+ */
+export function runWithProgress({ command, args, cwd, env, label, timeoutSeconds }) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const keep = (chunk) => {
+      output = (output + chunk.toString('utf8')).slice(-20_000);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+
+    const startedAt = Date.now();
+    const seconds = () => Math.round((Date.now() - startedAt) / 1000);
+    const first = setTimeout(() => say(`${label} …`), 1_000);
+    const every = setInterval(() => say(`${label} … ${seconds()} s`), 10_000);
+    const limit = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1_000);
+    const forward = (signal) => child.kill(signal);
+    for (const signal of signals) process.on(signal, forward);
+
+    const finish = (code) => {
+      clearTimeout(first);
+      clearTimeout(limit);
+      clearInterval(every);
+      for (const signal of signals) process.off(signal, forward);
+      resolve({ code, output });
+    };
+    child.on('error', (error) => {
+      keep(error.message);
+      finish(null);
+    });
+    child.on('close', (code, signal) => {
+      if (signal) keep(`\nended by ${signal}`);
+      finish(code);
+    });
+  });
+}
+
+/** One progress line. @param {string} text */
+export function say(text) {
+  process.stdout.write(`tollgate: ${text}\n`);
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -1,0 +1,46 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { finishTask } from '../commands/finish-task.ts';
+import { drawChannels, planTask } from '../commands/plan-task.ts';
+import { AttemptInterrupted, runAttempt, type AttemptSignals } from '../commands/run-attempt.ts';
+import type { Deps } from '../deps.ts';
+import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
+
+/** Commands as Temporal sees them. They return outcomes; what they throw is our own trouble and is retried. */
+export const createActivities = (deps: Deps) => {
+  const planDeps = { ...deps, random: Math.random };
+  return {
+    planTask: (taskId: string) => planTask(planDeps, taskId),
+    drawChannels: (taskId: string) => drawChannels(planDeps, taskId),
+    finishTask: (input: FinishInput) => finishTask(deps, input),
+    attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
+  };
+};
+export type Activities = ReturnType<typeof createActivities>;
+
+/** Heartbeats on a timer of its own from before the first call, and tells a cancellation from a shutdown. */
+async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const canceled = new AbortController();
+  const shutdown = new AbortController();
+  const onCancel = () => {
+    const details = context.cancellationDetails;
+    const unwanted = details?.cancelRequested === true || details?.notFound === true;
+    (unwanted ? canceled : shutdown).abort();
+  };
+  if (context.cancellationSignal.aborted) onCancel();
+  else context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  const heartbeatMs = (context.info.heartbeatTimeoutMs ?? 30_000) / 3;
+  context.heartbeat();
+  const beat = setInterval(() => context.heartbeat(), heartbeatMs);
+  try {
+    return await work({ canceled: canceled.signal, shutdown: shutdown.signal });
+  } catch (error) {
+    if (error instanceof AttemptInterrupted) throw ApplicationFailure.retryable(error.message, 'AttemptInterrupted');
+    // What a provider or the database said may hold a prompt: Temporal hears only what kind of trouble it was.
+    const kind = error instanceof Error ? error.name : 'Error';
+    throw ApplicationFailure.retryable(`the attempt could not go on: ${kind}`, kind);
+  } finally {
+    clearInterval(beat);
+    context.cancellationSignal.removeEventListener('abort', onCancel);
+  }
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+
+/** Longest list of values, and most values that a descriptor may stand for where each needs a price. */
+export const valuesMax = 1_000;
+/** Far above any real price, and far below where token counts times a rate would leave the exact integers. */
+const priceMax = 1_000_000_000;
+
+const name = z.string().min(1).max(200);
+const key = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower case letters, digits and _');
+const price = z.int().min(1).max(priceMax);
+const rate = z.int().min(0).max(priceMax);
+export const strings = z.array(name).min(1).max(valuesMax);
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+const flag = z.boolean().optional();
+
+const Descriptor = z.strictObject({
+  key,
+  label: name,
+  type: z.enum(['enum', 'number', 'boolean']),
+  options: z
+    .array(z.union([name, z.number()]))
+    .min(1)
+    .max(valuesMax)
+    .optional(),
+  min: z.number().optional(),
+  max: z.number().optional(),
+  step: z.number().positive().optional(),
+  default: scalar.optional(),
+  description: z.string().max(2_000).optional(),
+});
+
+// Loose for the one vendor list, whose name only the private part knows; `checkCatalogEntry` refuses every other member.
+export const ModelParameters = z.looseObject({
+  prompt: flag,
+  image: flag,
+  video_url: flag,
+  audio_url: flag,
+  reference_images: flag,
+  negative_prompt: flag,
+  messages: flag,
+  stream: flag,
+  temperature: flag,
+  max_tokens: flag,
+  variants: flag,
+  generate_audio: flag,
+  img_size: strings.optional(),
+  aspect_ratio: strings.optional(),
+  duration: z.array(z.int().min(1)).min(1).max(valuesMax).optional(),
+  resolution: strings.optional(),
+  pricingRules: z
+    .array(
+      z.strictObject({
+        match: z.strictObject({ key: z.enum(['img_size', 'duration']), value: z.union([name, z.int()]) }),
+        credits: price,
+      }),
+    )
+    .max(valuesMax)
+    .optional(),
+  fields: z.array(Descriptor).max(100).optional(),
+  examples: z
+    .array(z.strictObject({ label: name, values: z.record(z.string(), z.json()) }))
+    .max(100)
+    .optional(),
+});
+
+const Mapping = z.strictObject({
+  model: name,
+  model_by: z.strictObject({ key, values: z.record(z.string(), name) }).optional(),
+  cost_micro_usd: z.int().min(0),
+  token_cost_micro_usd: z.strictObject({ input_per_1k: z.int().min(0), output_per_1k: z.int().min(0) }).optional(),
+  parameters: z
+    .record(
+      key,
+      z
+        .strictObject({ name: z.string().regex(/^\w{1,64}$/), values: z.record(z.string(), z.json()).optional() })
+        .nullable(),
+    )
+    .default({}),
+});
+
+const Private = z.strictObject({
+  public: z.boolean().default(true),
+  groups: z
+    .array(z.string().regex(/^[\w-]{1,64}$/))
+    .min(1)
+    .max(100),
+  variant_field: key.nullable().default(null),
+  reference_images_max: z.int().min(0).max(100).default(0),
+  image_tokens: z.int().min(0).max(1_000_000).default(1_600),
+  context_tokens: z.int().min(1).nullable().default(null),
+  aliases: z.record(name, z.record(z.string(), z.json())).default({}),
+  upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
+});
+
+/** One model of the catalog file: the specification's entry (§2.1–2.3) beside what the public does not see. */
+export const CatalogFileEntry = z.strictObject({
+  // Ids stand in paths before `:generateContent`, so neither a slash nor a colon may be part of one.
+  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'must be letters, digits, ".", "_" and "-"'),
+  object: z.literal('model'),
+  type: z.enum(['image', 'video', 'chat']),
+  owned_by: name,
+  display_name: name,
+  group: name,
+  capability: z.string().min(1).max(1_000),
+  description: z.string().max(10_000).nullable(),
+  status: name,
+  pricing: z.strictObject({
+    unit: z.enum(['request', 'tokens']),
+    credits_per_request: price,
+    credits_per_1k_input_tokens: rate,
+    credits_per_1k_output_tokens: rate,
+    min_credits_per_request: price,
+  }),
+  parameters: ModelParameters,
+  catalogVisible: z.boolean().optional(),
+  private: Private,
+});

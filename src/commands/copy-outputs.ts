@@ -1,0 +1,168 @@
+import { recordFile } from '../db/files.ts';
+import type { Deps } from '../deps.ts';
+import type { TaskErrorCode, TaskOutput, TaskType } from '../domain/task.ts';
+import type { UpstreamOutput } from '../domain/upstream.ts';
+import { decodeDataUri } from '../platform/data-uri.ts';
+import { FileTooLargeError } from '../platform/file-store.ts';
+import { newId } from '../platform/ids.ts';
+import { pause } from '../platform/pause.ts';
+import { probeMedia, type MediaProbe } from '../platform/probe-media.ts';
+
+type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files'>;
+
+export interface CopyInput {
+  attemptId: string;
+  projectId: string;
+  taskId: string;
+  type: TaskType;
+  results: UpstreamOutput[];
+  /** The channel's own configured origin is operator-trusted; every other URL goes through the egress guard. */
+  channelBaseUrl: string;
+  remainingMs: () => number;
+  signal: AbortSignal;
+}
+
+export type CopyReport =
+  | { kind: 'copied'; outputs: TaskOutput[] }
+  | { kind: 'failed'; code: TaskErrorCode; detail: string }
+  | { kind: 'interrupted' };
+
+/**
+ * Copies every result into our own file store, hashed and measured, before the upstream's links die. A transfer that
+ * breaks is tried again until the deadline; a result that can never be used (private address, too large, not media, 404)
+ * fails at once.
+ */
+export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
+  if (input.results.length > deps.config.OUTPUTS_MAX) {
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: 'more results than are taken from one job' };
+  }
+  const outputs: TaskOutput[] = [];
+  for (const [index, result] of input.results.entries()) {
+    const copied = await copyPatiently(deps, input, result, index);
+    if (copied.kind !== 'copied') return copied;
+    outputs.push(copied.output);
+  }
+  return { kind: 'copied', outputs };
+}
+
+type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
+type Fetched = { kind: 'stored'; bytes: number; sha256: string } | { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
+
+/** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
+const missingLooksMax = 5;
+
+async function copyPatiently(deps: CopyDeps, input: CopyInput, result: UpstreamOutput, index: number): Promise<Copied> {
+  const storageKey = `outputs/${input.attemptId}-${index}`;
+  let detail = 'the deadline came before the copy';
+  let missing = 0;
+  for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
+    const fetched = await fetchOnce(deps, input, result, storageKey);
+    if (input.signal.aborted) return { kind: 'interrupted' };
+    if (fetched.kind === 'stored') return describe(deps, input, result, storageKey, fetched);
+    if (fetched.kind !== 'again') return fetched;
+    detail = fetched.detail;
+    if (detail === notThere && ++missing >= missingLooksMax) {
+      return { kind: 'failed', code: 'upstream_invalid_response', detail };
+    }
+    await pause(Math.min(waitMs, input.remainingMs()), input.signal);
+    if (input.signal.aborted) return { kind: 'interrupted' };
+  }
+  return { kind: 'failed', code: 'output_unavailable', detail };
+}
+
+const notThere = 'the result is not there';
+
+async function fetchOnce(deps: CopyDeps, input: CopyInput, result: UpstreamOutput, storageKey: string): Promise<Fetched> {
+  const { config, egress, files } = deps;
+  const maxBytes = input.type === 'image' ? config.OUTPUT_IMAGE_MAX_BYTES : config.OUTPUT_VIDEO_MAX_BYTES;
+  const contentType = result.mimeType ?? 'application/octet-stream';
+  const unusable = (detail: string): Fetched => ({ kind: 'failed', code: 'upstream_invalid_response', detail });
+  if (result.url.startsWith('data:')) {
+    const decoded = decodeDataUri(result.url, { maxBytes });
+    if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be read');
+    return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, { maxBytes, contentType })) };
+  }
+  try {
+    const download = await egress.download(
+      result.url,
+      {
+        timeoutMs: Math.max(1, Math.min(config.OUTPUT_FETCH_TIMEOUT_SECONDS * 1000, input.remainingMs())),
+        maxBytes,
+        signal: input.signal,
+        trustedOrigins: [input.channelBaseUrl],
+      },
+      (body) => files.put(storageKey, body, { maxBytes, contentType }),
+    );
+    switch (download.kind) {
+      case 'saved':
+        return { kind: 'stored', ...download.value };
+      case 'blocked':
+        return unusable(`the result's URL is not acceptable: ${download.reason}`);
+      case 'answer':
+        if (download.status === 404 || download.status === 410) return { kind: 'again', detail: notThere };
+        if (download.status >= 300 && download.status < 500 && download.status !== 408 && download.status !== 429) {
+          return unusable(`the result's URL answered ${download.status}`);
+        }
+        return { kind: 'again', detail: `the result's URL answered ${download.status}` };
+      case 'failed':
+        if (download.reason === 'too_large') return unusable('the result is too large');
+        return { kind: 'again', detail: `fetching the result failed: ${download.reason}` };
+    }
+  } catch (error) {
+    if (error instanceof FileTooLargeError) return unusable('the result is too large');
+    throw error;
+  }
+}
+
+async function describe(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  storageKey: string,
+  stored: { bytes: number; sha256: string },
+): Promise<Copied> {
+  const media = await probeStored(deps, storageKey, stored.bytes);
+  if (!media || media.kind !== input.type) {
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
+  }
+  const file = await recordFile(deps.db, {
+    id: newId('file'),
+    projectId: input.projectId,
+    taskId: input.taskId,
+    purpose: 'output',
+    storageKey,
+    mimeType: media.mime_type,
+    bytes: stored.bytes,
+    sha256: stored.sha256,
+    width: media.width ?? result.width ?? null,
+    height: media.height ?? result.height ?? null,
+    duration: input.type === 'image' ? null : (media.duration ?? result.duration ?? null),
+    keptSeconds: deps.config.CONTENT_RETENTION_SECONDS,
+  });
+  return {
+    kind: 'copied',
+    output: {
+      file_id: file.id,
+      mime_type: file.mimeType,
+      bytes: file.bytes,
+      width: file.width,
+      height: file.height,
+      duration: file.duration,
+      sha256: file.sha256,
+      expires_at: file.expiresAt,
+    },
+  };
+}
+
+function probeStored({ files }: CopyDeps, storageKey: string, size: number): Promise<MediaProbe | null> {
+  return probeMedia({
+    size,
+    async read(start, length) {
+      const chunks: Buffer[] = [];
+      const end = Math.min(start + length, size) - 1;
+      if (end < start) return Buffer.alloc(0);
+      for await (const chunk of await files.open(storageKey, { start, end })) chunks.push(Buffer.from(chunk as Uint8Array));
+      return Buffer.concat(chunks);
+    },
+  });
+}

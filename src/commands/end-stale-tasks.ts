@@ -1,0 +1,33 @@
+import { listStaleTasks } from '../db/tasks.ts';
+import type { Deps } from '../deps.ts';
+import { finishTask } from './finish-task.ts';
+import { stopUpstream } from './stop-upstream.ts';
+
+const batchMax = 200;
+const batchesMax = 50;
+const cancelTimeoutMs = 2_000;
+
+/**
+ * Fails every task that is past its deadline by the database clock and gives its credits back; then tells its workflow and
+ * its upstream, best effort (spec §3). Any number of these may run at once: each task is ended once.
+ */
+export async function endStaleTasks(
+  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
+): Promise<{ failed: number }> {
+  let failed = 0;
+  for (let batch = 0; batch < batchesMax; batch++) {
+    const ids = await listStaleTasks(deps.db, batchMax);
+    await Promise.all(
+      ids.map(async (taskId) => {
+        await finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'task_timeout', unknown: false } });
+      }),
+    );
+    failed += ids.length;
+    for (const taskId of ids) {
+      await deps.workflows.cancel(taskId, cancelTimeoutMs);
+      await stopUpstream(deps, taskId);
+    }
+    if (ids.length < batchMax) break;
+  }
+  return { failed };
+}

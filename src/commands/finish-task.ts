@@ -1,0 +1,27 @@
+import type { Deps } from '../deps.ts';
+import type { FinishInput, FinishReport } from '../domain/workflow-contract.ts';
+import { newId } from '../platform/ids.ts';
+
+/**
+ * Ends a task once: status, money and the callback's row in one transaction. Called again, or after somebody else ended it,
+ * it changes nothing and says what stands.
+ */
+export async function finishTask(
+  { config, ledger, logger }: Pick<Deps, 'config' | 'ledger' | 'logger'>,
+  { taskId, outcome }: FinishInput,
+): Promise<FinishReport> {
+  const finish = await ledger.finishTask({
+    taskId,
+    status: outcome.kind,
+    errorCode: outcome.kind === 'failed' ? outcome.code : outcome.kind === 'canceled' ? 'canceled' : null,
+    outcomeUnknown: outcome.kind === 'failed' && outcome.unknown,
+    retentionSeconds: config.CONTENT_RETENTION_SECONDS,
+    deliveryId: newId('dlv'),
+    eventId: newId('evt'),
+  });
+  if (finish.finished) {
+    const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
+    logger.info({ task_id: taskId, status: finish.status, error_code: finish.errorCode, ...alarm }, 'task ended');
+  }
+  return { status: finish.status, deliveryId: finish.deliveryId };
+}

@@ -1,0 +1,341 @@
+import type { Adapter, MediaRequest, Operation, Upstream } from '../channels/channel.ts';
+import {
+  beginAttempt,
+  endAttempt,
+  findTaskForAttempt,
+  markSeen,
+  saveOperation,
+  saveResult,
+  type AttemptEnd,
+  type AttemptMemory,
+  type AttemptTask,
+} from '../db/attempts.ts';
+import { restChannel, type ChannelRow } from '../db/channels.ts';
+import type { Deps } from '../deps.ts';
+import type { UpstreamMapping } from '../domain/catalog.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { isTerminal, type TaskErrorCode } from '../domain/task.ts';
+import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import { mapParameters, upstreamModel } from '../domain/upstream-parameters.ts';
+import type { AttemptInput, AttemptReport } from '../domain/workflow-contract.ts';
+import { newId } from '../platform/ids.ts';
+import { pause } from '../platform/pause.ts';
+import { copyOutputs } from './copy-outputs.ts';
+import { inputsForUpstream } from './inputs-for-upstream.ts';
+import { stopUpstream } from './stop-upstream.ts';
+
+export type AttemptDeps = Pick<
+  Deps,
+  'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'files' | 'logger' | 'urls'
+>;
+
+/** The signals around one run of an attempt. */
+export interface AttemptSignals {
+  /** Nobody wants the outcome any more: the workflow was canceled or has ended. Submit ignores it, polling obeys. */
+  canceled: AbortSignal;
+  /** This process is going down: another one resumes. */
+  shutdown: AbortSignal;
+}
+
+/** Thrown when the process is going down: never an outcome, the attempt is resumed elsewhere. */
+export class AttemptInterrupted extends Error {}
+
+/**
+ * One try of a media task on one channel, from submit to stored outputs. The attempt row is its memory, written before the
+ * call, so it may be run again at any point: it submits at most once, goes on polling the job that it submitted, and
+ * answers an outcome that is recorded. It returns what came of it, whatever that is; it throws only when our own database
+ * is away or the process is going down.
+ */
+export async function runAttempt(
+  deps: AttemptDeps,
+  input: AttemptInput,
+  signals: AttemptSignals,
+): Promise<AttemptReport> {
+  const task = await findTaskForAttempt(deps.db, input.taskId);
+  if (!task || isTerminal(task.status)) return over(deps, input.taskId);
+  if (task.remainingMs <= 0) return { kind: 'deadline' };
+  const opened = await openChannel(deps, task, input.channelId);
+  if (!opened) return { kind: 'skipped' };
+
+  const run = new AttemptRun(deps, task, opened, signals);
+  const memory = await run.begin();
+  if (memory === 'skipped') return { kind: 'skipped' };
+  if (memory.outcome !== null) return recordedReport(memory);
+  if (memory.result) return run.copy(memory, memory.result);
+  if (memory.operation) return run.poll(memory, memory.operation);
+  return memory.fresh ? run.submit(memory) : run.lookUp(memory);
+}
+
+interface OpenedChannel {
+  row: ChannelRow;
+  adapter: Adapter;
+  upstream: Upstream;
+  mapping: UpstreamMapping;
+}
+
+async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: string): Promise<OpenedChannel | null> {
+  const row = await deps.channels.find(channelId);
+  const adapter = row && deps.adapters[row.adapter];
+  const mapping = row && task.snapshot.upstream[row.adapter];
+  if (!row || !adapter || !mapping) return null;
+  const credential = deps.sealer.open(row.sealedCredential, `channel|credential|${row.id}`);
+  return { row, adapter, mapping, upstream: { channelId: row.id, baseUrl: row.baseUrl, credential } };
+}
+
+function recordedReport(memory: AttemptMemory): AttemptReport {
+  if (memory.outcome === 'canceled' || memory.outcome === null) return { kind: 'canceled' };
+  return { kind: memory.outcome, code: memory.code as TaskErrorCode | null };
+}
+
+/** The task ended while nobody looked: its job upstream is told to stop, once. */
+async function over(deps: AttemptDeps, taskId: string): Promise<AttemptReport> {
+  await stopUpstream(deps, taskId);
+  return { kind: 'over' };
+}
+
+/** How long after the submit's own timeout its answer may still be written. */
+const submitMarginSeconds = 5;
+/** How often the task row is told that somebody works on it. */
+const seenEveryMs = 20_000;
+
+class AttemptRun {
+  readonly #deps: AttemptDeps;
+  readonly #task: AttemptTask;
+  readonly #opened: OpenedChannel;
+  readonly #signals: AttemptSignals;
+  readonly #deadline: number;
+
+  constructor(deps: AttemptDeps, task: AttemptTask, opened: OpenedChannel, signals: AttemptSignals) {
+    this.#deps = deps;
+    this.#task = task;
+    this.#opened = opened;
+    this.#signals = signals;
+    this.#deadline = performance.now() + task.remainingMs;
+  }
+
+  /** Opens or resumes the row. A submit that may still be on its way elsewhere is waited for. */
+  async begin(): Promise<AttemptMemory | 'skipped'> {
+    const begin = () =>
+      beginAttempt(this.#deps.db, {
+        attemptId: newId('att'),
+        taskId: this.#task.taskId,
+        channelId: this.#opened.row.id,
+        fence: newId('att'),
+        submitSeconds: this.#deps.config.SUBMIT_TIMEOUT_SECONDS + submitMarginSeconds,
+        costMicroUsd: this.#opened.mapping.cost_micro_usd,
+      });
+    const looksMax = 1_000;
+    for (let looks = 0; looks < looksMax; looks++) {
+      const memory = await begin();
+      if (!memory) return 'skipped';
+      const mayBeOnItsWay = !memory.fresh && memory.outcome === null && !memory.operation && memory.submitDeadlineMs > 0;
+      if (!mayBeOnItsWay) return memory;
+      await this.#wait(Math.min(memory.submitDeadlineMs + 50, 1_000));
+      if (this.#signals.canceled.aborted) return 'skipped';
+    }
+    throw new AttemptInterrupted('the earlier submit never reached its deadline');
+  }
+
+  /** Buys, once. Cancellation is ignored here: whether the upstream took the job must be known. */
+  async submit(memory: AttemptMemory): Promise<AttemptReport> {
+    const { adapter, upstream, mapping } = this.#opened;
+    const input = this.#task.input ?? {};
+    const request: MediaRequest = {
+      type: this.#task.type,
+      model: upstreamModel(mapping, input),
+      prompt: typeof input.prompt === 'string' ? input.prompt : '',
+      parameters: mapParameters(mapping, input),
+      idempotencyKey: memory.attemptId,
+      ...(await inputsForUpstream(this.#deps, input)),
+    };
+    const timeoutMs = Math.min(this.#deps.config.SUBMIT_TIMEOUT_SECONDS * 1000, this.#remainingMs());
+    if (!adapter.submitMedia) return { kind: 'skipped' };
+    const attempt = await adapter.submitMedia(upstream, request, { signal: AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))) });
+    return this.#afterSubmit(memory, attempt);
+  }
+
+  /** A submit was begun and its answer is lost: ask the provider if it can be asked, else say that we do not know. */
+  async lookUp(memory: AttemptMemory): Promise<AttemptReport> {
+    const { adapter, upstream } = this.#opened;
+    if (adapter.findMedia) {
+      const found = await adapter.findMedia(upstream, memory.attemptId, { signal: this.#callSignal() });
+      if (found.kind === 'ok' && found.value) return this.#afterSubmit(memory, { kind: 'ok', value: found.value });
+      if (found.kind === 'ok') {
+        return this.#end(memory, {
+          outcome: 'transient',
+          errorClass: 'interrupted',
+          detail: 'the provider knows no job under our idempotency key',
+        });
+      }
+    }
+    return this.#end(memory, {
+      outcome: 'unknown',
+      code: 'upstream_outcome_unknown',
+      errorClass: 'interrupted',
+      detail: 'the submit was interrupted on our side and the provider cannot be asked',
+    });
+  }
+
+  async #afterSubmit(memory: AttemptMemory, attempt: Attempt<Operation>): Promise<AttemptReport> {
+    if (attempt.kind === 'ok') {
+      const ours = await saveOperation(this.#deps.db, memory, attempt.value);
+      return ours ? this.poll(memory, attempt.value) : over(this.#deps, this.#task.taskId);
+    }
+    await this.#noteHealth(attempt);
+    const code =
+      attempt.kind === 'unknown' ? 'upstream_outcome_unknown' : attempt.kind === 'refused' ? attempt.code : 'upstream_failed';
+    return this.#end(memory, {
+      outcome: attempt.kind,
+      code,
+      errorClass: attempt.errorClass,
+      status: attempt.status ?? null,
+      detail: attempt.detail,
+    });
+  }
+
+  /** Looks at the accepted job until it ends, the deadline comes or nobody wants it any more. */
+  async poll(memory: AttemptMemory, operation: JsonObject): Promise<AttemptReport> {
+    const { config } = this.#deps;
+    const { adapter, upstream } = this.#opened;
+    if (!adapter.pollMedia) return { kind: 'skipped' };
+    let waitMs = config.POLL_INTERVAL_MIN_MS;
+    let seenAt = performance.now();
+    let missingSince: number | null = null;
+    // Bounded by the deadline, whose every turn costs at least one interval.
+    while (this.#remainingMs() > 0) {
+      await this.#wait(Math.min(waitMs, this.#remainingMs()));
+      if (this.#signals.canceled.aborted) return this.#giveUp(memory);
+      const look = await adapter.pollMedia(upstream, operation, { signal: this.#callSignal() });
+      const end = await this.#afterLook(memory, look);
+      if (end) return end;
+
+      missingSince = look.kind === 'missing' ? (missingSince ?? performance.now()) : null;
+      if (missingSince !== null && performance.now() - missingSince > config.POLL_MISSING_LOST_SECONDS * 1000) {
+        return this.#end(memory, {
+          outcome: 'unknown',
+          code: 'upstream_outcome_unknown',
+          errorClass: 'job_lost',
+          status: 404,
+          detail: 'the upstream no longer knows the job',
+        });
+      }
+      if (performance.now() - seenAt > seenEveryMs) {
+        const progress = look.kind === 'pending' ? (look.progress ?? null) : null;
+        const { wanted } = await markSeen(this.#deps.db, this.#task.taskId, progress);
+        if (!wanted) return this.#giveUp(memory);
+        seenAt = performance.now();
+      }
+      waitMs = Math.min(waitMs * 1.3, config.POLL_INTERVAL_MAX_MS);
+    }
+    return { kind: 'deadline' };
+  }
+
+  async #afterLook(memory: AttemptMemory, look: PollResult): Promise<AttemptReport | null> {
+    switch (look.kind) {
+      case 'done': {
+        const saved = await saveResult(this.#deps.db, memory, look.outputs);
+        return saved ? this.copy(memory, look.outputs) : over(this.#deps, this.#task.taskId);
+      }
+      case 'failed':
+        return this.#end(memory, {
+          outcome: 'transient',
+          code: 'upstream_failed',
+          errorClass: 'job_failed',
+          status: look.status ?? null,
+          detail: look.detail,
+        });
+      case 'refused':
+        return this.#end(memory, {
+          outcome: 'refused',
+          code: look.code,
+          errorClass: 'content_policy',
+          status: look.status ?? null,
+          detail: look.detail,
+        });
+      case 'pending':
+      case 'missing':
+      case 'unclear':
+        return null;
+    }
+  }
+
+  /** Brings the results home before the upstream's links die. Begun again, it goes on where it was. */
+  async copy(memory: AttemptMemory, results: UpstreamOutput[]): Promise<AttemptReport> {
+    const copied = await copyOutputs(this.#deps, {
+      attemptId: memory.attemptId,
+      projectId: this.#task.projectId,
+      taskId: this.#task.taskId,
+      type: this.#task.type,
+      results,
+      channelBaseUrl: this.#opened.row.baseUrl,
+      remainingMs: () => this.#remainingMs(),
+      signal: AbortSignal.any([this.#signals.canceled, this.#signals.shutdown]),
+    });
+    if (copied.kind === 'interrupted') {
+      if (this.#signals.shutdown.aborted) throw new AttemptInterrupted('shutting down while copying outputs');
+      return this.#giveUp(memory);
+    }
+    if (copied.kind === 'failed') {
+      return this.#end(memory, { outcome: 'refused', code: copied.code, errorClass: 'output', detail: copied.detail });
+    }
+    return this.#end(memory, { outcome: 'ok', outputs: copied.outputs });
+  }
+
+  /** The task is no longer wanted: what stands is left for the operator, and the upstream is told once its end is written. */
+  async #giveUp(memory: AttemptMemory): Promise<AttemptReport> {
+    const task = await findTaskForAttempt(this.#deps.db, this.#task.taskId);
+    if (task && isTerminal(task.status)) {
+      await endAttempt(this.#deps.db, memory, { outcome: 'canceled', detail: 'the task ended before its job did' });
+      await stopUpstream(this.#deps, this.#task.taskId);
+    }
+    return { kind: 'canceled' };
+  }
+
+  async #end(memory: AttemptMemory, end: AttemptEnd): Promise<AttemptReport> {
+    const ours = await endAttempt(this.#deps.db, memory, end);
+    if (!ours) {
+      // Another holder went on with this row: what it recorded is the outcome.
+      const standing = await this.begin();
+      if (standing !== 'skipped' && standing.outcome !== null) return recordedReport(standing);
+      throw new AttemptInterrupted('another holder has taken this attempt over');
+    }
+    this.#deps.logger.info(
+      {
+        task_id: this.#task.taskId,
+        request_id: this.#task.requestId,
+        attempt_id: memory.attemptId,
+        channel: this.#opened.row.name,
+        outcome: end.outcome,
+        error_class: end.errorClass ?? undefined,
+        status: end.status ?? undefined,
+      },
+      'attempt ended',
+    );
+    if (end.outcome === 'canceled') return { kind: 'canceled' };
+    return { kind: end.outcome, code: (end.code ?? null) as TaskErrorCode | null };
+  }
+
+  async #noteHealth(attempt: Exclude<Attempt<Operation>, { kind: 'ok' }>): Promise<void> {
+    if (attempt.errorClass !== 'rate_limit') return;
+    const { config, db, channels } = this.#deps;
+    const asked = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;
+    const seconds = Math.min(asked ?? config.RATE_LIMIT_REST_SECONDS, config.RATE_LIMIT_REST_MAX_SECONDS);
+    await restChannel(db, { channelId: this.#opened.row.id, modelId: '*', seconds, reason: 'rate_limit' });
+    channels.forget();
+  }
+
+  #remainingMs(): number {
+    return this.#deadline - performance.now();
+  }
+
+  #callSignal(): AbortSignal {
+    const ms = Math.min(this.#deps.config.POLL_TIMEOUT_SECONDS * 1000, this.#remainingMs());
+    return AbortSignal.timeout(Math.max(1, Math.ceil(ms)));
+  }
+
+  /** Waits, but not through a shutdown. */
+  async #wait(ms: number): Promise<void> {
+    await pause(ms, AbortSignal.any([this.#signals.canceled, this.#signals.shutdown]));
+    if (this.#signals.shutdown.aborted) throw new AttemptInterrupted('shutting down');
+  }
+}

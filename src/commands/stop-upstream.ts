@@ -1,0 +1,25 @@
+import { claimStops } from '../db/attempts.ts';
+import type { Deps } from '../deps.ts';
+
+const stopTimeoutMs = 10_000;
+
+/**
+ * Tells the upstream, once, to stop the jobs of a task that ended without success. Best effort: the task has ended and its
+ * credits are back whatever the upstream says.
+ */
+export async function stopUpstream(
+  deps: Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>,
+  taskId: string,
+): Promise<void> {
+  for (const { attemptId, channelId, operation } of await claimStops(deps.db, taskId)) {
+    const channel = await deps.channels.find(channelId);
+    const cancelMedia = channel && deps.adapters[channel.adapter]?.cancelMedia;
+    if (!channel || !cancelMedia) continue;
+    const credential = deps.sealer.open(channel.sealedCredential, `channel|credential|${channel.id}`);
+    const upstream = { channelId, baseUrl: channel.baseUrl, credential };
+    const answer = await cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) }).catch(
+      () => 'not_stopped' as const,
+    );
+    deps.logger.info({ task_id: taskId, attempt_id: attemptId, answer }, 'upstream job told to stop');
+  }
+}

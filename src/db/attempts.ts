@@ -1,0 +1,235 @@
+import type { JsonObject } from '../domain/json.ts';
+import type { TaskSnapshot } from '../domain/task-snapshot.ts';
+import type { TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
+import type { AttemptOutcome, ErrorClass, UpstreamOutput } from '../domain/upstream.ts';
+import type { Database } from './database.ts';
+
+/** What the attempt activity finds when it begins or resumes: the row is its memory. */
+export interface AttemptMemory {
+  attemptId: string;
+  fence: string;
+  /** True when this call inserted the row: only then may a submit follow. */
+  fresh: boolean;
+  outcome: AttemptOutcome | 'canceled' | null;
+  code: string | null;
+  operation: JsonObject | null;
+  result: UpstreamOutput[] | null;
+  /** Milliseconds until no submit of an earlier holder can still be on its way; ≤ 0 when none can. */
+  submitDeadlineMs: number;
+}
+
+export interface AttemptTask {
+  taskId: string;
+  projectId: string;
+  requestId: string;
+  type: TaskType;
+  modelId: string;
+  status: TaskStatus;
+  input: JsonObject | null;
+  snapshot: TaskSnapshot;
+  remainingMs: number;
+  cancelRequested: boolean;
+}
+
+/** The task as an attempt needs it; null when there is none. */
+export async function findTaskForAttempt(database: Database, taskId: string): Promise<AttemptTask | null> {
+  const [row] = await database.query<{
+    id: string;
+    project_id: string;
+    request_id: string;
+    type: TaskType;
+    model_id: string;
+    status: TaskStatus;
+    input: JsonObject | null;
+    snapshot: TaskSnapshot;
+    remaining_ms: number;
+    cancel_requested: boolean;
+  }>(
+    {
+      name: 'task-for-attempt',
+      text: `select id, project_id, request_id, type, model_id, status, input, snapshot,
+               extract(epoch from deadline_at - clock_timestamp())::float8 * 1000 as remaining_ms,
+               cancel_requested_at is not null as cancel_requested
+             from task where id = $1 and admission = 'reserved'`,
+    },
+    [taskId],
+  );
+  if (!row) return null;
+  return {
+    taskId: row.id,
+    projectId: row.project_id,
+    requestId: row.request_id,
+    type: row.type,
+    modelId: row.model_id,
+    status: row.status,
+    input: row.input,
+    snapshot: row.snapshot,
+    remainingMs: row.remaining_ms,
+    cancelRequested: row.cancel_requested,
+  };
+}
+
+/**
+ * Opens the attempt of `task` on one channel, or takes over the one that exists with a new fence. Null when nothing may
+ * begin: the task has ended or is being canceled, or the channel is no longer enabled and open.
+ */
+export async function beginAttempt(
+  database: Database,
+  given: {
+    attemptId: string;
+    taskId: string;
+    channelId: string;
+    fence: string;
+    submitSeconds: number;
+    costMicroUsd: number;
+  },
+): Promise<AttemptMemory | null> {
+  const [row] = await database.query<{
+    id: string;
+    fresh: boolean;
+    outcome: AttemptOutcome | 'canceled' | null;
+    code: string | null;
+    operation: JsonObject | null;
+    result: UpstreamOutput[] | null;
+    submit_deadline_ms: number;
+  }>(
+    {
+      name: 'begin-attempt',
+      text: `select id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6)`,
+    },
+    [given.attemptId, given.taskId, given.channelId, given.fence, given.submitSeconds, given.costMicroUsd],
+  );
+  if (!row) return null;
+  return {
+    attemptId: row.id,
+    fence: given.fence,
+    fresh: row.fresh,
+    outcome: row.outcome,
+    code: row.code,
+    operation: row.operation,
+    result: row.result,
+    submitDeadlineMs: row.submit_deadline_ms,
+  };
+}
+
+interface Held {
+  attemptId: string;
+  fence: string;
+}
+
+/**
+ * Saves the upstream's reference before the first poll. Kept for the operator even when another holder has taken the
+ * attempt over; true only while the fence is still ours.
+ */
+export async function saveOperation(database: Database, held: Held, operation: JsonObject): Promise<boolean> {
+  const [row] = await database.query<{ ours: boolean }>(
+    {
+      name: 'save-operation',
+      text: `update attempt set operation = coalesce(operation, $3::jsonb), submitted_at = coalesce(submitted_at, clock_timestamp())
+             where id = $1 returning fence = $2 and outcome is null as ours`,
+    },
+    [held.attemptId, held.fence, JSON.stringify(operation)],
+  );
+  return row?.ours ?? false;
+}
+
+/** Saves where the results lie before they are copied, so that copying can resume. */
+export async function saveResult(database: Database, held: Held, result: UpstreamOutput[]): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'save-result',
+      text: `update attempt set result = $3::jsonb where id = $1 and fence = $2 and outcome is null returning 1`,
+    },
+    [held.attemptId, held.fence, JSON.stringify(result)],
+  );
+  return rows.length === 1;
+}
+
+export interface AttemptEnd {
+  outcome: AttemptOutcome | 'canceled';
+  code?: string | null;
+  errorClass?: ErrorClass | null;
+  status?: number | null;
+  detail?: string | null;
+  outputs?: TaskOutput[];
+}
+
+/** Ends an attempt once; false when another holder ended it or took it over. */
+export async function endAttempt(database: Database, held: Held, end: AttemptEnd): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'end-attempt',
+      text: `update attempt set outcome = $3, code = $4, error_class = $5, status = $6, detail = $7, outputs = $8::jsonb,
+               ended_at = clock_timestamp()
+             where id = $1 and fence = $2 and outcome is null returning 1`,
+    },
+    [
+      held.attemptId,
+      held.fence,
+      end.outcome,
+      end.code ?? null,
+      end.errorClass ?? null,
+      end.status ?? null,
+      end.detail ?? null,
+      end.outputs ? JSON.stringify(end.outputs) : null,
+    ],
+  );
+  return rows.length === 1;
+}
+
+/** Says that somebody is still working on the task, and how far the upstream is. Answers whether the task still wants it. */
+export async function markSeen(
+  database: Database,
+  taskId: string,
+  progress: number | null,
+): Promise<{ wanted: boolean; cancelRequested: boolean }> {
+  const [row] = await database.query<{ wanted: boolean; cancel_requested: boolean }>(
+    {
+      name: 'mark-seen',
+      text: `update task set last_seen_at = clock_timestamp(), progress = coalesce($2::int, progress)
+             where id = $1 and completed_at is null
+             returning true as wanted, cancel_requested_at is not null as cancel_requested`,
+    },
+    [taskId, progress],
+  );
+  return { wanted: row?.wanted ?? false, cancelRequested: row?.cancel_requested ?? false };
+}
+
+/** An accepted job of an ended task that nobody has told to stop yet. */
+export interface StoppableAttempt {
+  attemptId: string;
+  channelId: string;
+  operation: JsonObject;
+}
+
+/** Claims, once each, the jobs that the end of `taskId` should stop: accepted upstream, not known to be over. */
+export async function claimStops(database: Database, taskId: string): Promise<StoppableAttempt[]> {
+  const rows = await database.query<{ id: string; channel_id: string; operation: JsonObject }>(
+    {
+      name: 'claim-stops',
+      text: `update attempt a set stop_sent_at = clock_timestamp()
+             from task t
+             where a.request_id = $1 and t.id = a.request_id and t.status in ('failed', 'canceled')
+               and a.operation is not null and a.stop_sent_at is null
+               and (a.outcome is null or a.outcome in ('unknown', 'canceled'))
+             returning a.id, a.channel_id, a.operation`,
+    },
+    [taskId],
+  );
+  return rows.map((row) => ({ attemptId: row.id, channelId: row.channel_id, operation: row.operation }));
+}
+
+/** The channels that a task has tried or is trying, in order. */
+export async function listAttemptedChannels(
+  database: Database,
+  taskId: string,
+): Promise<{ channelId: string; name: string; outcome: AttemptOutcome | 'canceled' | null }[]> {
+  const rows = await database.query<{ channel_id: string; channel_name: string; outcome: AttemptOutcome | null }>(
+    {
+      name: 'attempted-channels',
+      text: `select channel_id, channel_name, outcome from attempt where request_id = $1 order by n`,
+    },
+    [taskId],
+  );
+  return rows.map((row) => ({ channelId: row.channel_id, name: row.channel_name, outcome: row.outcome }));
+}

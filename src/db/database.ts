@@ -1,0 +1,112 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import { Migrator } from '@mikro-orm/migrations';
+import pg from 'pg';
+import { entities } from './entities/index.ts';
+import { migrations } from './migrations/index.ts';
+
+/** A statement prepared once per connection under its name. */
+export interface Statement {
+  name: string;
+  text: string;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  poolMax: number;
+  connectTimeoutMs: number;
+  statementTimeoutMs: number;
+  /** Told of connections that die while idle; the pool has replaced them by then. */
+  onIdleError?: (error: Error) => void;
+}
+
+/**
+ * The two doors to PostgreSQL: prepared statements for the hot path, MikroORM for entities, migrations and everything an
+ * operator does.
+ */
+export class Database {
+  readonly orm: MikroORM;
+  readonly #pool: pg.Pool;
+
+  constructor(orm: MikroORM, pool: pg.Pool) {
+    this.orm = orm;
+    this.#pool = pool;
+  }
+
+  /** Runs one prepared statement; numbers of credits arrive as safe integers, times as `Date`. */
+  async query<Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []): Promise<Row[]> {
+    const result = await this.#pool.query<Row>({ name: statement.name, text: statement.text, values });
+    return result.rows;
+  }
+
+  /** Runs `work` in one transaction on one connection. Never held across an upstream call. */
+  async transaction<T>(begin: string, work: (query: Database['query']) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query(begin);
+      const value = await work(async <Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []) => {
+        const result = await client.query<Row>({ name: statement.name, text: statement.text, values });
+        return result.rows;
+      });
+      await client.query('commit');
+      return value;
+    } catch (error) {
+      await client.query('rollback').catch((lost: Error) => (broken = lost));
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+    await this.orm.close(true);
+  }
+}
+
+/** Opens both doors; connects lazily. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolMax,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    // The server cancels first and says why; this one fires when the server itself does not answer.
+    query_timeout: options.statementTimeoutMs + 1_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    application_name: 'tollgate',
+    options: sessionSettings(options.statementTimeoutMs),
+    types: { getTypeParser },
+  });
+  pool.on('error', (error) => options.onIdleError?.(error));
+  // The connection of a checked-out client may die too; its query rejects, so there is nothing to add here.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const orm = await MikroORM.init({
+    clientUrl: options.url,
+    entities,
+    extensions: [Migrator],
+    pool: { min: 0, max: 2 },
+    driverOptions: { options: sessionSettings(300_000), connectionTimeoutMillis: options.connectTimeoutMs },
+    migrations: { tableName: 'schema_migration', migrationsList: migrations, snapshot: false, silent: true },
+    forceUtcTimezone: true,
+  });
+  return new Database(orm, pool);
+}
+
+/** All four default to "for ever" in PostgreSQL. */
+const sessionSettings = (statementTimeoutMs: number): string =>
+  `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000`;
+
+const bigintOid: number = pg.types.builtins.INT8;
+
+function toSafeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error(`a bigint beyond 2^53: ${text}`);
+  return value;
+}
+
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  // Counts of credits are bigint in SQL and stay far below 2^53.
+  if (oid === bigintOid) return toSafeInteger;
+  return pg.types.getTypeParser(oid, format === 'binary' ? 'text' : format) as (value: string) => unknown;
+}

@@ -1,0 +1,316 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/**
+ * The tables as MikroORM sees them: for operators' commands and set-up. The hot path speaks to the same tables through
+ * prepared statements; `test/db/schema.test.ts` proves that these agree with the migrated schema.
+ */
+export const Project = defineEntity({
+  name: 'Project',
+  tableName: 'project',
+  properties: {
+    id: p.string().primary(),
+    name: p.string(),
+    status: p.string().$type<'active' | 'disabled'>().default('active'),
+    callbackSecret: p.string().fieldName('callback_secret'),
+    callbackSecretPrevious: p.string().fieldName('callback_secret_previous').nullable(),
+    callbackSecretPreviousUntil: p.datetime().fieldName('callback_secret_previous_until').nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const ApiKey = defineEntity({
+  name: 'ApiKey',
+  tableName: 'api_key',
+  properties: {
+    id: p.string().primary(),
+    projectId: p.string().fieldName('project_id'),
+    name: p.string().default(''),
+    models: p.array().nullable(),
+    rpm: p.integer().nullable(),
+    inFlightMax: p.integer().fieldName('in_flight_max').nullable(),
+    budget: p.bigint('number').nullable(),
+    spent: p.bigint('number').default(0),
+    reserved: p.bigint('number').default(0),
+    inFlight: p.integer().fieldName('in_flight').default(0),
+    expiresAt: p.datetime().fieldName('expires_at').nullable(),
+    revokedAt: p.datetime().fieldName('revoked_at').nullable(),
+    lastUsedAt: p.datetime().fieldName('last_used_at').nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const ApiKeySecret = defineEntity({
+  name: 'ApiKeySecret',
+  tableName: 'api_key_secret',
+  properties: {
+    id: p.string().primary(),
+    keyId: p.string().fieldName('key_id'),
+    digest: p.blob(),
+    pepperId: p.string().fieldName('pepper_id'),
+    prefix: p.string(),
+    last4: p.string(),
+    checksummed: p.boolean().default(true),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    expiresAt: p.datetime().fieldName('expires_at').nullable(),
+  },
+});
+
+export const CreditAccount = defineEntity({
+  name: 'CreditAccount',
+  tableName: 'credit_account',
+  properties: {
+    projectId: p.string().fieldName('project_id').primary(),
+    balance: p.bigint('number').default(0),
+    reserved: p.bigint('number').default(0),
+    inFlight: p.integer().fieldName('in_flight').default(0),
+  },
+});
+
+export const Reservation = defineEntity({
+  name: 'Reservation',
+  tableName: 'reservation',
+  properties: {
+    id: p.string().primary(),
+    projectId: p.string().fieldName('project_id'),
+    keyId: p.string().fieldName('key_id'),
+    kind: p.string().$type<'media' | 'chat'>(),
+    modelId: p.string().fieldName('model_id'),
+    channelId: p.string().fieldName('channel_id').nullable(),
+    amount: p.bigint('number'),
+    state: p.string().$type<'held' | 'settled' | 'refunded'>().default('held'),
+    settledAmount: p.bigint('number').fieldName('settled_amount').nullable(),
+    expiresAt: p.datetime().fieldName('expires_at'),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    endedAt: p.datetime().fieldName('ended_at').nullable(),
+  },
+});
+
+export const LedgerEntry = defineEntity({
+  name: 'LedgerEntry',
+  tableName: 'ledger_entry',
+  properties: {
+    id: p.bigint('number').primary(),
+    projectId: p.string().fieldName('project_id'),
+    keyId: p.string().fieldName('key_id').nullable(),
+    reservationId: p.string().fieldName('reservation_id').nullable(),
+    kind: p.string().$type<'topup' | 'hold' | 'settle' | 'refund' | 'adjust'>(),
+    dBalance: p.bigint('number').fieldName('d_balance'),
+    dReserved: p.bigint('number').fieldName('d_reserved'),
+    reference: p.string().nullable(),
+    reason: p.string().nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const CatalogModel = defineEntity({
+  name: 'CatalogModel',
+  tableName: 'model',
+  properties: {
+    id: p.string().primary(),
+    position: p.integer(),
+    entry: p.json(),
+    private: p.json(),
+    updatedAt: p.datetime().fieldName('updated_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const Channel = defineEntity({
+  name: 'Channel',
+  tableName: 'channel',
+  properties: {
+    id: p.string().primary(),
+    name: p.string().unique(),
+    adapter: p.string(),
+    baseUrl: p.string().fieldName('base_url'),
+    credential: p.string(),
+    groups: p.array(),
+    priority: p.integer().default(1),
+    weight: p.integer().default(1),
+    enabled: p.boolean().default(true),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    updatedAt: p.datetime().fieldName('updated_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const ChannelHealth = defineEntity({
+  name: 'ChannelHealth',
+  tableName: 'channel_health',
+  properties: {
+    channelId: p.string().fieldName('channel_id').primary(),
+    modelId: p.string().fieldName('model_id').primary(),
+    closedUntil: p.datetime().fieldName('closed_until').nullable(),
+    reason: p.string().nullable(),
+    updatedAt: p.datetime().fieldName('updated_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const Task = defineEntity({
+  name: 'Task',
+  tableName: 'task',
+  properties: {
+    id: p.string().primary(),
+    projectId: p.string().fieldName('project_id'),
+    keyId: p.string().fieldName('key_id'),
+    requestId: p.string().fieldName('request_id'),
+    face: p.string().default('openai'),
+    type: p.string().$type<'image' | 'video'>(),
+    modelId: p.string().fieldName('model_id'),
+    status: p.string().$type<'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled'>().default('queued'),
+    admission: p.string().$type<'open' | 'reserved' | 'rejected'>().default('open'),
+    refusalCode: p.string().fieldName('refusal_code').nullable(),
+    input: p.json().nullable(),
+    snapshot: p.json(),
+    creditsQuoted: p.bigint('number').fieldName('credits_quoted'),
+    creditsReserved: p.bigint('number').fieldName('credits_reserved').default(0),
+    creditsCharged: p.bigint('number').fieldName('credits_charged').default(0),
+    creditsRefunded: p.bigint('number').fieldName('credits_refunded').default(0),
+    progress: p.integer().nullable(),
+    attempts: p.integer().default(0),
+    channelId: p.string().fieldName('channel_id').nullable(),
+    output: p.json().nullable(),
+    errorCode: p.string().fieldName('error_code').nullable(),
+    outcomeUnknown: p.boolean().fieldName('outcome_unknown').default(false),
+    callbackUrl: p.string().fieldName('callback_url').nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    startedAt: p.datetime().fieldName('started_at').nullable(),
+    completedAt: p.datetime().fieldName('completed_at').nullable(),
+    deadlineAt: p.datetime().fieldName('deadline_at'),
+    expiresAt: p.datetime().fieldName('expires_at').nullable(),
+    workflowStartedAt: p.datetime().fieldName('workflow_started_at').nullable(),
+    startClaimedUntil: p.datetime().fieldName('start_claimed_until').nullable(),
+    lastSeenAt: p.datetime().fieldName('last_seen_at').defaultRaw('clock_timestamp()'),
+    cancelRequestedAt: p.datetime().fieldName('cancel_requested_at').nullable(),
+  },
+});
+
+export const AttemptRow = defineEntity({
+  name: 'AttemptRow',
+  tableName: 'attempt',
+  properties: {
+    id: p.string().primary(),
+    requestId: p.string().fieldName('request_id'),
+    n: p.integer(),
+    channelId: p.string().fieldName('channel_id'),
+    channelName: p.string().fieldName('channel_name'),
+    fence: p.string(),
+    submitDeadline: p.datetime().fieldName('submit_deadline'),
+    startedAt: p.datetime().fieldName('started_at').defaultRaw('clock_timestamp()'),
+    submittedAt: p.datetime().fieldName('submitted_at').nullable(),
+    operation: p.json().nullable(),
+    result: p.json().nullable(),
+    outputs: p.json().nullable(),
+    outcome: p.string().nullable(),
+    code: p.string().nullable(),
+    errorClass: p.string().fieldName('error_class').nullable(),
+    status: p.integer().nullable(),
+    detail: p.string().nullable(),
+    costMicroUsd: p.bigint('number').fieldName('cost_micro_usd').default(0),
+    stopSentAt: p.datetime().fieldName('stop_sent_at').nullable(),
+    endedAt: p.datetime().fieldName('ended_at').nullable(),
+  },
+});
+
+export const Idempotency = defineEntity({
+  name: 'Idempotency',
+  tableName: 'idempotency',
+  properties: {
+    projectId: p.string().fieldName('project_id').primary(),
+    route: p.string().primary(),
+    key: p.string().primary(),
+    fingerprint: p.string(),
+    requestId: p.string().fieldName('request_id'),
+    taskId: p.string().fieldName('task_id').nullable(),
+    status: p.integer().nullable(),
+    body: p.string().nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    expiresAt: p.datetime().fieldName('expires_at'),
+  },
+});
+
+export const StoredFile = defineEntity({
+  name: 'StoredFile',
+  tableName: 'file',
+  properties: {
+    id: p.string().primary(),
+    projectId: p.string().fieldName('project_id'),
+    taskId: p.string().fieldName('task_id').nullable(),
+    purpose: p.string().$type<'output' | 'input' | 'upload'>(),
+    storageKey: p.string().fieldName('storage_key').unique(),
+    mimeType: p.string().fieldName('mime_type'),
+    bytes: p.bigint('number'),
+    sha256: p.string(),
+    width: p.integer().nullable(),
+    height: p.integer().nullable(),
+    duration: p.double().nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    expiresAt: p.datetime().fieldName('expires_at'),
+    deletedAt: p.datetime().fieldName('deleted_at').nullable(),
+  },
+});
+
+export const Delivery = defineEntity({
+  name: 'Delivery',
+  tableName: 'delivery',
+  properties: {
+    id: p.string().primary(),
+    taskId: p.string().fieldName('task_id'),
+    projectId: p.string().fieldName('project_id'),
+    eventId: p.string().fieldName('event_id').unique(),
+    url: p.string(),
+    state: p.string().$type<'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked'>().default('pending'),
+    attempts: p.integer().default(0),
+    lastStatus: p.integer().fieldName('last_status').nullable(),
+    nextAttemptAt: p.datetime().fieldName('next_attempt_at').nullable(),
+    leaseUntil: p.datetime().fieldName('lease_until').nullable(),
+    leaseToken: p.string().fieldName('lease_token').nullable(),
+    kickedAt: p.datetime().fieldName('kicked_at').nullable(),
+    body: p.string().nullable(),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+    endedAt: p.datetime().fieldName('ended_at').nullable(),
+  },
+});
+
+export const DeliveryAttempt = defineEntity({
+  name: 'DeliveryAttempt',
+  tableName: 'delivery_attempt',
+  properties: {
+    deliveryId: p.string().fieldName('delivery_id').primary(),
+    n: p.integer().primary(),
+    startedAt: p.datetime().fieldName('started_at').defaultRaw('clock_timestamp()'),
+    endedAt: p.datetime().fieldName('ended_at').nullable(),
+    status: p.integer().nullable(),
+    errorClass: p.string().fieldName('error_class').nullable(),
+  },
+});
+
+export const AuditEntry = defineEntity({
+  name: 'AuditEntry',
+  tableName: 'audit_entry',
+  properties: {
+    id: p.bigint('number').primary(),
+    at: p.datetime().defaultRaw('clock_timestamp()'),
+    actor: p.string(),
+    action: p.string(),
+    subject: p.string(),
+    detail: p.json(),
+  },
+});
+
+export const entities = [
+  Project,
+  ApiKey,
+  ApiKeySecret,
+  CreditAccount,
+  Reservation,
+  LedgerEntry,
+  CatalogModel,
+  Channel,
+  ChannelHealth,
+  Task,
+  AttemptRow,
+  Idempotency,
+  StoredFile,
+  Delivery,
+  DeliveryAttempt,
+  AuditEntry,
+];

@@ -1,0 +1,100 @@
+import type { Database } from './database.ts';
+
+export interface FileRow {
+  id: string;
+  projectId: string;
+  taskId: string | null;
+  purpose: 'output' | 'input' | 'upload';
+  storageKey: string;
+  mimeType: string;
+  bytes: number;
+  sha256: string;
+  width: number | null;
+  height: number | null;
+  duration: number | null;
+  /** Unix seconds. */
+  expiresAt: number;
+}
+
+interface StoredRow {
+  id: string;
+  project_id: string;
+  task_id: string | null;
+  purpose: FileRow['purpose'];
+  storage_key: string;
+  mime_type: string;
+  bytes: number;
+  sha256: string;
+  width: number | null;
+  height: number | null;
+  duration: number | null;
+  expires_at: number;
+}
+
+const columns = `id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration,
+  extract(epoch from expires_at)::float8 as expires_at`;
+
+const toFile = (row: StoredRow): FileRow => ({
+  id: row.id,
+  projectId: row.project_id,
+  taskId: row.task_id,
+  purpose: row.purpose,
+  storageKey: row.storage_key,
+  mimeType: row.mime_type,
+  bytes: row.bytes,
+  sha256: row.sha256,
+  width: row.width,
+  height: row.height,
+  duration: row.duration,
+  expiresAt: Math.floor(row.expires_at),
+});
+
+/** Records a stored file. A second copy under the same storage key takes the first one's place, keeping its id. */
+export async function recordFile(
+  database: Database,
+  file: Omit<FileRow, 'expiresAt'> & { keptSeconds: number },
+): Promise<FileRow> {
+  const [row] = await database.query<StoredRow & Record<string, unknown>>(
+    {
+      name: 'record-file',
+      text: `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration, expires_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', clock_timestamp()) + make_interval(secs => $12))
+             on conflict (storage_key) do update set mime_type = excluded.mime_type, bytes = excluded.bytes, sha256 = excluded.sha256,
+               width = excluded.width, height = excluded.height, duration = excluded.duration, expires_at = excluded.expires_at
+             returning ${columns}`,
+    },
+    [
+      file.id,
+      file.projectId,
+      file.taskId,
+      file.purpose,
+      file.storageKey,
+      file.mimeType,
+      file.bytes,
+      file.sha256,
+      file.width,
+      file.height,
+      file.duration,
+      file.keptSeconds,
+    ],
+  );
+  if (!row) throw new Error('the file row was not written');
+  return toFile(row);
+}
+
+/** A file that has neither expired nor been deleted. */
+export async function findFile(database: Database, fileId: string): Promise<FileRow | null> {
+  const [row] = await database.query<StoredRow & Record<string, unknown>>(
+    {
+      name: 'find-file',
+      text: `select ${columns} from file where id = $1 and deleted_at is null and expires_at > clock_timestamp()`,
+    },
+    [fileId],
+  );
+  return row ? toFile(row) : null;
+}
+
+/** Forgets a file whose bytes are gone. */
+export async function removeFile(database: Database, fileId: string): Promise<void> {
+  await database.query({ name: 'remove-file', text: 'delete from file where id = $1' }, [fileId]);
+}

@@ -1,0 +1,70 @@
+import { isConnectionLost, retryTransient } from './retry-transient.ts';
+
+export interface GroupCommitOptions<Member, Verdict> {
+  /** One call and one commit for all; verdicts in the members' order. Must be idempotent per member. */
+  run: (members: Member[]) => Promise<Verdict[]>;
+  membersMax: number;
+}
+
+interface Waiting<Member, Verdict> {
+  member: Member;
+  resolve: (verdict: Verdict) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Groups concurrent calls of one process into one call and one commit. Nobody waits when idle: a lone call goes out at
+ * once, and whoever arrives while a batch is on its way goes with the next. A batch that fails is run member by member, so
+ * one member that cannot be written does not fail the others; after a lost connection each is asked for again by its id,
+ * which the verbs answer as they did the first time.
+ */
+export class GroupCommit<Member, Verdict> {
+  readonly #options: GroupCommitOptions<Member, Verdict>;
+  #queue: Waiting<Member, Verdict>[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(options: GroupCommitOptions<Member, Verdict>) {
+    this.#options = options;
+  }
+
+  submit(member: Member): Promise<Verdict> {
+    const verdict = new Promise<Verdict>((resolve, reject) => this.#queue.push({ member, resolve, reject }));
+    this.#running ??= this.#drain();
+    return verdict;
+  }
+
+  /** Resolves when everything submitted so far has been answered. */
+  async flush(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    // One turn of the event loop lets requests that arrived together travel together.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, this.#options.membersMax);
+      await this.#runBatch(batch);
+    }
+    this.#running = null;
+  }
+
+  async #runBatch(batch: Waiting<Member, Verdict>[]): Promise<void> {
+    try {
+      await this.#answerTogether(batch);
+    } catch (error) {
+      if (isConnectionLost(error)) {
+        // The batch may have been committed: asking again by the same ids answers what was decided.
+        await this.#answerTogether(batch).catch((again: unknown) => batch.forEach(({ reject }) => reject(again)));
+        return;
+      }
+      if (batch.length === 1) batch[0]?.reject(error);
+      else for (const waiting of batch) await this.#answerTogether([waiting]).catch(waiting.reject);
+    }
+  }
+
+  async #answerTogether(batch: Waiting<Member, Verdict>[]): Promise<void> {
+    const verdicts = await retryTransient(() => this.#options.run(batch.map(({ member }) => member)));
+    if (verdicts.length !== batch.length) throw new Error('the batch answered another number of verdicts than it has members');
+    verdicts.forEach((verdict, index) => batch[index]?.resolve(verdict));
+  }
+}

@@ -1,0 +1,22 @@
+import type { Database } from './database.ts';
+
+export interface IdempotentRequest {
+  fingerprint: string;
+  taskId: string | null;
+}
+
+/** The request that a key stands for, unless it has expired. */
+export async function findIdempotent(
+  database: Database,
+  { projectId, route, key }: { projectId: string; route: string; key: string },
+): Promise<IdempotentRequest | null> {
+  const [row] = await database.query<{ fingerprint: string; task_id: string | null }>(
+    {
+      name: 'find-idempotent',
+      text: `select fingerprint, task_id from idempotency
+             where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
+    },
+    [projectId, route, key],
+  );
+  return row ? { fingerprint: row.fingerprint, taskId: row.task_id } : null;
+}

@@ -1,0 +1,195 @@
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { TaskSnapshot } from '../domain/task-snapshot.ts';
+import type { TaskErrorCode, TaskStatus, TaskType } from '../domain/task.ts';
+import type { Database } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+
+/** A task about to be written, with its price already contracted. */
+export interface NewTask {
+  taskId: string;
+  projectId: string;
+  keyId: string;
+  requestId: string;
+  face: string;
+  type: TaskType;
+  modelId: string;
+  input: JsonObject;
+  snapshot: TaskSnapshot;
+  credits: number;
+  callbackUrl: string | null;
+  deadlineSeconds: number;
+  idempotency: { route: string; key: string; fingerprint: string; keptSeconds: number } | null;
+}
+
+export type CreateVerdict =
+  | { kind: 'created' }
+  | { kind: 'replay'; taskId: string }
+  | { kind: 'reused' }
+  | { kind: 'refused'; code: ErrorCode };
+
+/** What reserve decided, now or the first time. `remainingMs` is the time to the deadline by the database clock. */
+export interface Admission {
+  taskId: string;
+  admitted: boolean;
+  refusalCode: ErrorCode | null;
+  remainingMs: number;
+  status: TaskStatus;
+}
+
+export interface TaskEnd {
+  taskId: string;
+  status: 'succeeded' | 'failed' | 'canceled';
+  errorCode: TaskErrorCode | null;
+  outcomeUnknown: boolean;
+  retentionSeconds: number;
+  /** Used for the callback's row, where the task has a callback_url. */
+  deliveryId: string;
+  eventId: string;
+}
+
+export interface Finish {
+  /** True for the one call that ended the task. */
+  finished: boolean;
+  status: TaskStatus;
+  errorCode: TaskErrorCode | null;
+  deliveryId: string | null;
+}
+
+/**
+ * The door to the money verbs: each an SQL function of a migration, idempotent per request, grouped with whatever else
+ * this process asks for at the same moment.
+ */
+export class Ledger {
+  readonly #creates: GroupCommit<NewTask, CreateVerdict>;
+  readonly #reserves: GroupCommit<{ taskId: string; byWorkflow: boolean }, Admission>;
+  readonly #finishes: GroupCommit<TaskEnd, Finish>;
+
+  constructor(database: Database, limits: { membersMax: number; inFlightPerProjectMax: number }) {
+    const { membersMax, inFlightPerProjectMax } = limits;
+    this.#creates = new GroupCommit({ membersMax, run: (tasks) => createTasks(database, tasks) });
+    this.#reserves = new GroupCommit({ membersMax, run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax) });
+    this.#finishes = new GroupCommit({ membersMax, run: (ends) => finishTasks(database, ends) });
+  }
+
+  /** Writes the task and its idempotency row, or nothing (design "The media workflow", point 1). */
+  createTask(task: NewTask): Promise<CreateVerdict> {
+    return this.#creates.submit(task);
+  }
+
+  /** Holds the quoted credits. Called again for the same task it answers what it answered the first time. */
+  reserveTask(taskId: string, byWorkflow: boolean): Promise<Admission> {
+    return this.#reserves.submit({ taskId, byWorkflow });
+  }
+
+  /** Ends a task once, money and status in one transaction. Called again it changes nothing and says what stands. */
+  finishTask(end: TaskEnd): Promise<Finish> {
+    return this.#finishes.submit(end);
+  }
+
+  /** Resolves when every verb submitted so far has been answered: called before the process ends. */
+  async flush(): Promise<void> {
+    await Promise.all([this.#creates.flush(), this.#reserves.flush(), this.#finishes.flush()]);
+  }
+}
+
+async function createTasks(database: Database, tasks: NewTask[]): Promise<CreateVerdict[]> {
+  const members = tasks.map((task) => ({
+    task_id: task.taskId,
+    project_id: task.projectId,
+    key_id: task.keyId,
+    request_id: task.requestId,
+    face: task.face,
+    type: task.type,
+    model_id: task.modelId,
+    input: task.input,
+    snapshot: task.snapshot,
+    credits: task.credits,
+    callback_url: task.callbackUrl,
+    deadline_seconds: task.deadlineSeconds,
+    route: task.idempotency?.route,
+    idempotency_key: task.idempotency?.key,
+    fingerprint: task.idempotency?.fingerprint,
+    idempotency_seconds: task.idempotency?.keptSeconds,
+  }));
+  const rows = await database.query<{ verdict: string; original_task_id: string | null }>(
+    { name: 'create-tasks', text: 'select verdict, original_task_id from create_tasks($1::jsonb)' },
+    [JSON.stringify(members)],
+  );
+  return rows.map(({ verdict, original_task_id }): CreateVerdict => {
+    if (verdict === 'created') return { kind: 'created' };
+    if (verdict === 'reused') return { kind: 'reused' };
+    if (verdict === 'replay' && original_task_id !== null) return { kind: 'replay', taskId: original_task_id };
+    return { kind: 'refused', code: verdict === 'key_budget_exceeded' ? verdict : 'insufficient_credits' };
+  });
+}
+
+async function reserveTasks(
+  database: Database,
+  asked: { taskId: string; byWorkflow: boolean }[],
+  inFlightPerProjectMax: number,
+): Promise<Admission[]> {
+  // The workflow and the route may ask for the same task in one batch; each task is decided once.
+  const ids = [...new Set(asked.map(({ taskId }) => taskId))];
+  const byWorkflow = asked.some((member) => member.byWorkflow);
+  const rows = await database.query<{
+    task_id: string;
+    admission: string;
+    refusal_code: ErrorCode | null;
+    remaining_ms: number;
+    status: TaskStatus;
+  }>(
+    {
+      name: 'reserve-tasks',
+      text: 'select task_id, admission, refusal_code, remaining_ms, status from reserve_tasks($1::text[], $2, $3)',
+    },
+    [ids, byWorkflow, inFlightPerProjectMax],
+  );
+  const found = new Map(rows.map((row) => [row.task_id, row]));
+  return asked.map(({ taskId }): Admission => {
+    const row = found.get(taskId);
+    if (!row) return { taskId, admitted: false, refusalCode: 'task_not_found', remainingMs: 0, status: 'failed' };
+    return {
+      taskId,
+      admitted: row.admission === 'reserved',
+      refusalCode: row.refusal_code,
+      remainingMs: row.remaining_ms,
+      status: row.status,
+    };
+  });
+}
+
+async function finishTasks(database: Database, ends: TaskEnd[]): Promise<Finish[]> {
+  const rows = await database.query<{
+    task_id: string;
+    finished: boolean;
+    status: TaskStatus;
+    error_code: TaskErrorCode | null;
+    delivery_id: string | null;
+  }>(
+    {
+      name: 'finish-tasks',
+      text: 'select task_id, finished, status, error_code, delivery_id from finish_tasks($1::jsonb)',
+    },
+    [
+      JSON.stringify(
+        ends.map((end) => ({
+          task_id: end.taskId,
+          status: end.status,
+          error_code: end.errorCode,
+          outcome_unknown: end.outcomeUnknown,
+          retention_seconds: end.retentionSeconds,
+          delivery_id: end.deliveryId,
+          event_id: end.eventId,
+        })),
+      ),
+    ],
+  );
+  if (rows.length !== ends.length) throw new Error('a task to be finished does not exist');
+  return rows.map((row) => ({
+    finished: row.finished,
+    status: row.status,
+    errorCode: row.error_code,
+    deliveryId: row.delivery_id,
+  }));
+}

@@ -1,0 +1,29 @@
+/** Deadlock, serialization failure, lock timeout: the transaction rolled back whole, so it may simply run again. */
+const rolledBack = new Set(['40P01', '40001', '55P03']);
+
+/** SQLSTATEs and socket errors after which it is not known whether the statement took effect. */
+const lost = new Set([
+  '57P01', '57P02', '57P03', '08000', '08003', '08006', 'ECONNRESET', 'EPIPE', 'ECONNREFUSED', 'ETIMEDOUT',
+]); // prettier-ignore
+
+const codeOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+export const isConnectionLost = (error: unknown): boolean =>
+  lost.has(codeOf(error)) ||
+  (error instanceof Error &&
+    /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+      error.message,
+    ));
+
+/** Runs `work` again, three times at most, after an error that says the whole transaction was rolled back. */
+export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
+  const triesMax = 4;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries >= triesMax || !rolledBack.has(codeOf(error))) throw error;
+    }
+  }
+}

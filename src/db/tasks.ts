@@ -1,0 +1,250 @@
+import type { JsonObject } from '../domain/json.ts';
+import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
+import type { Database } from './database.ts';
+
+/** A task as its clients see it, before it is put into a face's words. Times are unix seconds. */
+export interface TaskView {
+  id: string;
+  projectId: string;
+  requestId: string;
+  type: TaskType;
+  modelId: string;
+  status: TaskStatus;
+  admission: 'open' | 'reserved' | 'rejected';
+  input: JsonObject | null;
+  output: TaskOutput[] | null;
+  errorCode: TaskErrorCode | null;
+  outcomeUnknown: boolean;
+  progress: number | null;
+  attempts: number;
+  createdAt: number;
+  startedAt: number | null;
+  completedAt: number | null;
+  expiresAt: number | null;
+  credits: { quoted: number; reserved: number; charged: number; refunded: number };
+  callback: { state: string; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
+}
+
+interface TaskRow {
+  id: string;
+  project_id: string;
+  request_id: string;
+  type: TaskType;
+  model_id: string;
+  status: TaskStatus;
+  admission: TaskView['admission'];
+  input: JsonObject | null;
+  output: TaskOutput[] | null;
+  error_code: TaskErrorCode | null;
+  outcome_unknown: boolean;
+  progress: number | null;
+  attempts: number;
+  created_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+  expires_at: number | null;
+  credits_quoted: number;
+  credits_reserved: number;
+  credits_charged: number;
+  credits_refunded: number;
+  callback_url: string | null;
+  delivery_state: string | null;
+  delivery_attempts: number | null;
+  delivery_last_status: number | null;
+  delivery_next_attempt_at: number | null;
+}
+
+const unix = (column: string): string => `floor(extract(epoch from ${column}))::float8`;
+
+const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.input, t.output,
+  t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unix('t.created_at')} as created_at, ${unix('t.started_at')} as started_at,
+  ${unix('t.completed_at')} as completed_at, ${unix('t.expires_at')} as expires_at,
+  t.credits_quoted, t.credits_reserved, t.credits_charged, t.credits_refunded, t.callback_url,
+  d.state as delivery_state, d.attempts as delivery_attempts, d.last_status as delivery_last_status,
+  ${unix('d.next_attempt_at')} as delivery_next_attempt_at`;
+
+const withDelivery = `left join lateral (
+    select state, attempts, last_status, next_attempt_at from delivery where task_id = t.id order by created_at desc limit 1
+  ) d on t.callback_url is not null`;
+
+const toView = (row: TaskRow): TaskView => ({
+  id: row.id,
+  projectId: row.project_id,
+  requestId: row.request_id,
+  type: row.type,
+  modelId: row.model_id,
+  status: row.status,
+  admission: row.admission,
+  input: row.input,
+  output: row.output,
+  errorCode: row.error_code,
+  outcomeUnknown: row.outcome_unknown,
+  progress: row.progress,
+  attempts: row.attempts,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  completedAt: row.completed_at,
+  expiresAt: row.expires_at,
+  credits: {
+    quoted: row.credits_quoted,
+    reserved: row.credits_reserved,
+    charged: row.credits_charged,
+    refunded: row.credits_refunded,
+  },
+  callback:
+    row.callback_url === null
+      ? null
+      : {
+          state: row.delivery_state ?? 'pending',
+          attempts: row.delivery_attempts ?? 0,
+          lastStatus: row.delivery_last_status,
+          nextAttemptAt: row.delivery_next_attempt_at,
+        },
+});
+
+/** One task by its id, whatever its admission; null when there is none. One indexed read. */
+export async function findTask(database: Database, taskId: string): Promise<TaskView | null> {
+  const [row] = await database.query<TaskRow & Record<string, unknown>>(
+    { name: 'find-task', text: `select ${viewColumns} from task t ${withDelivery} where t.id = $1` },
+    [taskId],
+  );
+  return row ? toView(row) : null;
+}
+
+export interface TaskFilter {
+  projectId?: string;
+  status?: TaskStatus;
+  unknownOnly?: boolean;
+  limit: number;
+}
+
+/** The newest admitted tasks first. */
+export async function listTasks(database: Database, filter: TaskFilter): Promise<TaskView[]> {
+  const rows = await database.query<TaskRow & Record<string, unknown>>(
+    {
+      name: 'list-tasks',
+      text: `select ${viewColumns} from task t ${withDelivery}
+             where t.admission = 'reserved' and ($1::text is null or t.project_id = $1) and ($2::text is null or t.status = $2)
+               and (not $3::boolean or t.outcome_unknown)
+             order by t.id desc limit $4`,
+    },
+    [filter.projectId ?? null, filter.status ?? null, filter.unknownOnly ?? false, filter.limit],
+  );
+  return rows.map(toView);
+}
+
+/** What a workflow is started with: ids and words for the Temporal UI, nothing else. */
+export interface TaskStart {
+  taskId: string;
+  projectId: string;
+  type: TaskType;
+  modelId: string;
+  input: JsonObject | null;
+}
+
+interface StartRow {
+  id: string;
+  project_id: string;
+  type: TaskType;
+  model_id: string;
+  input: JsonObject | null;
+}
+
+const toStart = (row: StartRow): TaskStart => ({
+  taskId: row.id,
+  projectId: row.project_id,
+  type: row.type,
+  modelId: row.model_id,
+  input: row.input,
+});
+
+/**
+ * Claims admitted tasks that have no workflow yet, oldest first but one project after the other, for `claimSeconds`: a
+ * claim whose start then fails is free again after that.
+ */
+export async function claimUnstartedTasks(database: Database, limit: number, claimSeconds: number): Promise<TaskStart[]> {
+  const rows = await database.query<StartRow & Record<string, unknown>>(
+    {
+      name: 'claim-unstarted',
+      text: `with waiting as (
+               select id, row_number() over (partition by project_id order by created_at) as turn, created_at
+               from (select id, project_id, created_at from task
+                     where admission = 'reserved' and workflow_started_at is null and completed_at is null
+                       and (start_claimed_until is null or start_claimed_until < clock_timestamp())
+                     order by created_at limit 4000) oldest
+             ), claimed as (
+               select t.id from task t join waiting w using (id)
+               where t.workflow_started_at is null and t.completed_at is null
+                 and (t.start_claimed_until is null or t.start_claimed_until < clock_timestamp())
+               order by w.turn, w.created_at limit $1 for no key update of t skip locked
+             )
+             update task t set start_claimed_until = clock_timestamp() + make_interval(secs => $2)
+             from claimed c where t.id = c.id
+             returning t.id, t.project_id, t.type, t.model_id, t.input`,
+    },
+    [limit, claimSeconds],
+  );
+  return rows.map(toStart);
+}
+
+/** Remembers that these tasks' workflows exist. */
+export async function markStarted(database: Database, taskIds: string[]): Promise<void> {
+  await database.query(
+    {
+      name: 'mark-started',
+      text: `update task set workflow_started_at = coalesce(workflow_started_at, clock_timestamp())
+             where id = any ($1) and workflow_started_at is null`,
+    },
+    [taskIds],
+  );
+}
+
+/**
+ * Tasks that nobody seems to work on: written but never decided (the route died), or silent for too long (the workflow
+ * was terminated, or Temporal lost it). Each is marked as seen, so that it is offered once per period.
+ */
+export async function claimSilentTasks(
+  database: Database,
+  periods: { openSeconds: number; silentSeconds: number; limit: number },
+): Promise<TaskStart[]> {
+  const rows = await database.query<StartRow & Record<string, unknown>>(
+    {
+      name: 'claim-silent',
+      text: `with silent as (
+               select id from task
+               where completed_at is null and deadline_at > clock_timestamp()
+                 and ((admission = 'open' and last_seen_at < clock_timestamp() - make_interval(secs => $1))
+                   or (admission = 'reserved' and workflow_started_at is not null
+                       and last_seen_at < clock_timestamp() - make_interval(secs => $2)))
+               order by last_seen_at limit $3 for no key update skip locked
+             )
+             update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id
+             returning t.id, t.project_id, t.type, t.model_id, t.input`,
+    },
+    [periods.openSeconds, periods.silentSeconds, periods.limit],
+  );
+  return rows.map(toStart);
+}
+
+/** Tasks past their deadline by the database clock that have not ended. */
+export async function listStaleTasks(database: Database, limit: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    {
+      name: 'list-stale',
+      text: `select id from task where completed_at is null and admission <> 'rejected' and deadline_at < clock_timestamp()
+             order by deadline_at limit $1`,
+    },
+    [limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Seconds that the oldest admitted task has waited for its workflow; 0 when none waits. */
+export async function oldestUnstartedSeconds(database: Database): Promise<number> {
+  const [row] = await database.query<{ seconds: number | null }>({
+    name: 'oldest-unstarted',
+    text: `select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds from task
+           where admission = 'reserved' and workflow_started_at is null and completed_at is null`,
+  });
+  return row?.seconds ?? 0;
+}

@@ -1,0 +1,21 @@
+import type { CatalogEntry, Model } from './catalog.ts';
+
+/** Whether clients may see and use a model: active, and not hidden by its private `public: false` (decisions "Catalog"). */
+export const isOffered = ({ model, private: { public: isPublic } }: CatalogEntry): boolean =>
+  model.status === 'active' && isPublic;
+
+/** A model as the listing shows it: the members of the specification (§2.1), in its order, and nothing private. */
+export function publicModel({ model }: CatalogEntry): Model {
+  const { id, object, type, owned_by, display_name, group, capability, description, status, pricing } = model;
+  return {
+    ...{ id, object, type, owned_by, display_name, group, capability, description, status, pricing },
+    parameters: model.parameters,
+    ...(model.catalogVisible === undefined ? {} : { catalogVisible: model.catalogVisible }),
+  };
+}
+
+/** The body of `GET /api/v1/models`: every offered model, in the catalog's order, or those of a key's allowlist. */
+export const modelList = (entries: readonly CatalogEntry[], isAllowed: (id: string) => boolean = () => true) => ({
+  object: 'list' as const,
+  data: entries.filter((entry) => isOffered(entry) && isAllowed(entry.model.id)).map(publicModel),
+});

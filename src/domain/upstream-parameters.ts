@@ -1,0 +1,32 @@
+import type { UpstreamMapping } from './catalog.ts';
+import type { JsonObject } from './json.ts';
+import { mediaInputKeys } from './parameters.ts';
+
+/**
+ * A task's tuning parameters in the provider's words. The prompt and the media inputs are left out: they travel as fields
+ * of their own. A parameter without a mapping keeps its name and value; a parameter or a value mapped to `null` is not sent.
+ */
+export function mapParameters(mapping: UpstreamMapping, input: JsonObject): JsonObject {
+  const mapped: JsonObject = {};
+  for (const [key, value] of Object.entries(input)) {
+    if (key === 'prompt' || mediaInputKeys.some((inputKey) => inputKey === key)) continue;
+    const rule = Object.hasOwn(mapping.parameters, key) ? mapping.parameters[key] : undefined;
+    if (rule === null) continue;
+    const translation = translated(rule?.values, value);
+    if (translation === null) continue;
+    mapped[rule?.name ?? key] = translation ?? value;
+  }
+  return mapped;
+}
+
+/** The upstream's name of the model for this task: some providers sell a variant under a model name of its own. */
+export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): string {
+  const { model_by: modelBy } = mapping;
+  if (modelBy === undefined || !Object.hasOwn(input, modelBy.key)) return mapping.model;
+  return translated(modelBy.values, input[modelBy.key]) ?? mapping.model;
+}
+
+const translated = <T>(values: Record<string, T> | undefined, value: unknown): T | undefined => {
+  const isName = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return values !== undefined && isName && Object.hasOwn(values, String(value)) ? values[String(value)] : undefined;
+};

@@ -1,0 +1,105 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import { GatewayError } from '../domain/errors.ts';
+import type { AppContext, AppMiddleware, AppState } from './context.ts';
+import { describeError } from './describe-error.ts';
+import { createFailureThrottle } from './failure-throttle.ts';
+import type { HttpDeps } from './http-deps.ts';
+import { answerErrors } from './middleware/answer-errors.ts';
+import { demandApiKey, demandJobToken } from './middleware/authenticate.ts';
+import { health } from './middleware/health.ts';
+import { limitInFlight } from './middleware/limit-in-flight.ts';
+import { readJson } from './middleware/read-json.ts';
+import { requestContext } from './middleware/request-context.ts';
+import type { Route } from './route.ts';
+
+/**
+ * The Koa application over a table of routes. Each request meets, in this order: its id and log line, the error
+ * dialect, the health probes, the in-flight limit, and then, per route, authentication, the body and the handler. Emit
+ * `stopping` on it once, before the server stops: from then on it is not ready and asks clients to let their
+ * connections go.
+ */
+export function createApp(deps: HttpDeps, routes: readonly Route[]): Koa<AppState> {
+  const { config, logger } = deps;
+  // One proxy in front of us is believed, and of what it hands on only the address that it added itself.
+  const app = new Koa<AppState>({ proxy: config.TRUST_PROXY, maxIpsCount: 1 });
+  let stopping = false;
+  app.once('stopping', () => (stopping = true));
+  app.on('error', (error: unknown, ctx?: AppContext) => {
+    logger.debug({ request_id: ctx?.state.requestId, error: describeError(error) }, 'answer was cut short');
+  });
+
+  const router = tableRouter(deps, routes);
+  app.use(requestContext({ logger }));
+  app.use(answerErrors({ logger }));
+  app.use(letGoWhen(() => stopping));
+  app.use(demandHost);
+  app.use(health({ isReady: () => deps.isReady(), isStopping: () => stopping }));
+  app.use(limitInFlight(config.HTTP_IN_FLIGHT_MAX));
+  app.use(router.routes());
+  app.use(refuseUnmatched(router, routes));
+  return app;
+}
+
+function tableRouter(deps: HttpDeps, routes: readonly Route[]): Router<AppState> {
+  const { config } = deps;
+  const failures = createFailureThrottle({ max: config.AUTH_FAILURES_PER_MINUTE_MAX });
+  const apiKey = demandApiKey(deps, failures);
+  const jobToken = demandJobToken(config.INTERNAL_JOB_TOKENS, failures);
+  const guards = { api_key: [apiKey], job_token: [jobToken], none: [], signed: [] } satisfies Record<
+    Route['auth'],
+    AppMiddleware[]
+  >;
+  const timeoutMs = config.REQUEST_TIMEOUT_SECONDS * 1_000;
+  const bodies = {
+    none: [],
+    small: [readJson({ maxBytes: config.BODY_MAX_BYTES, timeoutMs })],
+    media: [readJson({ maxBytes: config.MEDIA_BODY_MAX_BYTES, timeoutMs })],
+  } satisfies Record<Route['bodyMaxBytes'], AppMiddleware[]>;
+
+  const router = new Router<AppState>({ sensitive: true, strict: true });
+  for (const route of routes) {
+    const chain = [enter(route), ...guards[route.auth], ...bodies[route.bodyMaxBytes], route.handler];
+    router.register(route.path, [route.method], chain);
+  }
+  return router;
+}
+
+const enter =
+  (route: Route): AppMiddleware =>
+  async (ctx, next) => {
+    ctx.state.route = route;
+    await next();
+  };
+
+const letGoWhen =
+  (isStopping: () => boolean): AppMiddleware =>
+  async (ctx, next) => {
+    try {
+      await next();
+    } finally {
+      if (isStopping()) ctx.set('connection', 'close');
+    }
+  };
+
+/** RFC 9112 §3.2. Node would answer this itself, without our id and our error body. */
+const demandHost: AppMiddleware = async (ctx, next) => {
+  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
+    throw new GatewayError('invalid_value', { message: 'The Host header is missing.', param: 'Host' });
+  }
+  await next();
+};
+
+/** 405 with `Allow` where only the method is wrong, in the dialect of that path; else 404. */
+function refuseUnmatched(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
+  return (ctx) => {
+    const { path: layers, pathAndMethod } = router.match(ctx.path, ctx.method);
+    if (pathAndMethod.length > 0) return Promise.resolve();
+    const layer = layers[0];
+    const route = layer && routes.find(({ path }) => path === layer.path);
+    if (!route) throw new GatewayError('not_found');
+    ctx.state.route = route;
+    ctx.set('allow', [...new Set(layers.flatMap(({ methods }) => methods))].sort().join(', '));
+    throw new GatewayError('method_not_allowed');
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * Whether an error means "the database could not serve us just now", so that the same request may succeed in a moment.
+ * Looks through `cause`s and aggregates, for drivers and object mappers wrap each other's errors.
+ */
+export function isDatabaseTrouble(error: unknown, depth = 0): boolean {
+  if (depth > DEPTH_MAX || !(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (troubleCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code)) return true;
+  if (troubleMessages.some((message) => error.message.includes(message))) return true;
+  const inner: unknown[] = error instanceof AggregateError ? error.errors.slice(0, DEPTH_MAX) : [];
+  return [error.cause, ...inner].some((each) => isDatabaseTrouble(each, depth + 1));
+}
+
+const DEPTH_MAX = 5;
+
+/** Class 08 is matched by its prefix (PostgreSQL documentation, appendix A). */
+const troubleCodes = new Set([
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '53300', // too_many_connections
+  '57014', // query_canceled: the statement timeout
+  '55P03', // lock_not_available
+  '40001', // serialization_failure, after our own retries
+  '40P01', // deadlock_detected, after our own retries
+  '25P04', // transaction_timeout
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** What node-postgres says without a code. */
+const troubleMessages = [
+  'timeout exceeded when trying to connect',
+  'Connection terminated',
+  'Client has encountered a connection error',
+  'Query read timeout',
+];

@@ -1,0 +1,12 @@
+import { errorTable, type GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+
+/** `{error: {message, type, param, code}}`, all four always there: official SDKs read each of them. */
+export const openaiError = (error: GatewayError): JsonObject => ({
+  error: {
+    message: error.message,
+    type: errorTable[error.code].type,
+    param: error.param ?? null,
+    code: error.code,
+  },
+});

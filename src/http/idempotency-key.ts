@@ -1,0 +1,21 @@
+import { GatewayError } from '../domain/errors.ts';
+import type { AppContext } from './context.ts';
+
+/**
+ * The `Idempotency-Key` header, 1 to 255 printable ASCII characters, bare or as a quoted string (IETF draft
+ * "idempotency-key-header"); null when none was sent. Throws `invalid_value` for anything else.
+ */
+export function readIdempotencyKey(ctx: AppContext): string | null {
+  const header = ctx.req.headers['idempotency-key'];
+  if (header === undefined) return null;
+  const text = typeof header === 'string' ? header.trim() : '';
+  const quotedText = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text);
+  const key = quotedText?.[1] !== undefined ? quotedText[1].replace(/\\(["\\])/g, '$1') : text;
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw new GatewayError('invalid_value', {
+      message: 'Idempotency-Key must be 1 to 255 printable ASCII characters.',
+      param: 'Idempotency-Key',
+    });
+  }
+  return key;
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import { GatewayError } from '../../domain/errors.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
+import { isDatabaseTrouble } from '../database-trouble.ts';
+import { describeError } from '../describe-error.ts';
+import { statusOf } from '../error-status.ts';
+import { errorBodyOf, faceOfPath } from '../faces/face.ts';
+import { ClientGone } from '../read-body.ts';
+
+/**
+ * Turns whatever is thrown further in into an answer in the route's dialect. Only a `GatewayError` speaks for itself:
+ * trouble with the database is `service_unavailable`, everything else is `internal_error` with a constant message, and
+ * its stack goes to the log.
+ */
+export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+      writeJson(ctx);
+    } catch (error) {
+      if (error instanceof ClientGone) {
+        ctx.state.clientGone = true;
+        ctx.respond = false;
+        ctx.res.destroy();
+        return;
+      }
+      const refusal = toRefusal(error);
+      logCause(logger, ctx, refusal);
+      answer(ctx, refusal);
+    }
+  };
+}
+
+/** Here and not in Koa, so that an answer that cannot be written is still an error in the right dialect. */
+function writeJson(ctx: AppContext): void {
+  const body: unknown = ctx.body;
+  if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || body instanceof Readable) return;
+  const text = JSON.stringify(body);
+  if (!ctx.response.get('content-type')) ctx.type = 'json';
+  ctx.body = text;
+}
+
+function toRefusal(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (isDatabaseTrouble(error)) return new GatewayError('service_unavailable', { retryAfterSeconds: 1, cause: error });
+  return new GatewayError('internal_error', { cause: error });
+}
+
+function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError): void {
+  if (refusal.cause === undefined && refusal.code !== 'internal_error') return;
+  const line = {
+    request_id: ctx.state.requestId,
+    path: ctx.state.route?.path,
+    code: refusal.code,
+    error: describeError(refusal.cause ?? refusal),
+  };
+  if (refusal.code === 'internal_error') logger.error(line, 'request failed');
+  else if (statusOf[refusal.code] >= 500) logger.warn(line, 'request refused');
+  else logger.debug(line, 'request refused');
+}
+
+function answer(ctx: AppContext, refusal: GatewayError): void {
+  const status = statusOf[refusal.code];
+  // A handler may have begun an answer before it failed; none of what it said about its body is true any more.
+  for (const name of ['content-type', 'content-length', 'content-disposition', 'etag', 'accept-ranges', 'location']) {
+    ctx.remove(name);
+  }
+  ctx.set('cache-control', 'no-store');
+  if (status === 401) ctx.set('www-authenticate', 'Bearer');
+  if (refusal.shouldRetry === false) ctx.set('x-should-retry', 'false');
+  const wait = refusal.retryAfterSeconds ?? (status === 503 && refusal.shouldRetry !== false ? 1 : undefined);
+  if (wait !== undefined) ctx.set('retry-after', String(Math.max(1, Math.ceil(wait))));
+  const face = ctx.state.route?.face ?? faceOfPath(ctx.path);
+  const body = Buffer.from(JSON.stringify(errorBodyOf[face](refusal, status)));
+  ctx.status = status;
+  ctx.type = 'json';
+  ctx.body = body;
+  if (hasUnreadBody(ctx.req)) {
+    ctx.set('connection', 'close');
+    ctx.body = Readable.from(lingering(ctx.req, body), { objectMode: false });
+    ctx.length = body.length;
+  }
+}
+
+const hasUnreadBody = (request: IncomingMessage): boolean =>
+  !request.complete &&
+  (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
+
+/**
+ * The whole answer at once, and then a short while in which what the client is still sending is thrown away. Closing at
+ * once would make the kernel send a reset, and a reset destroys the answer before most clients have read it.
+ */
+async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerator<Buffer> {
+  yield body;
+  await discard(request);
+}
+
+const LINGER_MS = 1_000;
+const LINGER_MAX_BYTES = 4_000_000;
+
+function discard(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const done = (): void => {
+      clearTimeout(timer);
+      request.off('data', count).pause();
+      resolve();
+    };
+    const count = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > LINGER_MAX_BYTES) done();
+    };
+    const timer = setTimeout(done, LINGER_MS);
+    request.once('end', done).once('close', done).once('error', done).on('data', count).resume();
+    if (request.destroyed) done();
+  });
+}

@@ -1,0 +1,59 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
+import { isPlausibleApiKey } from '../../platform/api-key.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
+import { allCredentials, bearerCredentials, hasKeyInQuery } from '../credentials.ts';
+import type { HttpDeps } from '../http-deps.ts';
+import type { FailureThrottle } from '../failure-throttle.ts';
+
+/**
+ * Lets a request through with a valid API key, in `ctx.state.key`, and answers every other with one and the same 401.
+ * Runs before the body is read, so that strangers cost no memory. A malformed key is refused without asking anybody.
+ * Failures are throttled by address only after the key was looked at, so a valid key is never refused for its address.
+ */
+export function demandApiKey(
+  { authenticate }: Pick<HttpDeps, 'authenticate'>,
+  failures: FailureThrottle,
+): AppMiddleware {
+  return async (ctx, next) => {
+    if (hasKeyInQuery(new URLSearchParams(ctx.querystring))) throw refuse(ctx, failures, 'invalid_api_key');
+    const credentials = allCredentials(ctx.req, { gemini: ctx.state.route?.face === 'gemini' });
+    if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
+    const [secret] = credentials;
+    const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;
+    if (!key) throw refuse(ctx, failures, 'invalid_api_key');
+    ctx.state.key = key;
+    await next();
+  };
+}
+
+/**
+ * Lets a request through with one of the configured job tokens. Digests are compared, all of them and in constant time,
+ * so that neither the length nor the beginning of a token shows. With no token configured the routes are closed, never
+ * open.
+ */
+export function demandJobToken(tokens: readonly string[], failures: FailureThrottle): AppMiddleware {
+  const digests = tokens.map(sha256);
+  return async (ctx, next) => {
+    if (digests.length === 0) {
+      throw new GatewayError('service_unavailable', { message: 'No job token is configured.', shouldRetry: false });
+    }
+    const credentials = bearerCredentials(ctx.req);
+    if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
+    const given = sha256(credentials[0] ?? '');
+    const matches = digests.filter((digest) => timingSafeEqual(digest, given));
+    if (credentials.length === 0 || matches.length === 0) throw refuse(ctx, failures, 'invalid_job_token');
+    await next();
+  };
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function refuse(ctx: AppContext, failures: FailureThrottle, code: ErrorCode): GatewayError {
+  const waitSeconds = failures.record(ctx.ip);
+  if (waitSeconds === 0) return new GatewayError(code);
+  return new GatewayError('rate_limit_exceeded', {
+    message: 'Too many requests with invalid credentials.',
+    retryAfterSeconds: waitSeconds,
+  });
+}

@@ -1,0 +1,118 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { parse as parseContentType } from 'content-type';
+import rawBody from 'raw-body';
+import { GatewayError } from '../domain/errors.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+
+/** Deeper JSON has no use here and would only cost stack in whoever walks it (docs/DECISIONS.md "Errors"). */
+const DEPTH_MAX = 32;
+
+/** The client hung up while its request was still arriving: there is nobody to answer and nothing to log as a fault. */
+export class ClientGone extends Error {}
+
+export interface ReadLimits {
+  maxBytes: number;
+  timeoutMs: number;
+  /** Called once the headers are acceptable, so that `Expect: 100-continue` never invites a body we refuse. */
+  onWanted?: () => void;
+}
+
+/**
+ * Reads a request body that must be one JSON object in UTF-8, at most `maxBytes` long and 32 levels deep. What it
+ * returns is safe to store and to merge: no NUL, no lone surrogate, no infinite number, no `__proto__`, `constructor`
+ * or `prototype` key. The last of equal keys wins.
+ *
+ * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout` or `invalid_json`, and
+ * `ClientGone`.
+ */
+export async function readJsonBody(request: IncomingMessage, limits: ReadLimits): Promise<JsonObject> {
+  demandPlainJson(request);
+  return parseJsonObject(await readBytes(request, limits));
+}
+
+/** The JSON object in `bytes`, with the guarantees of `readJsonBody`. Throws `GatewayError` `invalid_json`. */
+export function parseJsonObject(bytes: Buffer): JsonObject {
+  if (bytes.length === 0) throw invalid('The body is empty; a JSON object is expected.');
+  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (cause) {
+    throw invalid('The body is not valid JSON.', cause);
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw invalid('The body must be a JSON object.');
+  // Valid UTF-8 holds no surrogates and valid JSON no raw NUL, so only a \u escape can bring one in.
+  walk(value, 1, text.includes('\\u'));
+  return value;
+}
+
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
+  if (typeof value === 'string') {
+    if (checkStrings) demandStorable(value);
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw invalid('A number is too large.');
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth > DEPTH_MAX) throw invalid(`JSON may be nested ${DEPTH_MAX} levels deep at most.`);
+    if (Array.isArray(value)) {
+      for (const item of value) walk(item, depth + 1, checkStrings);
+      return;
+    }
+    for (const key of Object.keys(value)) {
+      if (forbiddenKeys.has(key)) throw invalid(`The key ${key} is not accepted.`);
+      if (checkStrings) demandStorable(key);
+      const member = value[key];
+      if (member !== undefined) walk(member, depth + 1, checkStrings);
+    }
+  }
+}
+
+/** PostgreSQL stores neither (22021, 22P05), and a lone surrogate cannot be sent upstream as UTF-8. */
+function demandStorable(text: string): void {
+  if (text.includes('\0') || !text.isWellFormed()) {
+    throw invalid('Strings may hold neither NUL characters nor lone surrogates.');
+  }
+}
+
+function demandPlainJson(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', { message: 'Compressed bodies are not accepted.' });
+  }
+  const { type, parameters } = parseContentType(request.headers['content-type'] ?? '');
+  const charset = parameters['charset']?.toLowerCase() ?? 'utf-8';
+  if (type.toLowerCase() !== 'application/json' || (charset !== 'utf-8' && charset !== 'utf8')) {
+    throw new GatewayError('unsupported_media_type', {
+      message: 'The Content-Type must be application/json in UTF-8.',
+    });
+  }
+}
+
+async function readBytes(request: IncomingMessage, { maxBytes, timeoutMs, onWanted }: ReadLimits): Promise<Buffer> {
+  const declared = request.headers['content-length'];
+  if (Number(declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  onWanted?.();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new GatewayError('request_timeout')), timeoutMs);
+  });
+  try {
+    return await Promise.race([rawBody(request, { limit: maxBytes, length: declared ?? null }), late]);
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    if (error instanceof Error && 'type' in error && error.type === 'entity.too.large') throw tooLarge(maxBytes);
+    throw new ClientGone('The client went away', { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('payload_too_large', { message: `The body may be ${maxBytes} bytes long at most.` });
+
+const invalid = (message: string, cause?: unknown): GatewayError =>
+  new GatewayError('invalid_json', { message, cause });

@@ -1,0 +1,17 @@
+import type { AppMiddleware } from './context.ts';
+import type { FaceName } from './faces/face.ts';
+
+/** One row of the route table. */
+export interface Route {
+  /** GET answers HEAD as well. */
+  method: 'GET' | 'POST' | 'DELETE';
+  /** A path-to-regexp template; it, never the path itself, is what the log shows. */
+  path: string;
+  /** `signed`: the handler checks a signature in the query; `none`: open to everybody. */
+  auth: 'api_key' | 'job_token' | 'none' | 'signed';
+  /** The dialect of this route's errors. */
+  face: FaceName;
+  /** Which size limit its JSON body has; `none`: a body is not read by the frame. */
+  bodyMaxBytes: 'none' | 'small' | 'media';
+  handler: AppMiddleware;
+}

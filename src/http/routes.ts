@@ -1,0 +1,28 @@
+import type { HttpDeps } from './http-deps.ts';
+import type { Route } from './route.ts';
+import { showFile } from './routes/files.ts';
+import { createImage, createVideo } from './routes/media.ts';
+import { listModels, showModel } from './routes/models.ts';
+import { showTask } from './routes/tasks.ts';
+
+/** What the handlers of the table need, each its own part. */
+export type RouteDeps = HttpDeps &
+  Parameters<typeof createImage>[0] &
+  Parameters<typeof createVideo>[0] &
+  Parameters<typeof listModels>[0] &
+  Parameters<typeof showModel>[0] &
+  Parameters<typeof showTask>[0];
+
+const client = { auth: 'api_key', face: 'openai' } as const;
+
+/**
+ * Every route of the service: who may come in, in which dialect errors are told, how large a body may be, who answers.
+ */
+export const createRoutes = (deps: RouteDeps): readonly Route[] => [
+  { ...client, method: 'GET', path: '/api/v1/models', bodyMaxBytes: 'none', handler: listModels(deps) },
+  { ...client, method: 'GET', path: '/api/v1/models/:model', bodyMaxBytes: 'none', handler: showModel(deps) },
+  { ...client, method: 'POST', path: '/api/v1/images/generate', bodyMaxBytes: 'media', handler: createImage(deps) },
+  { ...client, method: 'POST', path: '/api/v1/video/generate', bodyMaxBytes: 'media', handler: createVideo(deps) },
+  { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', bodyMaxBytes: 'none', handler: showTask(deps) },
+  { method: 'GET', path: '/files/:id', auth: 'signed', face: 'openai', bodyMaxBytes: 'none', handler: showFile(deps) },
+];

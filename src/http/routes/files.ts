@@ -1,0 +1,107 @@
+import type { Readable } from 'node:stream';
+import { GatewayError } from '../../domain/errors.ts';
+import { parseRange } from '../byte-range.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
+import { isNotModified } from '../etag.ts';
+import type { ByteRange, HttpDeps, SignedFile } from '../http-deps.ts';
+
+/**
+ * `GET /files/:id?expires=…&signature=…`: a stored file for whoever holds its signed URL, whole or one range of it (RFC
+ * 9110 §14). A wrong or expired signature and an unknown file are the same 404. Served so that no browser takes it for
+ * a page of ours.
+ */
+export const showFile =
+  ({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMiddleware =>
+  async (ctx) => {
+    const id = ctx.params['id'] ?? '';
+    const query = new URLSearchParams(ctx.querystring);
+    const expires = query.get('expires') ?? '';
+    const signature = query.get('signature') ?? '';
+    const plausible = /^[\w-]{1,64}$/.test(id) && /^\d{1,12}$/.test(expires) && /^[\w-]{1,256}$/.test(signature);
+    const file = plausible ? await signedFiles.openSigned(id, Number(expires), signature) : null;
+    if (!file) throw new GatewayError('file_not_found');
+    describe(ctx, file, { id, expires: Number(expires) });
+    ctx.status = 200;
+    if (isNotModified(ctx, etagOf(file))) {
+      ctx.status = 304;
+      return;
+    }
+    await sendBytes(ctx, file);
+  };
+
+const etagOf = (file: SignedFile): string => `"${file.sha256}"`;
+
+/** What a browser may show; every other type is a download of plain bytes. */
+const shownTypes = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'video/mp4',
+  'video/webm',
+  'video/quicktime',
+]);
+
+function describe(ctx: AppContext, file: SignedFile, { id, expires }: { id: string; expires: number }): void {
+  const shown = shownTypes.has(file.mimeType);
+  const remaining = Math.max(0, expires - Math.ceil(Date.now() / 1_000));
+  ctx.attachment(safeName(file.fileName, id), { type: shown ? 'inline' : 'attachment' });
+  ctx.set({
+    'content-type': shown ? file.mimeType : 'application/octet-stream',
+    'cache-control': `private, max-age=${remaining}`,
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cross-origin-resource-policy': 'cross-origin',
+    'accept-ranges': 'bytes',
+    etag: etagOf(file),
+  });
+}
+
+const safeName = (name: string, fallback: string): string => {
+  const safe = name
+    .replace(/[^\w.-]+/g, '_')
+    .replace(/^\.+/, '')
+    .slice(0, 100);
+  return safe === '' ? fallback : safe;
+};
+
+async function sendBytes(ctx: AppContext, file: SignedFile): Promise<void> {
+  const range = wantedRange(ctx, file);
+  if (range === 'unsatisfiable') {
+    ctx.set('content-range', `bytes */${file.bytes}`);
+    ctx.remove('content-type');
+    ctx.remove('content-disposition');
+    ctx.set('cache-control', 'no-store');
+    ctx.body = null;
+    ctx.status = 416;
+    return;
+  }
+  if (range) {
+    ctx.status = 206;
+    ctx.set('content-range', `bytes ${range.start}-${range.end}/${file.bytes}`);
+  }
+  const type = ctx.response.get('content-type');
+  if (ctx.method !== 'HEAD') {
+    ctx.body = await opened(ctx, file.stream(range ?? undefined));
+    ctx.set('content-type', type);
+  }
+  ctx.length = range ? range.end - range.start + 1 : file.bytes;
+}
+
+function wantedRange(ctx: AppContext, file: SignedFile): ByteRange | 'unsatisfiable' | null {
+  const header = ctx.get('range');
+  const ifRange = ctx.get('if-range');
+  // A date never matches, for we send no Last-Modified.
+  if (header === '' || (ifRange !== '' && ifRange !== etagOf(file))) return null;
+  return parseRange(header, file.bytes);
+}
+
+/** Waits for the first bytes, so that a file that cannot be read is an error answer and not a broken download. */
+async function opened(ctx: AppContext, stream: Readable): Promise<Readable> {
+  await new Promise<void>((resolve, reject) => {
+    stream.once('readable', resolve).once('end', resolve).once('error', reject);
+  });
+  // Once the headers are out, only a cut connection can tell the client that bytes are missing.
+  stream.on('error', () => ctx.res.destroy());
+  return stream;
+}

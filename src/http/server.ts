@@ -1,0 +1,156 @@
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Koa from 'koa';
+import type { Config } from '../config.ts';
+import { GatewayError, type ErrorCode } from '../domain/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { AppState } from './context.ts';
+import { openaiError } from './faces/openai.ts';
+
+export interface HttpServer {
+  /** Where it listens, without a trailing slash. */
+  url: string;
+  /**
+   * Stops: not ready any more, after the configured delay no new connections, then up to `drainSeconds` (default 130,
+   * one chat) for what is under way, then the rest is cut. Called again it is the same stop.
+   */
+  close(options?: { drainSeconds?: number }): Promise<void>;
+}
+
+interface ServerOptions {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  config: Pick<Config, 'HEADERS_TIMEOUT_SECONDS' | 'REQUEST_TIMEOUT_SECONDS' | 'SHUTDOWN_READY_DELAY_SECONDS'>;
+}
+
+/** Longer than the idle timeout of common load balancers (60 s), so that we never close under a request on its way. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_MAX_BYTES = 16_384;
+const CONNECTIONS_MAX = 10_000;
+/** Longer than any answer may take to begin (120 s); it ends readers who stopped reading. */
+const SOCKET_IDLE_MS = 180_000;
+const DRAIN_SECONDS = 130;
+
+/**
+ * Starts the listener for an app. Also answers what never reaches the app: requests that are not HTTP, too large or too
+ * slow.
+ */
+export async function startHttpServer(app: Koa<AppState>, { host, port, config }: ServerOptions): Promise<HttpServer> {
+  const headersTimeout = Math.ceil(config.HEADERS_TIMEOUT_SECONDS * 1_000);
+  const server = createServer({
+    headersTimeout,
+    // Later than the app's own limit on a body's arrival, which answers in the route's dialect; for bodies nobody reads.
+    requestTimeout: Math.max(headersTimeout, Math.ceil(config.REQUEST_TIMEOUT_SECONDS * 1_000)) + 5_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADERS_MAX_BYTES,
+    connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeout / 2)),
+    // The app answers a missing Host itself.
+    requireHostHeader: false,
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.setTimeout(SOCKET_IDLE_MS);
+
+  const handle = app.callback();
+  const work = new Set<Promise<void>>();
+  const answers = new WeakMap<Duplex, ServerResponse>();
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    answers.set(request.socket, response);
+    const job = handle(request, response).finally(() => work.delete(job));
+    work.add(job);
+  };
+  server.on('request', serve);
+  // Without these two Node invites the body before anybody looked at the key, and answers other expectations by itself.
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    refuseConnection(error, socket, answers.get(socket)),
+  );
+
+  await listen(server, host, port);
+  const bound = server.address() as AddressInfo;
+  const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+  let stop: Promise<void> | undefined;
+  return {
+    url,
+    close: ({ drainSeconds = DRAIN_SECONDS } = {}) => {
+      app.emit('stopping');
+      stop ??= drain(server, work, {
+        delayMs: config.SHUTDOWN_READY_DELAY_SECONDS * 1_000,
+        drainMs: drainSeconds * 1_000,
+      });
+      return stop;
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function drain(
+  server: Server,
+  work: ReadonlySet<Promise<void>>,
+  { delayMs, drainMs }: { delayMs: number; drainMs: number },
+): Promise<void> {
+  // Load balancers need a moment to see that we are not ready; until then new connections are still welcome.
+  if (delayMs > 0) await sleep(delayMs);
+  let open = true;
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      open = false;
+      resolve();
+    });
+  });
+  const deadline = performance.now() + drainMs;
+  // A handler may outlive its connection: it settles money for a client that hung up.
+  while ((open || work.size > 0) && performance.now() < deadline) {
+    server.closeIdleConnections();
+    await sleep(Math.min(20, drainMs));
+  }
+  server.closeAllConnections();
+  await closed;
+}
+
+/** The last word on a connection whose bytes are no acceptable HTTP: an error body like any other, and then the end. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, answer: ServerResponse | undefined): void {
+  const begun = answer !== undefined && !answer.writableEnded && answer.headersSent;
+  if (error.code === 'ECONNRESET' || !socket.writable || begun) {
+    socket.destroy();
+    return;
+  }
+  const { status, code, message } = refusalOf(error.code ?? '');
+  const known = answer !== undefined && !answer.writableEnded ? answer.getHeader('x-request-id') : undefined;
+  const body = JSON.stringify(openaiError(new GatewayError(code, { message })));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${typeof known === 'string' ? known : newId('req')}`,
+    'x-content-type-options: nosniff',
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function refusalOf(parserCode: string): { status: number; code: ErrorCode; message: string } {
+  switch (parserCode) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, code: 'payload_too_large', message: 'The request headers are too large.' };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { status: 413, code: 'payload_too_large', message: 'The chunk extensions are too large.' };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, code: 'request_timeout', message: 'The request took too long to arrive.' };
+    default:
+      return { status: 400, code: 'invalid_value', message: 'The request is not valid HTTP.' };
+  }
+}

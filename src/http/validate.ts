@@ -1,0 +1,47 @@
+import type { z } from 'zod';
+import { GatewayError, quoted } from '../domain/errors.ts';
+
+/**
+ * The body as the schema's type. The first thing that is wrong is thrown as a `GatewayError` with `param` = its dotted
+ * path: `missing_parameter` if nothing is there, `unsupported_parameter` if the schema has no such field, else
+ * `invalid_value`.
+ */
+export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  if (!issue) throw new GatewayError('invalid_value');
+  throw toRefusal(deepest(issue), body);
+}
+
+type Issue = z.core.$ZodIssue;
+
+function toRefusal(issue: Issue, body: unknown): GatewayError {
+  if (issue.code === 'unrecognized_keys') {
+    const param = dotted([...issue.path, issue.keys[0] ?? '']);
+    return new GatewayError('unsupported_parameter', { param, message: `The field ${param} is not supported here.` });
+  }
+  const param = dotted(issue.path);
+  if (param === undefined) return new GatewayError('invalid_value', { message: issue.message });
+  if (issue.code !== 'custom' && at(body, issue.path) === undefined) {
+    return new GatewayError('missing_parameter', { param, message: `The field ${param} is required.` });
+  }
+  return new GatewayError('invalid_value', { param, message: `${param}: ${issue.message}` });
+}
+
+/** Of a union's branches the one that got furthest names the fault best; "invalid input" would name none. */
+function deepest(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union') return issue;
+  const inner = issue.errors.flatMap(([first]) => (first ? [first] : []));
+  const [best] = inner.sort((left, right) => right.path.length - left.path.length);
+  return best && best.path.length > 0 ? deepest({ ...best, path: [...issue.path, ...best.path] }) : issue;
+}
+
+const dotted = (path: readonly PropertyKey[]): string | undefined =>
+  path.length === 0 ? undefined : quoted(path.map(String).join('.'));
+
+const at = (body: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    body,
+  );

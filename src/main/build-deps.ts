@@ -1,0 +1,96 @@
+import { createUpstreamCaller } from '../channels/call-upstream.ts';
+import { createAdapters } from '../channels/registry.ts';
+import { createCatalogCache } from '../commands/catalog-cache.ts';
+import { createChannelCache } from '../commands/channel-cache.ts';
+import { createKeyCache } from '../commands/key-cache.ts';
+import type { Config } from '../config.ts';
+import { openDatabase } from '../db/database.ts';
+import { Ledger } from '../db/ledger.ts';
+import { listenForChanges } from '../db/listen.ts';
+import type { Deps } from '../deps.ts';
+import { createEgress } from '../platform/egress.ts';
+import { createFileStore } from '../platform/file-store.ts';
+import { createLogger } from '../platform/logger.ts';
+import { createSealer, deriveKeys } from '../platform/seal.ts';
+import { createUrlSigner } from '../platform/signed-url.ts';
+import { createWorkflowClient, type TemporalAccess } from '../platform/workflow-client.ts';
+
+export interface Built {
+  deps: Deps;
+  /** Flushes the ledger and closes every connection. */
+  close(): Promise<void>;
+}
+
+export const temporalAccess = (config: Config): TemporalAccess => ({
+  address: config.TEMPORAL_ADDRESS,
+  namespace: config.TEMPORAL_NAMESPACE,
+  apiKey: config.TEMPORAL_API_KEY,
+  tls: {
+    caFile: config.TEMPORAL_TLS_CA_FILE,
+    certFile: config.TEMPORAL_TLS_CERT_FILE,
+    keyFile: config.TEMPORAL_TLS_KEY_FILE,
+  },
+});
+
+/** How stale a cache may be when no notification reaches this process. */
+const cacheWithoutNotifyMs = 5_000;
+
+/** Builds everything a process needs, once, by hand. */
+export async function buildDeps(config: Config, name: string): Promise<Built> {
+  const logger = createLogger(config.LOG_LEVEL, name);
+  const db = await openDatabase({
+    url: config.DATABASE_URL,
+    poolMax: config.DATABASE_POOL_MAX,
+    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    onIdleError: (error) => logger.warn({ err: error }, 'a database connection was lost'),
+  });
+  const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });
+  for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);
+  const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
+  const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
+  const channels = createChannelCache(db, 2_000);
+  const keys = createKeyCache(db, config.KEY_PEPPERS, config.KEY_CACHE_SECONDS * 1000);
+  const listener = listenForChanges({
+    url: config.DATABASE_LISTEN_URL === '' ? config.DATABASE_URL : config.DATABASE_LISTEN_URL,
+    logger,
+    onChange: (table) => {
+      if (table === 'model') catalog.forget();
+      else if (table === 'channel' || table === 'channel_health') channels.forget();
+      else keys.forget();
+    },
+  });
+  const workflows = createWorkflowClient(temporalAccess(config));
+  const ledger = new Ledger(db, {
+    membersMax: config.CREATE_BATCH_MAX,
+    inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
+  });
+  const deps: Deps = {
+    config,
+    logger,
+    db,
+    ledger,
+    catalog,
+    channels,
+    keys,
+    adapters: createAdapters(caller),
+    egress,
+    files: await createFileStore(config),
+    urls: createUrlSigner({
+      keys: deriveKeys(config.MASTER_KEYS, 'file-urls'),
+      baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,
+    }),
+    sealer: createSealer(config.MASTER_KEYS),
+    workflows,
+  };
+  return {
+    deps,
+    async close() {
+      await ledger.flush();
+      await listener.close();
+      await workflows.close();
+      await caller.close();
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { createDevStack, StartRefused, type DevPrograms } from './dev/dev-stack.ts';
+import { watchParent } from './dev/parent-watch.ts';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * `npm start`: everything on one machine, until Ctrl-C, SIGTERM, SIGHUP or the death of npm. Exit code 0 after an orderly stop,
+ * 1 when it could not start, 2 for an unknown argument.
+ */
+export async function dev({ args, env, programs }: DevOptions): Promise<void> {
+  const unknown = args.find((arg) => arg !== '--fresh');
+  if (unknown !== undefined) {
+    process.stdout.write(usage);
+    process.exit(unknown === '--help' || unknown === '-h' ? 0 : 2);
+  }
+  // A closed terminal or `| head` must not end us before the children.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const say = (text: string) => void process.stdout.write(`tollgate: ${text}\n`);
+
+  const stack = createDevStack({ env, projectFolder, programs, fresh: args.includes('--fresh'), say });
+  let stoppingSince: number | null = null;
+  const stop = () => {
+    // npm and the terminal both pass on one Ctrl-C; only a later second one is a person who will not wait.
+    if (stoppingSince !== null) return Date.now() - stoppingSince > secondSignalMs ? stack.hurry() : undefined;
+    stoppingSince = Date.now();
+    say('stopping …');
+    void stack.stop().then(() => {
+      say('stopped');
+      process.exit(0);
+    });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  if (env.npm_lifecycle_event !== undefined) watchParent(stop);
+
+  try {
+    process.stdout.write(await stack.start());
+  } catch (error) {
+    if (stoppingSince !== null) return;
+    stoppingSince = Date.now();
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`tollgate: ${error instanceof StartRefused ? message : `could not start: ${message}`}\n`);
+    await stack.stop();
+    process.exit(1);
+  }
+}
+
+export interface DevOptions {
+  args: readonly string[];
+  env: Record<string, string | undefined>;
+  programs: DevPrograms;
+}
+
+const secondSignalMs = 1_500;
+const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
+const usage = `npm start [-- --fresh]
+
+  Runs the gateway, its worker, PostgreSQL, Temporal and a sandbox upstream on this machine.
+  State is kept in .tollgate (TOLLGATE_HOME moves it); --fresh begins anew.
+`;
+const program = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+
+if (import.meta.main) {
+  await dev({
+    args: process.argv.slice(2),
+    env: process.env,
+    programs: {
+      api: program('api'),
+      worker: program('worker'),
+      migrate: program('migrate'),
+      seed: program('seed-dev'),
+      sandbox: program('sandbox'),
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { processStart } from '../servers/process-identity.ts';
+import { stopProcess } from '../servers/stop-process.ts';
+import { writePrivate } from './write-private.ts';
+
+const Former = z.record(z.string(), z.object({ pid: z.number().int(), start: z.string() }));
+
+/** Notes which processes run on this folder, for a later start that finds them without their supervisor. */
+export function noteChildren(home: string, pids: Record<string, number>): void {
+  const known = Object.entries(pids).flatMap(([name, pid]) => {
+    const start = processStart(pid);
+    return start === null ? [] : [[name, { pid, start }]];
+  });
+  writePrivate(file(home), Object.fromEntries(known));
+}
+
+/** Stops what an earlier run left behind: normally nothing, the guardian does it, but both may have been killed at once. */
+export async function stopFormerChildren(home: string): Promise<void> {
+  if (!existsSync(file(home))) return;
+  const parsed = Former.safeParse(readJson(file(home)));
+  const children = Object.entries(parsed.data ?? {});
+  // The servers last: what uses them may still want to say goodbye.
+  const servers = new Set(['temporal', 'postgres']);
+  for (const late of [false, true]) {
+    await Promise.all(
+      children
+        .filter(([name]) => servers.has(name) === late)
+        .map(([, { pid, start }]) =>
+          stopProcess({ pid, start, signal: late ? 'SIGINT' : 'SIGTERM', graceSeconds: 10 }),
+        ),
+    );
+  }
+  rmSync(file(home), { force: true });
+}
+
+const file = (home: string) => join(home, 'children.json');
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}

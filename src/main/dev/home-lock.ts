@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { processStart } from '../servers/process-identity.ts';
+
+export type HomeLock =
+  | { kind: 'taken'; tookOverFrom: number | null; release(): void }
+  /** Another `npm start` runs on this folder. */
+  | { kind: 'running'; pid: number };
+
+/**
+ * Claims a state folder for this process, so that two starts never share one. A lock whose process has ended is taken over, also
+ * when its process id has since been given to another program.
+ */
+export function takeHomeLock(home: string): HomeLock {
+  const file = join(home, 'lock');
+  const mine = JSON.stringify({
+    pid: process.pid,
+    start: processStart(process.pid) ?? '',
+    nonce: randomBytes(8).toString('hex'),
+  });
+  let tookOverFrom: number | null = null;
+  for (let tries = 0; tries < triesMax; tries++) {
+    if (createWhole(file, mine)) return { kind: 'taken', tookOverFrom, release: () => releaseOwn(file, mine) };
+    const text = readText(file);
+    if (text === null) continue;
+    const owner = parseOwner(text);
+    if (owner !== null && owner.start === processStart(owner.pid)) return { kind: 'running', pid: owner.pid };
+    if (moveAside(file, text)) tookOverFrom = owner?.pid ?? 0;
+  }
+  throw new Error(`The lock ${file} keeps changing hands; is something starting in a loop?`);
+}
+
+const Owner = z.object({ pid: z.number().int(), start: z.string().min(1) });
+const triesMax = 20;
+
+/** Puts the whole file there in one step, or says that one is there. */
+function createWhole(file: string, text: string): boolean {
+  const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Takes a stale lock away, unless a rival replaced it since it was read: then that one is put back. */
+function moveAside(file: string, stale: string): boolean {
+  const aside = `${file}.stale-${process.pid}-${randomBytes(4).toString('hex')}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return false;
+  }
+  const moved = readText(aside);
+  if (moved !== null && moved !== stale) createWhole(file, moved);
+  rmSync(aside, { force: true });
+  return moved === stale;
+}
+
+function releaseOwn(file: string, mine: string): void {
+  if (readText(file) === mine) rmSync(file, { force: true });
+}
+
+function parseOwner(text: string): z.infer<typeof Owner> | null {
+  try {
+    return Owner.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+function readText(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,18 @@
+import { openDatabase } from '../db/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { configOrExit } from './run-process.ts';
+
+/** Brings the database up to this code's schema, once per release. Two at once wait for each other. */
+const config = configOrExit();
+const db = await openDatabase({
+  url: config.DATABASE_URL,
+  poolMax: 2,
+  connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+  statementTimeoutMs: 600_000,
+});
+try {
+  const applied = await migrate(db);
+  process.stdout.write(`${JSON.stringify({ applied })}\n`);
+} finally {
+  await db.close();
+}

@@ -1,0 +1,26 @@
+import { createSandbox } from '../sandbox/create-sandbox.ts';
+
+/**
+ * The sandbox upstream as a process of its own. `PORT` (8090; 0 takes a free one) and `HOST` (127.0.0.1). Says
+ * `{"listening":"…"}` on one line of stdout when it serves. With `TOLLGATE_PARENT_PIPE=1` it ends when stdin ends, so
+ * that it never outlives the process that holds the other end, however that process died.
+ */
+const port = Number(process.env.PORT || 8090);
+if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  console.error('PORT must be a whole number from 0 to 65535');
+  process.exit(1);
+}
+
+const sandbox = await createSandbox({ port, host: process.env.HOST || '127.0.0.1' });
+console.log(JSON.stringify({ listening: sandbox.url }));
+
+const stop = (): void => {
+  void sandbox.close().then(() => process.exit(0));
+};
+process.once('SIGTERM', stop);
+process.once('SIGINT', stop);
+if (process.env.TOLLGATE_PARENT_PIPE === '1') {
+  process.stdin.once('end', stop);
+  process.stdin.once('error', stop);
+  process.stdin.resume();
+}

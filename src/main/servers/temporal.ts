@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { choosePort } from './choose-port.ts';
+import { launch, type LaunchedProcess } from './launch.ts';
+import type { Guardian } from './start-guardian.ts';
+
+export interface TemporalOptions {
+  /** The Temporal CLI, as `findTemporal` answers it. */
+  binary: string;
+  /** The SQLite file that holds everything; made when it is not there. */
+  dbFile: string;
+  /** The wanted ports; taken or 0 means a free one, unless `keepPort`. */
+  port: number;
+  uiPort: number;
+  keepPort?: boolean;
+  /** The ports already given out to other servers. */
+  avoid?: Set<number>;
+  logFile?: string;
+  guardian?: Guardian;
+}
+
+export interface TemporalServer {
+  pid: number;
+  port: number;
+  uiPort: number;
+  /** For clients: host and port. */
+  address: string;
+  uiUrl: string;
+  exited: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A local Temporal server with its UI, on loopback only. Resolves when the namespace `default` can be used; rejects after a minute. */
+export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
+  const { binary, dbFile, keepPort = false, avoid = new Set(), logFile, guardian } = options;
+  const port = keepPort ? options.port : await choosePort(options.port, avoid);
+  const uiPort = keepPort ? options.uiPort : await choosePort(options.uiPort, avoid);
+  const address = `127.0.0.1:${port}`;
+  const server = await launch({
+    command: binary,
+    args: [
+      ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--ui-port', String(uiPort)],
+      ...['--db-filename', dbFile],
+      // Without these two it starts 13 workflows a second instead of 31.
+      ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
+      ...['--dynamic-config-value', 'matching.enableFairness=true'],
+      ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+      ...['--log-level', 'error', '--disable-config-file', '--disable-config-env'],
+    ],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    logFile,
+    stopSignal: 'SIGINT',
+    graceSeconds: 8,
+    guardian,
+    rank: 1,
+  });
+  const refusal = await untilServing(server, address);
+  if (refusal !== null) {
+    await server.stop();
+    throw new Error(`Temporal did not start on port ${port}: ${refusal}`);
+  }
+  const uiUrl = `http://127.0.0.1:${uiPort}`;
+  return { pid: server.pid, port, uiPort, address, uiUrl, exited: server.exited, stop: () => server.stop() };
+}
+
+/** start-dev never upgrades a file's schema, so every version has a file of its own. */
+export function temporalFile(folder: string, version: string): string {
+  return join(folder, `temporal-${version}.db`);
+}
+
+const searchAttributes = ['TollgateModel', 'TollgateProject', 'TollgateKind', 'TollgateOutcome'];
+const servingSecondsMax = 60;
+
+// A server that finds its port taken ends well within this time; until then another one's answer could be taken for its own.
+const ownAnswerAfterMs = 1_000;
+
+async function untilServing(server: LaunchedProcess, address: string): Promise<string | null> {
+  const launchedAt = Date.now();
+  const until = launchedAt + servingSecondsMax * 1_000;
+  let last = '';
+  while (Date.now() < until) {
+    if (server.hasExited()) return `it ${await server.exited}\n${server.logTail()}`;
+    try {
+      const connection = await Connection.connect({ address, connectTimeout: 2_000 });
+      try {
+        await connection.withDeadline(Date.now() + 2_000, () =>
+          connection.workflowService.describeNamespace({ namespace: 'default' }),
+        );
+        if (Date.now() - launchedAt >= ownAnswerAfterMs && !server.hasExited()) return null;
+      } finally {
+        await connection.close();
+      }
+    } catch (error) {
+      last = error instanceof Error ? error.message : String(error);
+    }
+    await sleep(100);
+  }
+  return `${last}\n${server.logTail()}`;
+}

@@ -1,0 +1,101 @@
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createActivities } from '../activities/index.ts';
+import type { Deps } from '../deps.ts';
+import { searchAttributes, taskQueues } from '../domain/workflow-contract.ts';
+import { temporalConnectionOptions } from '../platform/workflow-client.ts';
+import { temporalAccess } from './build-deps.ts';
+import { workflowBundle } from './workflow-bundle.ts';
+
+export interface Workers {
+  /** Resolves when all have drained after `shutdown`. */
+  run(): Promise<void>;
+  shutdown(): void;
+  close(): Promise<void>;
+}
+
+/** The three workers of one process: workflows with their local activities, attempts, and deliveries with jobs. */
+export async function createWorkers(deps: Deps): Promise<Workers> {
+  const { config, logger } = deps;
+  Runtime.install({ shutdownSignals: [], logger: temporalLogger(deps) });
+  const bundle = await workflowBundle();
+  const connection = await connectPatiently(deps);
+  await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
+    logger.warn({ err: error }, 'search attributes could not be ensured'),
+  );
+  const activities = createActivities(deps);
+  const { planTask, drawChannels, finishTask, attempt } = activities;
+  const common = {
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    shutdownGraceTime: config.WORKER_SHUTDOWN_GRACE_SECONDS * 1000,
+    shutdownForceTime: config.WORKER_SHUTDOWN_FORCE_SECONDS * 1000,
+  } satisfies Partial<WorkerOptions>;
+  const workers = await Promise.all([
+    Worker.create({
+      ...common,
+      taskQueue: taskQueues.tasks,
+      workflowBundle: bundle,
+      activities: { planTask, drawChannels, finishTask },
+      maxConcurrentLocalActivityExecutions: 100,
+      maxCachedWorkflows: 5_000,
+    }),
+    Worker.create({
+      ...common,
+      taskQueue: taskQueues.attempts,
+      activities: { attempt },
+      // Attempts mostly wait for the upstream; each costs a timer and a few kilobytes.
+      maxConcurrentActivityTaskExecutions: config.ATTEMPTS_IN_FLIGHT_MAX,
+      maxHeartbeatThrottleInterval: '15 seconds',
+    }),
+    Worker.create({ ...common, taskQueue: taskQueues.deliveries, activities: { planTask, drawChannels, finishTask } }),
+  ]);
+  return {
+    run: async () => {
+      await Promise.all(workers.map((worker) => worker.run()));
+    },
+    shutdown: () => workers.forEach((worker) => worker.getState() === 'RUNNING' && worker.shutdown()),
+    close: () => connection.close(),
+  };
+}
+
+const connectRetryMs = 1_000;
+
+/** Temporal may come up later than its workers, or be away when one is restarted. */
+async function connectPatiently({ config, logger }: Deps): Promise<NativeConnection> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await NativeConnection.connect(temporalConnectionOptions(temporalAccess(config)));
+    } catch (error) {
+      if (tries % 10 === 1) logger.warn({ err: error, tries }, 'Temporal does not answer yet');
+      await delay(connectRetryMs);
+    }
+  }
+}
+
+const keywordType = 2;
+
+/** A wiped Temporal has none of ours, and the development server reads its command line only for a new file. */
+export async function ensureSearchAttributes(connection: NativeConnection, namespace: string): Promise<void> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const missing = Object.values(searchAttributes).filter((name) => !(name in customAttributes));
+  if (missing.length === 0) return;
+  await connection.operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+  });
+}
+
+function temporalLogger({ logger }: Deps) {
+  const sdk = logger.child({ name: 'temporal' });
+  const at = (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object) =>
+    sdk[level]({ ...meta }, message);
+  const say = { trace: at('trace'), debug: at('debug'), info: at('debug'), warn: at('warn'), error: at('error') };
+  return {
+    ...say,
+    log: (level: string, message: string, meta?: object) => {
+      const known = level.toLowerCase();
+      if (known in say) say[known as keyof typeof say](message, meta);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { endStaleTasks } from '../commands/end-stale-tasks.ts';
+import { resumeSilentTasks, startUnstartedTasks } from '../commands/start-tasks.ts';
+import type { Deps } from '../deps.ts';
+import { pause } from '../platform/pause.ts';
+
+export interface Loops {
+  /** Lets each loop finish its turn. */
+  stop(): Promise<void>;
+}
+
+/** What every worker does beside its workflows: start what waits, resume what is silent, end what is stale. */
+export function startLoops(deps: Deps): Loops {
+  const { config } = deps;
+  const stopping = new AbortController();
+  const sweepMs = config.SWEEP_INTERVAL_SECONDS * 1000;
+  const loops = [
+    loop(deps, stopping.signal, 'starter', async () => {
+      const { claimed, started } = await startUnstartedTasks(deps);
+      // A full batch means that more is waiting; a failed one that Temporal needs a moment.
+      if (claimed > started) return 1_000;
+      return claimed === config.STARTER_BATCH_MAX ? 0 : config.STARTER_INTERVAL_MS;
+    }),
+    loop(deps, stopping.signal, 'pending sweep', async () => {
+      await resumeSilentTasks(deps);
+      return sweepMs;
+    }),
+    loop(deps, stopping.signal, 'stale sweep', async () => {
+      await endStaleTasks(deps);
+      return sweepMs;
+    }),
+  ];
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+const afterErrorMs = 2_000;
+
+/** Turn after turn until stopped; a turn says how long to rest, and an error is logged and rested out. */
+async function loop({ logger }: Deps, signal: AbortSignal, name: string, turn: () => Promise<number>): Promise<void> {
+  while (!signal.aborted) {
+    const restMs = await turn().catch((error: unknown) => {
+      logger.warn({ err: error, loop: name }, 'a turn failed');
+      return afterErrorMs;
+    });
+    await pause(restMs, signal);
+  }
+}

@@ -1,0 +1,42 @@
+import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const source = dirname(dirname(fileURLToPath(import.meta.url)));
+const cacheDirectory = join(dirname(source), 'node_modules', '.cache', 'tollgate');
+
+/** The workflows as Temporal runs them, built once per state of their sources (about three seconds) and remembered. */
+export async function workflowBundle(): Promise<WorkflowBundle> {
+  const file = join(cacheDirectory, `workflows-${await sourcesHash()}.js`);
+  const remembered = await readFile(file, 'utf8').catch(() => null);
+  if (remembered !== null) return { code: remembered };
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(source, 'workflows', 'index.ts'),
+    logger: quiet,
+  });
+  // Best effort: an image with a read-only root carries the file already.
+  await remember(file, code).catch(() => undefined);
+  return { code };
+}
+
+async function remember(file: string, code: string): Promise<void> {
+  await mkdir(cacheDirectory, { recursive: true });
+  const unfinished = `${file}.${process.pid}`;
+  await writeFile(unfinished, code);
+  await rename(unfinished, file);
+}
+
+async function sourcesHash(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const room of ['workflows', 'domain']) {
+    const names = (await readdir(join(source, room))).sort();
+    for (const name of names) hash.update(name).update(await readFile(join(source, room, name)));
+  }
+  hash.update(await readFile(join(dirname(source), 'package-lock.json')));
+  return hash.digest('hex').slice(0, 24);
+}
+
+const nothing = () => undefined;
+const quiet = { log: nothing, trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };

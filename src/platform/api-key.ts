@@ -1,0 +1,53 @@
+import { createHmac, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_CHARACTERS = 40;
+const CHECKSUM_CHARACTERS = 6;
+
+/** A new secret: `sk-`, 40 random base62 characters (238 bits), and the 6 base62 digits of their CRC32. */
+export function generateApiKey(): string {
+  let body = '';
+  // randomInt rejects the uneven tail of its range, so every character is equally likely.
+  for (let index = 0; index < RANDOM_CHARACTERS; index += 1) body += BASE62[randomInt(BASE62.length)];
+  return `sk-${body}${checksumOf(body)}`;
+}
+
+/**
+ * Whether a key is one of ours by its text alone, as a secret scanner would ask. Any single changed character breaks it.
+ * Never a reason to refuse a key: those imported from the old platform have no checksum (decision "Keys and auth").
+ */
+export function apiKeyChecksumOk(key: string): boolean {
+  const match = OURS.exec(key);
+  return match?.[1] !== undefined && match[2] === checksumOf(match[1]);
+}
+
+/** Whether a header value could be a key at all: printable ASCII without spaces, at most 512 characters. */
+export function isPlausibleApiKey(text: string): boolean {
+  return /^[\x21-\x7e]{1,512}$/.test(text);
+}
+
+/**
+ * What is stored and looked up in place of a key: HMAC-SHA256 under the pepper, 32 bytes. Not a slow hash: keys are
+ * random, and the pepper keeps a stolen table from being tested and a writer of the table from planting keys.
+ */
+export function digestApiKey(key: string, pepper: Buffer): Buffer {
+  return createHmac('sha256', pepper).update(key, 'utf8').digest();
+}
+
+/** The parts of a key that may be shown and logged. */
+export function displayPartsOf(key: string): { prefix: string; last4: string } {
+  return { prefix: key.slice(0, 8), last4: key.slice(-4) };
+}
+
+const OURS = new RegExp(`^sk-([0-9A-Za-z]{${RANDOM_CHARACTERS}})([0-9A-Za-z]{${CHECKSUM_CHARACTERS}})$`);
+
+function checksumOf(body: string): string {
+  let rest = crc32(body);
+  let digits = '';
+  for (let index = 0; index < CHECKSUM_CHARACTERS; index += 1) {
+    digits = `${BASE62[rest % BASE62.length]}${digits}`;
+    rest = Math.floor(rest / BASE62.length);
+  }
+  return digits;
+}

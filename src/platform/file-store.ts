@@ -1,0 +1,154 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Disk } from 'flydrive';
+import { FSDriver } from 'flydrive/drivers/fs';
+import { s3Place, type S3Settings } from './file-place-s3.ts';
+import { type ByteRange, FileMissingError, type FilePlace } from './file-place.ts';
+
+export { FileMissingError, type ByteRange };
+
+/** Where stored files live; named as in the configuration. */
+export interface FileStoreSettings extends S3Settings {
+  FILES_DRIVER: 'local' | 's3';
+  FILES_LOCAL_DIR: string;
+}
+
+export interface PutOptions {
+  maxBytes: number;
+  contentType: string;
+  /** Ends the put; nothing is kept. */
+  signal?: AbortSignal;
+}
+
+/** Keys are made by us (`outputs/file_….png`), never taken from user text; another shape is a bug and throws. */
+export interface FileStore {
+  /**
+   * Stores the whole stream under `key`, or nothing: a reader never sees half a file, and an overwritten file stays until
+   * the new one is complete. Throws `FileTooLargeError` past `maxBytes`, or what the stream threw. `sha256` is hex.
+   */
+  put(key: string, source: Readable | Buffer, options: PutOptions): Promise<{ bytes: number; sha256: string }>;
+  /** The bytes, or one range of them. Throws `FileMissingError`. The caller must read or destroy the stream. */
+  open(key: string, range?: ByteRange): Promise<Readable>;
+  /** Size and existence in one look; null says not there. */
+  stat(key: string): Promise<{ bytes: number } | null>;
+  exists(key: string): Promise<boolean>;
+  /** Deleting what is not there changes nothing. */
+  delete(key: string): Promise<void>;
+}
+
+/** The source held more than the put allowed. */
+export class FileTooLargeError extends Error {
+  override readonly name = 'FileTooLargeError';
+}
+
+/** Opens the configured store. Throws with a plain sentence when the driver's packages are not installed. */
+export async function createFileStore(settings: FileStoreSettings): Promise<FileStore> {
+  const place = settings.FILES_DRIVER === 's3' ? await s3Place(settings) : localPlace(settings.FILES_LOCAL_DIR);
+  await mkdir(place.spoolDirectory, { recursive: true });
+  await removeLeftovers(place.spoolDirectory);
+
+  return {
+    async put(key, source, options) {
+      assertKey(key);
+      const spool = join(place.spoolDirectory, `${SPOOL_PREFIX}${randomUUID()}`);
+      try {
+        const written = await writeSpool(spool, source, options);
+        await place.publish(spool, key, { contentType: options.contentType, bytes: written.bytes });
+        return written;
+      } finally {
+        await rm(spool, { force: true });
+      }
+    },
+    async open(key, range) {
+      assertKey(key);
+      return place.open(key, range);
+    },
+    async stat(key) {
+      assertKey(key);
+      if (!(await place.disk.exists(key))) return null;
+      const { contentLength } = await place.disk.getMetaData(key);
+      return { bytes: contentLength };
+    },
+    async exists(key) {
+      assertKey(key);
+      return place.disk.exists(key);
+    },
+    async delete(key) {
+      assertKey(key);
+      await place.disk.delete(key);
+    },
+  };
+}
+
+function localPlace(directory: string): FilePlace {
+  const root = resolve(directory);
+  return {
+    disk: new Disk(new FSDriver({ location: root, visibility: 'private' })),
+    // Inside the root, so that the rename never crosses file systems.
+    spoolDirectory: join(root, 'tmp'),
+    async publish(spool, key) {
+      const path = join(root, key);
+      await mkdir(dirname(path), { recursive: true });
+      // flydrive's own move copies and then unlinks, which shows half a file while it runs.
+      await rename(spool, path);
+    },
+    async open(key, range) {
+      // Opened here, for flydrive reads whole files only, and a missing file must be known before the first byte.
+      const handle = await open(join(root, key)).catch((cause: unknown) => {
+        throw new FileMissingError(`no stored file ${key}`, { cause });
+      });
+      return handle.createReadStream(range ? { start: range.start, end: range.end } : {});
+    },
+  };
+}
+
+async function writeSpool(
+  path: string,
+  source: Readable | Buffer,
+  { maxBytes, signal }: PutOptions,
+): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) return done(new FileTooLargeError(`more than ${maxBytes} bytes`));
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  const handle = await open(path, 'wx', 0o600);
+  // `flush`: on disk before it has a name, because a task is charged on the word of this copy.
+  const file = handle.createWriteStream({ flush: true });
+  // An array of one, for Readable.from would send a bare buffer byte by byte in object mode.
+  const stream = Buffer.isBuffer(source) ? Readable.from([source]) : source;
+  await (signal ? pipeline(stream, counted, file, { signal }) : pipeline(stream, counted, file));
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+/** Removes what a killed process left behind: spool files untouched for a day. */
+async function removeLeftovers(directory: string): Promise<void> {
+  const oldest = Date.now() - 86_400_000;
+  const names = (await readdir(directory)).filter((name) => name.startsWith(SPOOL_PREFIX)).slice(0, LEFTOVERS_MAX);
+  for (const name of names) {
+    const path = join(directory, name);
+    // Another process may be sweeping too.
+    const modified = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Infinity,
+    );
+    if (modified < oldest) await rm(path, { force: true });
+  }
+}
+
+const SPOOL_PREFIX = 'tollgate-';
+const LEFTOVERS_MAX = 10_000;
+
+function assertKey(key: string): void {
+  if (key.length > 200 || !/^[a-z0-9_-]+(\/[a-z0-9_-]+)*(\.[a-z0-9]{1,8})?$/i.test(key) || key.startsWith('tmp/')) {
+    throw new Error('not a file key of ours');
+  }
+}

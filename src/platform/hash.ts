@@ -1,0 +1,3 @@
+import { createHash } from 'node:crypto';
+
+export const sha256Hex = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');

@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+/** One entry of `MASTER_KEYS`. The first of a ring writes, all of them read. */
+export interface MasterKey {
+  id: string;
+  /** At least 32 bytes. */
+  secret: Buffer;
+}
+
+/** Where a sealed value lives. It opens there and nowhere else. */
+export type SealContext = `${string}|${string}|${string}`;
+
+export interface Sealer {
+  /** Sealed text `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. `context` is `table|column|row_id`. */
+  seal(plain: string, context: SealContext): string;
+  /** The plain text again. Throws `SealError` for another row, an unknown key or changed text. */
+  open(text: string, context: SealContext): string;
+  /** Whether the text was sealed under the key that writes now; `secrets reseal` rewrites the others. */
+  isCurrent(text: string): boolean;
+}
+
+/** A sealed value that cannot be opened. Its message names a reason and never any part of the value. */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
+
+/**
+ * AES-256-GCM for secrets at rest: a random 96-bit iv per value, and the place of the value as associated data, so that
+ * a ciphertext copied to another row does not open. Throws for an empty ring.
+ */
+export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
+  const secrets = deriveKeys(masterKeys, 'seal');
+  const keys = new Map(masterKeys.map(({ id }, index) => [id, secrets[index]]));
+  const writer = masterKeys[0];
+  const writerKey = secrets[0];
+  if (!writer || !writerKey) throw new SealError('no master key is configured');
+
+  return {
+    seal(plain, context) {
+      const iv = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', writerKey, iv, { authTagLength: TAG_BYTES });
+      cipher.setAAD(Buffer.from(context, 'utf8'));
+      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      const parts = [iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'));
+      return ['v1', writer.id, ...parts].join('.');
+    },
+
+    open(text, context) {
+      const [, id, iv, sealed, tag] = SEALED.exec(text) ?? [];
+      if (id === undefined || iv === undefined || sealed === undefined || tag === undefined) {
+        throw new SealError('not a sealed value');
+      }
+      const key = keys.get(id);
+      if (!key) throw new SealError('sealed under a master key that is not configured');
+      try {
+        // The tag's length is fixed, or a shortened tag would be accepted.
+        const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), {
+          authTagLength: TAG_BYTES,
+        });
+        decipher.setAAD(Buffer.from(context, 'utf8'));
+        decipher.setAuthTag(Buffer.from(tag, 'base64url'));
+        return Buffer.concat([decipher.update(Buffer.from(sealed, 'base64url')), decipher.final()]).toString('utf8');
+      } catch (cause) {
+        throw new SealError('the sealed value was changed or belongs elsewhere', { cause });
+      }
+    },
+
+    isCurrent: (text) => text.startsWith(`v1.${writer.id}.`),
+  };
+}
+
+/**
+ * One 32-byte key per master key for one purpose (HKDF-SHA256, RFC 5869), in the ring's order: sign with the first,
+ * accept all, and what was signed before a rotation stays good.
+ */
+export function deriveKeys(masterKeys: readonly MasterKey[], purpose: string): Buffer[] {
+  return masterKeys.map(({ secret }) => Buffer.from(hkdfSync('sha256', secret, '', `tollgate ${purpose}`, 32)));
+}
+
+const TAG_BYTES = 16;
+const SEALED = /^v1\.([a-z0-9]{1,16})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/i;

@@ -1,0 +1,167 @@
+import { isWireFault, json, type Family, type FamilyCall, type FamilyParts, type Reply } from '../family.ts';
+import { mediaSize } from '../media-size.ts';
+import type { MediaAsked, MediaJob } from '../media-jobs.ts';
+import type { FailKind } from '../script.ts';
+import type { Hit } from '../hits.ts';
+
+/**
+ * fal's queue, as https://fal.ai/docs/api-reference/inference-api and …/model-apis/errors describe it (read on 2026-11-21):
+ * submit, status, result, cancel, and the files that results point at.
+ */
+export const fal: Family = async (parts, call) => {
+  const file = /^\/files\/([\w-]+)\/(\d{1,2})\.(?:png|mp4)$/.exec(call.path);
+  if (file && call.method === 'GET') return fetchOutput(parts, call, file[1] ?? '', Number(file[2]));
+  if (!/^key \S/i.test(call.headers.authorization ?? '')) return authRefused;
+
+  const request = /^\/(.+)\/requests\/([\w.-]+)(\/status|\/cancel)?$/.exec(call.path);
+  if (!request) return call.method === 'POST' ? submit(parts, call) : json(405, { detail: 'Method Not Allowed' });
+  const [, app = '', id = '', leaf = ''] = request;
+  const isCancel = leaf === '/cancel';
+  if (call.method !== (isCancel ? 'PUT' : 'GET')) return json(405, { detail: 'Method Not Allowed' });
+  record(parts, call, isCancel ? 'cancel' : 'poll', parts.jobs.promptOf(id));
+  if (isCancel) return cancel(parts, id);
+  return leaf === '/status' ? status(parts, call, app, id) : result(parts, call, id);
+};
+
+function submit(parts: FamilyParts, call: FamilyCall): Reply {
+  const input = objectOf(call.body);
+  const prompt = typeof input?.prompt === 'string' ? input.prompt : '';
+  record(parts, call, 'submit', prompt);
+  if (!input || prompt === '') return modelError(422, 'missing', 'Field required');
+
+  const behaviour = parts.scripting.next(prompt, call.channel);
+  if (isWireFault(behaviour.fail)) return { kind: 'fault', fault: behaviour.fail };
+  const refusal = behaviour.fail && refusals[behaviour.fail];
+  if (refusal) return refusal;
+
+  const id = parts.jobs.submit(toAsked(call.path, input), behaviour, prompt);
+  const url = `${call.baseUrl}/${appOf(call.path)}/requests/${id}`;
+  return json(200, {
+    status: 'IN_QUEUE',
+    request_id: id,
+    response_url: url,
+    status_url: `${url}/status`,
+    cancel_url: `${url}/cancel`,
+    queue_position: 0,
+  });
+}
+
+function status(parts: FamilyParts, call: FamilyCall, app: string, id: string): Reply {
+  const found = parts.jobs.find(id);
+  if (!found || found.state === 'missing') return notFound;
+  const { job, state } = found;
+  const url = `${call.baseUrl}/${app}/requests/${id}`;
+  const common = { request_id: id, response_url: url, status_url: `${url}/status`, cancel_url: `${url}/cancel` };
+  if (state === 'queued') return json(202, { status: 'IN_QUEUE', ...common, queue_position: 0 });
+  if (state === 'running') return json(202, { status: 'IN_PROGRESS', ...common, logs: null });
+  const failed = state === 'failed' && { error: 'Internal server error', error_type: 'internal_error' };
+  return json(200, {
+    status: 'COMPLETED',
+    ...common,
+    logs: null,
+    metrics: { inference_time: job.latencyMs / 1_000 },
+    ...failed,
+  });
+}
+
+function result(parts: FamilyParts, call: FamilyCall, id: string): Reply {
+  const found = parts.jobs.find(id);
+  if (!found || found.state === 'missing') return notFound;
+  const { job, state } = found;
+  if (state === 'failed') return modelError(500, 'internal_server_error', 'Internal server error');
+  if (state !== 'done') return json(400, { detail: 'Request is still in progress' });
+  const count = job.fate === 'no_output' ? 0 : job.outputs;
+  const files = Array.from({ length: count }, (_, index) => toFile(call, id, job, index));
+  if (job.type === 'video') return json(200, files.length === 1 ? { video: files[0] } : { videos: files });
+  return json(200, { images: files, timings: {}, seed: job.seed, has_nsfw_concepts: files.map(() => false) });
+}
+
+function cancel(parts: FamilyParts, id: string): Reply {
+  const state = parts.jobs.find(id)?.state ?? 'missing';
+  if (state === 'missing') return json(404, { status: 'NOT_FOUND' });
+  if (state === 'queued') {
+    parts.jobs.cancel(id);
+    return json(200, { status: 'OK' });
+  }
+  // The app behind the queue is asked to stop and, as many do, runs to its end.
+  return state === 'running'
+    ? json(202, { status: 'CANCELLATION_REQUESTED' })
+    : json(400, { status: 'ALREADY_COMPLETED' });
+}
+
+async function fetchOutput(parts: FamilyParts, call: FamilyCall, id: string, index: number): Promise<Reply> {
+  record(parts, call, 'fetch', parts.jobs.promptOf(id));
+  const found = parts.jobs.find(id);
+  if (found?.state !== 'done' || index >= found.job.outputs) return notFound;
+  const type = found.job.type === 'video' ? 'video/mp4' : 'image/png';
+  return { kind: 'bytes', type, bytes: await parts.jobs.output(found.job, index) };
+}
+
+function record(parts: FamilyParts, call: FamilyCall, kind: Hit['kind'], prompt: string): void {
+  const key = call.headers['idempotency-key'];
+  parts.hits.record(
+    {
+      channel: call.channel,
+      family: 'fal',
+      route: `${call.method} ${call.path}`,
+      kind,
+      idempotency_key: typeof key === 'string' ? key : null,
+    },
+    prompt,
+  );
+}
+
+function objectOf(body: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The sandbox has no catalog: a duration, or a name that video models go by, makes it a video. */
+function toAsked(path: string, input: Record<string, unknown>): MediaAsked {
+  const isVideo = 'duration' in input || videoNames.test(path);
+  const type = isVideo ? 'video' : 'image';
+  const size = mediaSize(
+    { sizes: [input.image_size, input.img_size, input.size, input.resolution], aspectRatio: input.aspect_ratio },
+    type,
+  );
+  const seconds = Number(/^\d+(\.\d+)?/.exec(String(input.duration))?.[0] ?? 5);
+  const outputs = typeof input.num_images === 'number' && input.num_images >= 1 ? Math.trunc(input.num_images) : 1;
+  return { type, ...size, seconds: Math.min(Math.max(seconds, 1), 600), outputs };
+}
+const videoNames =
+  /video|veo|kling|sora|seedance|hailuo|minimax|ltx|pika|luma|vidu|pixverse|\bwan\b|wan-|hunyuan|runway/i;
+
+const toFile = (call: FamilyCall, id: string, job: MediaJob, index: number) => ({
+  url: `${call.baseUrl}/files/${id}/${index}.${job.type === 'video' ? 'mp4' : 'png'}`,
+  content_type: job.type === 'video' ? 'video/mp4' : 'image/png',
+  width: job.width,
+  height: job.height,
+  ...(job.type === 'video' && { duration: job.seconds }),
+});
+
+/** fal's status, result and cancel URLs know owner and app only. */
+const appOf = (path: string): string => path.split('/').filter(Boolean).slice(0, 2).join('/');
+
+const modelError = (code: number, type: string, message: string): Reply =>
+  json(
+    code,
+    { detail: [{ loc: ['body', 'prompt'], msg: message, type, url: `https://docs.fal.ai/errors/#${type}` }] },
+    { 'x-fal-retryable': 'false' },
+  );
+const requestError = (code: number, type: string, message: string, headers: Record<string, string> = {}): Reply =>
+  json(code, { detail: message, error_type: type }, { 'x-fal-error-type': type, ...headers });
+
+const notFound = json(404, { detail: 'Request not found' });
+const authRefused = json(401, { detail: 'Authentication is required to access this application' });
+
+/** What a submit is refused with, in fal's own words. The other kinds are accepted and go wrong later. */
+const refusals: Partial<Record<FailKind, Reply>> = {
+  transient: requestError(503, 'runner_scheduling_failure', 'No runner could be allocated'),
+  rate_limit: requestError(429, 'rate_limit_exceeded', 'Too many requests', { 'retry-after': '7' }),
+  refused: modelError(400, 'content_policy_violation', 'The content was flagged by a content checker.'),
+  auth: authRefused,
+};

@@ -1,0 +1,37 @@
+/** One call that the sandbox received. */
+export interface Hit {
+  channel: string;
+  family: string;
+  /** Method and path behind the family, as called. */
+  route: string;
+  kind: 'chat' | 'submit' | 'poll' | 'cancel' | 'fetch';
+  idempotency_key: string | null;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** The last calls with the prompt that each belongs to: a poll, a cancel and a fetch belong to the prompt of their job. */
+export function createHits() {
+  let kept: { hit: Hit; prompt: string }[] = [];
+  return {
+    record(hit: Omit<Hit, 'at'>, prompt: string): void {
+      kept.push({ hit: { ...hit, at: new Date().toISOString() }, prompt: prompt.slice(0, promptCharactersMax) });
+      // Trimmed in steps, so that a long run does not shift the whole list on every call.
+      if (kept.length > keptMax * 1.2) kept = kept.slice(-keptMax);
+    },
+    /** `contains` (exact text), `channel` and `kind` narrow the list; oldest first. */
+    list(query: URLSearchParams): Hit[] {
+      const contains = query.get('contains') ?? '';
+      return kept
+        .filter(({ prompt }) => prompt.includes(contains))
+        .map(({ hit }) => hit)
+        .filter(
+          ({ channel, kind }) => (query.get('channel') ?? channel) === channel && (query.get('kind') ?? kind) === kind,
+        );
+    },
+  };
+}
+export type Hits = ReturnType<typeof createHits>;
+
+const keptMax = 50_000;
+const promptCharactersMax = 4_000;

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { clip } from './clip.ts';
+import { picture, seeds } from './picture.ts';
+import type { Behaviour } from './script.ts';
+
+/** A submitted job, whole in its own id: so it goes on where it was when the sandbox is started again. */
+export interface MediaJob {
+  type: 'image' | 'video';
+  width: number;
+  height: number;
+  /** Of a clip. */
+  seconds: number;
+  outputs: number;
+  seed: number;
+  /** Unix milliseconds. */
+  createdAt: number;
+  latencyMs: number;
+  fate: 'done' | 'no_output' | 'never' | 'lost' | 'late_fail';
+}
+
+export type JobState = 'missing' | 'queued' | 'running' | 'done' | 'failed';
+
+export interface MediaAsked {
+  type: 'image' | 'video';
+  width: number;
+  height: number;
+  seconds: number;
+  /** How many results the request itself asks for. */
+  outputs: number;
+}
+
+/** Jobs in the family-neutral part: when they are done, what they give, which prompt they belong to. */
+export function createMediaJobs() {
+  // Prompts are kept here only, for the list of hits: an id travels into databases and logs.
+  const prompts = new Map<string, string>();
+  const canceled = new Set<string>();
+  return {
+    submit(asked: MediaAsked, behaviour: Behaviour, prompt: string): string {
+      const job: MediaJob = {
+        ...asked,
+        outputs: Math.min(behaviour.outputs ?? asked.outputs, outputsMax),
+        seed: seedOf(prompt),
+        createdAt: Date.now(),
+        latencyMs: behaviour.latencyMs ?? defaultLatencyMs,
+        fate: fates.find((fate) => fate === behaviour.fail) ?? 'done',
+      };
+      const id = encode(job);
+      prompts.set(id, prompt);
+      if (prompts.size > jobsMax) {
+        const oldest = prompts.keys().next();
+        if (!oldest.done) prompts.delete(oldest.value);
+      }
+      return id;
+    },
+
+    find(id: string): { job: MediaJob; state: JobState } | null {
+      const job = decode(id);
+      return job ? { job, state: canceled.has(id) ? 'missing' : stateOf(job, Date.now()) } : null;
+    },
+
+    promptOf: (id: string): string => prompts.get(id) ?? '',
+
+    /** Takes a queued job out of the queue. */
+    cancel(id: string): void {
+      canceled.add(id);
+      if (canceled.size > jobsMax) {
+        const oldest = canceled.values().next();
+        if (!oldest.done) canceled.delete(oldest.value);
+      }
+    },
+
+    /** The n-th result's bytes. */
+    async output(job: MediaJob, index: number): Promise<Buffer> {
+      const seed = (job.seed + index) % seeds;
+      return job.type === 'video' ? clip({ ...job, seed }) : picture({ ...job, seed });
+    },
+  };
+}
+export type MediaJobs = ReturnType<typeof createMediaJobs>;
+
+const defaultLatencyMs = 300;
+const outputsMax = 64;
+const jobsMax = 50_000;
+const fates = ['no_output', 'never', 'lost', 'late_fail'] as const;
+
+/** The first half of its latency a job waits in the queue, where it can still be taken back; then it runs. */
+function stateOf(job: MediaJob, now: number): JobState {
+  if (job.fate === 'lost') return 'missing';
+  const age = now - job.createdAt;
+  if (job.fate === 'never' || age < job.latencyMs / 2) return 'queued';
+  if (age < job.latencyMs) return 'running';
+  return job.fate === 'late_fail' ? 'failed' : 'done';
+}
+
+const seedOf = (prompt: string): number => {
+  let sum = 0;
+  for (let index = 0; index < Math.min(prompt.length, 200); index += 1)
+    sum = (sum * 31 + prompt.charCodeAt(index)) % 9_973;
+  return sum % seeds;
+};
+
+/** `sbx-` and the job's numbers in base 36, then chance: fixed order, nothing of the request's text. */
+const encode = (job: MediaJob): string =>
+  [
+    'sbx',
+    job.type === 'video' ? 'v' : 'i',
+    ...[
+      job.width,
+      job.height,
+      Math.round(job.seconds * 1_000),
+      job.outputs,
+      job.seed,
+      job.createdAt,
+      job.latencyMs,
+    ].map((number) => number.toString(36)),
+    job.fate,
+    randomBytes(8).toString('hex'),
+  ].join('-');
+
+function decode(id: string): MediaJob | null {
+  const match = /^sbx-([iv])-(\w+)-(\w+)-(\w+)-(\w+)-(\w+)-(\w+)-(\w+)-(\w+)-[0-9a-f]{16}$/.exec(id);
+  if (!match) return null;
+  const [width = 0, height = 0, milliseconds = 0, outputs = 0, seed = 0, createdAt = 0, latencyMs = 0] = match
+    .slice(2, 9)
+    .map((text) => parseInt(text, 36));
+  const fate = fates.find((known) => known === match[9]) ?? 'done';
+  const type = match[1] === 'v' ? 'video' : 'image';
+  return { type, width, height, seconds: milliseconds / 1_000, outputs, seed, createdAt, latencyMs, fate };
+}

@@ -1,0 +1,164 @@
+/**
+ * What one call is asked to do, by words in double square brackets anywhere in its prompt or message:
+ * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`.
+ * Several groups may stand, each its own rule: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
+ */
+export interface Behaviour {
+  latencyMs: number | undefined;
+  fail: FailKind | undefined;
+  outputs: number | undefined;
+  /** Chat: answer with a call of this tool. */
+  tool: string | undefined;
+  /** Chat: the JSON text of that call's arguments. */
+  toolArguments: string;
+  /** Chat: `[in, out]`, or `none` to leave usage out. */
+  usage: [number, number] | 'none' | undefined;
+}
+
+export const failKinds = [
+  'transient', // 503 in the provider's own words
+  'rate_limit', // 429, Retry-After 7
+  'refused', // 400, content policy
+  'auth', // 401
+  'hang', // no answer
+  'reset', // the socket is closed after the body was read
+  'malformed', // HTML with 200
+  'empty', // 200 without a body
+  'huge', // an endless body
+  'no_output', // done, and nothing in it
+  'never', // accepted, never ends
+  'lost', // accepted, then 404 for ever
+  'late_fail', // accepted, fails while running
+] as const;
+export type FailKind = (typeof failKinds)[number];
+
+/** One bracket group. `on` and `times` belong to their own group. */
+interface Rule {
+  words: Map<string, string>;
+}
+
+/**
+ * Remembers how often each prompt was submitted, and says what the next call with it shall do. A later group's word wins
+ * over an earlier one's, but the first group whose `fail` still applies decides the failure.
+ */
+export function createScripting() {
+  const counts = new Map<string, number>();
+
+  /** Counts this call and returns how many came before it. */
+  const countUp = (key: string): number => {
+    const before = counts.get(key) ?? 0;
+    counts.delete(key);
+    counts.set(key, before + 1);
+    if (counts.size > countedPromptsMax) {
+      const oldest = counts.keys().next();
+      if (!oldest.done) counts.delete(oldest.value);
+    }
+    return before;
+  };
+
+  return {
+    /** To be called once for each submit or chat, for it counts them. */
+    next(prompt: string, channel: string): Behaviour {
+      const rules = parseRules(prompt);
+      const behaviour: Behaviour = {
+        latencyMs: undefined,
+        fail: undefined,
+        outputs: undefined,
+        tool: undefined,
+        toolArguments: '{}',
+        usage: undefined,
+      };
+      if (rules.length === 0) return behaviour;
+      const before = countUp(`*\n${prompt}`);
+      const beforeHere = countUp(`${channel}\n${prompt}`);
+      for (const { words } of rules) {
+        const on = words.get('on');
+        const here = on === undefined || on === channel;
+        const fail = failKinds.find((kind) => kind === words.get('fail'));
+        const times = wholeNumber(words.get('times')) ?? Infinity;
+        if (fail && here && (on === undefined ? before : beforeHere) < times) behaviour.fail ??= fail;
+        // In a group that fails, `on` says where it fails; in any other it says where its words hold.
+        if (!fail && !here) continue;
+        behaviour.latencyMs = wholeNumber(words.get('latency')) ?? behaviour.latencyMs;
+        behaviour.outputs = wholeNumber(words.get('outputs')) ?? behaviour.outputs;
+        behaviour.tool = words.get('tool') ?? behaviour.tool;
+        behaviour.toolArguments = words.get('args') ?? behaviour.toolArguments;
+        behaviour.usage = toUsage(words.get('usage')) ?? behaviour.usage;
+      }
+      return behaviour;
+    },
+  };
+}
+export type Scripting = ReturnType<typeof createScripting>;
+
+const countedPromptsMax = 50_000;
+const groupsMax = 32;
+
+/** Reads every `[[…]]` of a text. Words it does not know are kept and mean nothing. */
+function parseRules(prompt: string): Rule[] {
+  const rules: Rule[] = [];
+  let from = prompt.indexOf('[[');
+  while (from >= 0 && rules.length < groupsMax) {
+    const { words, end } = parseGroup(prompt, from + 2);
+    if (end < 0) break;
+    rules.push({ words });
+    from = prompt.indexOf('[[', end);
+  }
+  return rules;
+}
+
+/** One group from after its `[[` to its `]]`; `end` is -1 when it is never closed. A value in braces may hold anything. */
+function parseGroup(text: string, start: number): { words: Map<string, string>; end: number } {
+  const words = new Map<string, string>();
+  let at = start;
+  while (at < text.length) {
+    if (/[\s,]/.test(text.charAt(at))) at += 1;
+    else if (text.startsWith(']]', at)) return { words, end: at + 2 };
+    else {
+      const name = /^[^\s=[\]]*/.exec(text.slice(at, at + 64))?.[0] ?? '';
+      at += name.length;
+      if (text.charAt(at) !== '=') {
+        if (name === '') at += 1;
+        continue;
+      }
+      const value = text.charAt(at + 1) === '{' ? braced(text, at + 1) : plain(text, at + 1);
+      words.set(name, value);
+      at += 1 + value.length;
+    }
+  }
+  return { words, end: -1 };
+}
+
+const plain = (text: string, start: number): string => {
+  let at = start;
+  while (at < text.length && !/\s/.test(text.charAt(at)) && !text.startsWith(']]', at)) at += 1;
+  return text.slice(start, at);
+};
+
+/** A JSON object's text, with its own brackets, braces and strings. */
+function braced(text: string, start: number): string {
+  let depth = 0;
+  let inString = false;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (inString) {
+      if (character === '\\') at += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{') depth += 1;
+    else if (character === '}') {
+      depth -= 1;
+      if (depth === 0) return text.slice(start, at + 1);
+    }
+  }
+  return text.slice(start);
+}
+
+const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+
+function toUsage(text: string | undefined): [number, number] | 'none' | undefined {
+  if (text === 'none') return 'none';
+  const match = /^(-?\d{1,9}),(-?\d{1,9})$/.exec(text ?? '');
+  return match ? [Number(match[1]), Number(match[2])] : undefined;
+}

@@ -1,0 +1,1 @@
+export { mediaTask } from './media-task.ts';

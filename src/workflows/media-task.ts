@@ -1,0 +1,171 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  CancellationScope,
+  condition,
+  defineUpdate,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  TimeoutFailure,
+  upsertSearchAttributes,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import {
+  reservedUpdate,
+  searchAttributes,
+  taskQueues,
+  type AttemptReport,
+  type ChannelDraw,
+  type FinishReport,
+  type MediaTaskInput,
+  type TaskOutcome,
+  type TaskPlan,
+} from '../domain/workflow-contract.ts';
+
+/**
+ * One media task, from reserved to settled or refunded. Moving to the next channel happens here, never inside a retry of an
+ * activity. Returns the task's final status, which for an admitted task is always written before the workflow closes.
+ */
+export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
+  let plan: TaskPlan | undefined;
+  // The route waits here for the verdict about credits.
+  setHandler(defineUpdate<boolean>(reservedUpdate), async () => {
+    await condition(() => plan !== undefined);
+    return plan?.admitted ?? false;
+  });
+
+  plan = await CancellationScope.nonCancellable(() => durably((money) => money.planTask(taskId)));
+  if (!plan.admitted) return 'rejected';
+  if (plan.ended) return 'ended';
+
+  let cancellation: unknown;
+  const outcome = await tryChannels(taskId, plan).catch((error: unknown): TaskOutcome => {
+    if (!isCancellation(error)) throw error;
+    cancellation = error;
+    return { kind: 'canceled' };
+  });
+  const end = await CancellationScope.nonCancellable(() => finish(taskId, outcome));
+  // The Temporal UI shows a canceled task as canceled, after its credits are back.
+  if (cancellation !== undefined) throw cancellation;
+  return end.status;
+}
+
+/** Tries the drawn channels in order until one succeeds, the request itself is refused, or nothing is left to try. */
+async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome> {
+  const lifetimeMs = plan.remainingMs;
+  const deadline = Date.now() + lifetimeMs;
+  if (lifetimeMs <= 0) return failed('task_timeout');
+  let draw = plan.draw;
+  let tried = 0;
+
+  for (let waits = 0; ; ) {
+    for (const channel of draw.channels) {
+      setCurrentDetails(`trying ${channel.name}`);
+      const report = await attemptOn(taskId, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
+      if (report.kind === 'skipped') continue;
+      tried += 1;
+      const outcome = outcomeOf(report);
+      if (outcome) return outcome;
+    }
+    const nothingLater = !draw.moreLater && draw.channels.length > 0;
+    if (tried >= plan.limits.attemptsMax || nothingLater) break;
+
+    const waited: ChannelDraw = draw.channels.length > 0 ? await redraw(taskId) : draw;
+    if (waited.channels.length > 0) {
+      draw = waited;
+      continue;
+    }
+    // Every channel is open or resting: wait for the first, while a fifth of the lifetime is left after it.
+    const enoughLeft = waited.waitMs !== null && deadline - Date.now() - waited.waitMs >= lifetimeMs / 5;
+    if (waited.waitMs === null || !enoughLeft || waits >= plan.limits.channelWaitsMax) break;
+    waits += 1;
+    setCurrentDetails('waiting for a channel to open');
+    await sleep(waited.waitMs + 100);
+    draw = await redraw(taskId);
+  }
+  return failed(tried > 0 ? 'upstream_failed' : 'no_channel_available');
+}
+
+/** Null: the next channel may try. */
+function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' }>): TaskOutcome | null {
+  switch (report.kind) {
+    case 'ok':
+      return { kind: 'succeeded' };
+    case 'transient':
+      return null;
+    case 'refused':
+      return failed(report.code ?? 'upstream_failed');
+    case 'unknown':
+      return { kind: 'failed', code: 'upstream_outcome_unknown', unknown: true };
+    case 'deadline':
+    case 'over':
+      return failed('task_timeout');
+    case 'canceled':
+      return { kind: 'canceled' };
+  }
+}
+
+const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOutcome => ({ kind: 'failed', code, unknown: false });
+
+/** Submit, poll and copy are one activity, whose memory is the attempt row: it may run again without limit until the deadline. */
+async function attemptOn(
+  taskId: string,
+  channel: ChannelDraw['channels'][number],
+  remainingMs: number,
+  heartbeatTimeoutMs: number,
+): Promise<AttemptReport> {
+  if (remainingMs <= 0) return { kind: 'deadline' };
+  const { attempt } = proxyActivities<Activities>({
+    taskQueue: taskQueues.attempts,
+    // The activity itself stops at the deadline by the database clock; this is for one that cannot run at all.
+    scheduleToCloseTimeout: remainingMs + 2_000,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    priority: { fairnessKey: channel.id },
+    summary: channel.name,
+  });
+  try {
+    return await attempt({ taskId, channelId: channel.id });
+  } catch (error) {
+    if (error instanceof ActivityFailure && error.cause instanceof TimeoutFailure) return { kind: 'deadline' };
+    throw error;
+  }
+}
+
+const redraw = (taskId: string): Promise<ChannelDraw> => durably((money) => money.drawChannels(taskId));
+
+/** Settles or refunds, once. Who lost the race against another end learns what stands. */
+async function finish(taskId: string, outcome: TaskOutcome): Promise<FinishReport> {
+  if (outcome.kind !== 'succeeded') {
+    // A happy task spends no event on this: its Completed status says the same.
+    upsertSearchAttributes({ [searchAttributes.outcome]: [outcome.kind === 'failed' ? outcome.code : outcome.kind] });
+  }
+  return durably((money) => money.finishTask({ taskId, outcome }));
+}
+
+type MoneyActivities = Pick<Activities, 'planTask' | 'drawChannels' | 'finishTask'>;
+
+const local = proxyLocalActivities<MoneyActivities>({
+  startToCloseTimeout: '5 seconds',
+  retry: { maximumAttempts: 2, initialInterval: '200 milliseconds' },
+});
+const patient = proxyActivities<MoneyActivities>({
+  taskQueue: taskQueues.deliveries,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 seconds' },
+});
+
+/** Quick and cheap as a local activity; with unlimited patience as a regular one while the database is away. */
+async function durably<T>(call: (money: MoneyActivities) => Promise<T>): Promise<T> {
+  try {
+    return await call(local);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return call(patient);
+  }
+}

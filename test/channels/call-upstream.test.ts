@@ -1,0 +1,192 @@
+import { createServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  classifySubmit,
+  createUpstreamCaller,
+  readOutcome,
+  type CallOutcome,
+  type ReadError,
+  type UpstreamCall,
+  type UpstreamCaller,
+} from '../../src/channels/call-upstream.ts';
+import { createReplyServer, type ReplyServer } from './reply-server.ts';
+
+const read = (json: unknown): string | null =>
+  typeof json === 'object' && json !== null && 'id' in json && typeof json.id === 'string' ? json.id : null;
+const readError: ReadError = (json) =>
+  typeof json === 'object' && json !== null && 'code' in json && typeof json.code === 'string'
+    ? { words: [json.code] }
+    : null;
+
+describe('what an outcome of a media submit means', () => {
+  const answered = (status: number, json?: unknown, headers: Record<string, string> = {}): CallOutcome => ({
+    kind: 'answered',
+    status,
+    headers,
+    body: json === undefined ? { unreadable: 'not_json' } : { json },
+  });
+  const own = (code: string) => ({ code });
+
+  it.each<[string, CallOutcome, string, string | undefined]>([
+    ['a good answer', answered(200, { id: 'a' }), 'ok', undefined],
+    ['nothing was sent', { kind: 'not_sent', detail: 'ECONNREFUSED' }, 'transient', 'connect'],
+    ['cut after it was sent', { kind: 'interrupted', detail: 'UND_ERR_SOCKET' }, 'unknown', 'interrupted'],
+    ['200 without a reference', answered(200, {}), 'unknown', 'unreadable'],
+    ['200 that is not JSON', answered(200), 'unknown', 'unreadable'],
+    ['202 that is not JSON', answered(202), 'unknown', 'unreadable'],
+    ['301', answered(301), 'transient', 'redirect'],
+    ['307', answered(307), 'transient', 'redirect'],
+    ['400', answered(400, own('bad_input')), 'refused', 'rejected'],
+    ['400 that speaks of moderation', answered(400, own('content_policy_violation')), 'refused', 'content_policy'],
+    ['403 that speaks of moderation', answered(403, own('content_filter')), 'refused', 'content_policy'],
+    ['413', answered(413), 'refused', 'rejected'],
+    ['422', answered(422), 'refused', 'rejected'],
+    ['401', answered(401), 'transient', 'account'],
+    ['402', answered(402), 'transient', 'account'],
+    ['403', answered(403), 'transient', 'account'],
+    ['429 for an empty account', answered(429, own('insufficient_quota')), 'transient', 'account'],
+    ['404', answered(404), 'transient', 'unknown_model'],
+    ['400 for an unknown model', answered(400, own('model_not_found')), 'transient', 'unknown_model'],
+    ['408', answered(408), 'unknown', 'interrupted'],
+    ['409', answered(409), 'unknown', 'interrupted'],
+    ['425', answered(425), 'unknown', 'interrupted'],
+    ['429', answered(429), 'transient', 'rate_limit'],
+    ['503 from a proxy', answered(503), 'transient', 'provider_error'],
+    ['500 of its own', answered(500, own('internal')), 'transient', 'provider_error'],
+    ['502 of its own', answered(502, own('internal')), 'transient', 'provider_error'],
+    ['500 from a proxy', answered(500), 'unknown', 'unreadable'],
+    ['502 from a proxy', answered(502, { message: 'Bad Gateway' }), 'unknown', 'unreadable'],
+    ['504 from a proxy', answered(504), 'unknown', 'unreadable'],
+    ['529 of its own', answered(529, own('overloaded')), 'transient', 'provider_error'],
+  ])('%s', (_name, outcome, kind, errorClass) => {
+    const attempt = classifySubmit(outcome, read, readError);
+    expect(attempt.kind).toBe(kind);
+    expect(attempt.kind === 'ok' ? undefined : attempt.errorClass).toBe(errorClass);
+  });
+
+  it.each<[string, number | undefined]>([
+    ['7', 7],
+    ['0', 1],
+    ['Sat, 21 Nov 2026 12:00:30 GMT', 30],
+    ['Sat, 21 Nov 2026 11:00:00 GMT', 1],
+    ['99999999999', 86_400],
+    ['soon', undefined],
+    ['', undefined],
+  ])('reads Retry-After %p as %p seconds', (header, seconds) => {
+    const now = () => Date.parse('2026-11-21T12:00:00Z');
+    const verdict = readOutcome(answered(429, undefined, { 'retry-after': header }), read, readError, now);
+    expect(verdict.kind === 'trouble' && verdict.retryAfterSeconds).toBe(seconds);
+  });
+
+  it("never repeats a provider's prose, which may quote the prompt", () => {
+    const attempt = classifySubmit(answered(400, own('your prompt "a secret fox" is bad')), read, readError);
+    expect(attempt).toMatchObject({ kind: 'refused', detail: 'HTTP 400' });
+  });
+});
+
+describe('one call upstream', () => {
+  let replies: ReplyServer;
+  let caller: UpstreamCaller;
+  beforeAll(async () => {
+    replies = await createReplyServer();
+    caller = createUpstreamCaller({ headersMs: 400, idleBodyMs: 300, totalMs: 1_500 });
+  });
+  afterAll(async () => {
+    await caller.close();
+    await replies.close();
+  });
+  const call = (more: Partial<UpstreamCall> = {}, baseUrl = replies.url) =>
+    caller.call(
+      { channelId: 'c', baseUrl, credential: 'x' },
+      { method: 'POST', path: '/a', body: { prompt: 'p' }, signal: new AbortController().signal, ...more },
+    );
+
+  it('sends one plain JSON request and reads one JSON answer', async () => {
+    replies.answer({ status: 201, body: { id: 'a' }, headers: { 'X-Thing': 'y' } });
+    expect(await call({ path: '/a?b=c', headers: { authorization: 'Key k' } })).toMatchObject({
+      kind: 'answered',
+      status: 201,
+      headers: { 'x-thing': 'y' },
+      body: { json: { id: 'a' } },
+    });
+    expect(replies.asked).toMatchObject([
+      {
+        method: 'POST',
+        path: '/a?b=c',
+        body: '{"prompt":"p"}',
+        headers: { authorization: 'Key k', 'content-type': 'application/json', 'accept-encoding': 'identity' },
+      },
+    ]);
+  });
+
+  it('says that nothing was sent when there is no connection', async () => {
+    const gone = await createReplyServer();
+    await gone.close();
+    expect(await call({}, gone.url)).toMatchObject({ kind: 'not_sent' });
+    expect(await call({}, 'http://does-not-exist.invalid')).toMatchObject({ kind: 'not_sent' });
+    // A plain server where TLS was expected: the handshake fails before a byte of the request.
+    expect(await call({}, replies.url.replace('http:', 'https:'))).toMatchObject({ kind: 'not_sent' });
+    expect(await call({}, 'not a url')).toMatchObject({ kind: 'not_sent' });
+    expect(await call({ signal: AbortSignal.abort() })).toMatchObject({ kind: 'not_sent' });
+  });
+
+  it('says that it was interrupted when the request left and no status came', async () => {
+    replies.answer((request) => request.socket.destroy());
+    expect(await call()).toMatchObject({ kind: 'interrupted' });
+    replies.answer(() => undefined);
+    expect(await call()).toMatchObject({ kind: 'interrupted' });
+    const controller = new AbortController();
+    replies.answer(() => controller.abort());
+    expect(await call({ signal: controller.signal })).toMatchObject({ kind: 'interrupted' });
+  });
+
+  it('ends a drip that never idles', async () => {
+    replies.answer((_request, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write('x'), 50);
+      response.once('close', () => clearInterval(drip));
+    });
+    expect(await call()).toMatchObject({ kind: 'answered', status: 200, body: { unreadable: 'cut_short' } });
+  });
+
+  it('ends headers that drip for ever', async () => {
+    const server = createServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const drip = setInterval(() => socket.write('x-a: b\r\n'), 50);
+      socket.once('close', () => clearInterval(drip));
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    expect(await call({}, `http://127.0.0.1:${port}`)).toMatchObject({ kind: 'interrupted' });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('keeps the status of an answer that breaks off, is too large, or is packed', async () => {
+    replies.answer((_request, response) => {
+      response.writeHead(503, { 'content-length': 100 });
+      response.write('{"id":', () => response.destroy());
+    });
+    expect(await call()).toMatchObject({ status: 503, body: { unreadable: 'cut_short' } });
+    replies.answer({ status: 200, text: JSON.stringify({ id: 'x'.repeat(2_000) }) });
+    expect(await call({ bodyBytesMax: 1_000 })).toMatchObject({ status: 200, body: { unreadable: 'too_large' } });
+    expect(await call({ bodyBytesMax: 10_000 })).toMatchObject({ status: 200, body: { json: expect.anything() } });
+    replies.answer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync('{"id":"a"}'));
+    });
+    expect(await call()).toMatchObject({ status: 200, body: { unreadable: 'encoded' } });
+  });
+
+  it('never follows a redirect', async () => {
+    replies.answer({ status: 307, headers: { location: '/b' } });
+    expect(await call()).toMatchObject({ kind: 'answered', status: 307 });
+    expect(replies.asked).toHaveLength(1);
+  });
+
+  it('never throws for a header that cannot be sent', async () => {
+    expect(await call({ headers: { authorization: 'Key a\nb' } })).toMatchObject({ kind: 'not_sent' });
+  });
+});

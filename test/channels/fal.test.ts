@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import type { MediaRequest } from '../../src/channels/channel.ts';
+import { createFal } from '../../src/channels/fal.ts';
+import { mediaAdapterSuite } from './media-adapter-suite.ts';
+import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+
+const saved = (name: string) =>
+  JSON.parse(readFileSync(new URL(`./fixtures/fal/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
+const completed = saved('status-completed');
+
+mediaAdapterSuite({
+  family: 'fal',
+  create: createFal,
+  image: { model: 'fal-ai/flux/dev', parameters: { image_size: 'landscape_4_3' }, width: 1024, height: 768 },
+  video: { model: 'fal-ai/veo3.1', parameters: { duration: '8s', resolution: '720p' } },
+  supports: { find: false, cancel: true, probe: true },
+  submit: saved('submit'),
+  pending: [saved('status-in-queue'), saved('status-in-progress')],
+  secret: 'secret-marker',
+  unusableSubmits: [
+    {},
+    [],
+    'ok',
+    null,
+    { request_id: 17 },
+    { request_id: '' },
+    { request_id: '../../admin' },
+    { request_id: '..' },
+    { request_id: 'x'.repeat(600) },
+    { status: 'IN_QUEUE' },
+  ],
+  unusableLooks: [{}, [], null, 'COMPLETED', { status: 7 }, { status: 'PAUSED' }, { status: 'completed' }],
+  looks: [
+    {
+      name: 'several images',
+      replies: [completed, saved('result-images')],
+      comesTo: {
+        kind: 'done',
+        outputs: [
+          { url: 'https://v3.fal.media/files/koala/abc_one.png', mimeType: 'image/png', width: 1024, height: 768 },
+          { url: 'https://v3.fal.media/files/koala/abc_two.png' },
+        ],
+      },
+    },
+    {
+      name: 'one image',
+      replies: [completed, saved('result-image')],
+      comesTo: {
+        kind: 'done',
+        outputs: [{ url: 'https://v3.fal.media/files/koala/upscaled.webp', mimeType: 'image/webp' }],
+      },
+    },
+    {
+      name: 'one clip',
+      replies: [completed, saved('result-video')],
+      comesTo: { kind: 'done', outputs: [{ url: 'https://v3.fal.media/files/panda/out.mp4', mimeType: 'video/mp4' }] },
+    },
+    {
+      name: 'several clips, one of them named twice',
+      replies: [completed, saved('result-videos')],
+      comesTo: {
+        kind: 'done',
+        outputs: [
+          { url: 'https://v3.fal.media/files/panda/a.mp4' },
+          { url: 'https://v3.fal.media/files/panda/b.mp4', duration: 5.04 },
+        ],
+      },
+    },
+    {
+      name: 'completed, but blacked out',
+      replies: [completed, saved('result-nsfw')],
+      comesTo: { kind: 'refused', code: 'content_policy_violation' },
+    },
+    {
+      name: 'completed without outputs',
+      replies: [completed, saved('result-empty')],
+      comesTo: { kind: 'refused', code: 'content_policy_violation' },
+    },
+    {
+      name: 'completed, refused by a content checker',
+      replies: [completed, saved('result-content-policy')],
+      comesTo: { kind: 'refused', code: 'content_policy_violation', status: 422 },
+    },
+    {
+      name: 'completed, an input was not acceptable',
+      replies: [completed, saved('result-image-too-small')],
+      comesTo: { kind: 'refused', code: 'upstream_failed', status: 422 },
+    },
+    {
+      name: 'completed, no media generated',
+      replies: [completed, saved('result-no-media')],
+      comesTo: { kind: 'refused', code: 'content_policy_violation', status: 422 },
+    },
+    {
+      name: 'completed with an internal error',
+      replies: [completed, saved('result-internal-error')],
+      comesTo: { kind: 'failed', status: 500 },
+    },
+    {
+      name: "completed with a partner's error",
+      replies: [completed, saved('result-downstream-error')],
+      comesTo: { kind: 'failed', status: 400 },
+    },
+    {
+      name: 'completed with a timeout that the status tells, too',
+      replies: [saved('status-completed-with-error'), saved('result-timed-out')],
+      comesTo: { kind: 'failed', status: 504 },
+    },
+    {
+      name: 'completed with an error in a result of 200',
+      replies: [saved('status-completed-with-error'), { status: 200, body: {} }],
+      comesTo: { kind: 'failed' },
+    },
+    {
+      name: 'completed, and the result is behind a gateway in trouble',
+      replies: [completed, { status: 503, text: 'upstream connect error' }],
+      comesTo: { kind: 'unclear', status: 503 },
+    },
+    {
+      name: 'completed, and the result has wrong types',
+      replies: [completed, { status: 200, body: { images: 'many' } }],
+      comesTo: { kind: 'unclear' },
+    },
+    {
+      name: 'completed, and the result is not there yet',
+      replies: [completed, { status: 404, body: { detail: 'not found' } }],
+      comesTo: { kind: 'missing' },
+    },
+  ],
+  refusals: [
+    {
+      name: 'content policy',
+      reply: saved('result-content-policy'),
+      comesTo: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy' },
+    },
+    {
+      name: 'an input was not acceptable',
+      reply: saved('result-image-too-small'),
+      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+    },
+    {
+      name: 'our balance is used up',
+      reply: saved('account-locked'),
+      comesTo: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'an own error with 500',
+      reply: saved('result-internal-error'),
+      comesTo: { kind: 'transient', errorClass: 'provider_error', detail: 'HTTP 500 internal_server_error' },
+    },
+    {
+      name: "somebody else's JSON with 500",
+      reply: { status: 500, body: { message: 'Internal Server Error' } },
+      comesTo: { kind: 'unknown', errorClass: 'unreadable' },
+    },
+    {
+      name: 'an unknown model',
+      reply: { status: 404, body: { detail: 'Application "flux" not found' } },
+      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+    },
+  ],
+});
+
+describe('what fal is sent', () => {
+  let replies: ReplyServer;
+  let caller: UpstreamCaller;
+  beforeAll(async () => {
+    replies = await createReplyServer();
+    caller = createUpstreamCaller();
+  });
+  afterAll(async () => {
+    await caller.close();
+    await replies.close();
+  });
+
+  const sent = async (request: Partial<MediaRequest>) => {
+    replies.answer(saved('submit'));
+    const attempt = await createFal(caller).submitMedia?.(
+      { channelId: 'c', baseUrl: replies.url, credential: 'id:secret' },
+      {
+        type: 'image',
+        model: 'fal-ai/flux/dev',
+        prompt: 'a fox',
+        parameters: {},
+        idempotencyKey: 'task_1',
+        ...request,
+      },
+      { signal: AbortSignal.timeout(5_000) },
+    );
+    const body: unknown = JSON.parse(replies.asked[0]?.body ?? 'null');
+    return { attempt, body, asked: replies.asked[0] };
+  };
+
+  it('names the whole model at submit, and owner and app only afterwards', async () => {
+    const { attempt, asked } = await sent({});
+    expect(asked).toMatchObject({
+      method: 'POST',
+      path: '/fal-ai/flux/dev',
+      headers: { authorization: 'Key id:secret' },
+    });
+    expect(attempt).toEqual({
+      kind: 'ok',
+      value: { app: 'fal-ai/flux', request_id: '80e732af-660e-45cd-bd63-580e4f2a94cc' },
+    });
+  });
+
+  it('sends the mapped parameters as they are, and no parameter can replace the prompt', async () => {
+    const { body } = await sent({
+      parameters: { num_images: 2, prompt: 'another', image_size: { width: 640, height: 480 } },
+    });
+    expect(body).toEqual({ num_images: 2, prompt: 'a fox', image_size: { width: 640, height: 480 } });
+  });
+
+  it('puts one picture, several pictures, a clip and a sound where fal looks for them', async () => {
+    const [first, second, third] = [
+      { url: 'https://x.test/1' },
+      { url: 'https://x.test/2' },
+      { url: 'data:image/png;base64,AA' },
+    ];
+    expect((await sent({ image: first })).body).toEqual({ prompt: 'a fox', image_url: first.url });
+    expect((await sent({ referenceImages: [second, third] })).body).toEqual({
+      prompt: 'a fox',
+      image_urls: [second.url, third.url],
+    });
+    expect((await sent({ image: first, referenceImages: [second] })).body).toEqual({
+      prompt: 'a fox',
+      image_urls: [first.url, second.url],
+    });
+    expect(
+      (await sent({ type: 'video', image: first, referenceImages: [second], videoUrl: third, audioUrl: first })).body,
+    ).toEqual({
+      prompt: 'a fox',
+      image_url: first.url,
+      reference_image_urls: [second.url],
+      video_url: third.url,
+      audio_url: first.url,
+    });
+  });
+});

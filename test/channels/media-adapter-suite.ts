@@ -1,0 +1,305 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { imageSize } from 'image-size';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import type { Adapter, CallOptions, MediaRequest, Operation, Upstream } from '../../src/channels/channel.ts';
+import type { Attempt, PollResult } from '../../src/domain/upstream.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+
+/** What one family tells the suite about itself. */
+export interface MediaFamily {
+  /** The name in the sandbox's paths. */
+  family: string;
+  create: (caller: UpstreamCaller) => Adapter;
+  image: { model: string; parameters: JsonObject; width: number; height: number };
+  video: { model: string; parameters: JsonObject };
+  supports: { find: boolean; cancel: boolean; probe: boolean };
+  /** A saved good submit, and replies to a look that mean "still at it". */
+  submit: CannedReply;
+  pending: CannedReply[];
+  /** A word that this family's error texts must never let through into a `detail`. */
+  secret: string;
+  /** 2xx answers to a submit without a usable reference. */
+  unusableSubmits: unknown[];
+  /** 2xx answers to a look with wrong types or words that nobody has told us about. */
+  unusableLooks: unknown[];
+  /** Saved conversations of one look: what was answered, in order, and what that comes to. */
+  looks: { name: string; replies: CannedReply[]; comesTo: Partial<PollResult> }[];
+  /** Saved refusals of a submit. */
+  refusals: { name: string; reply: CannedReply; comesTo: Partial<Attempt<Operation>> }[];
+}
+
+type MediaAdapter = Adapter & Required<Pick<Adapter, 'submitMedia' | 'pollMedia'>>;
+const isMediaAdapter = (adapter: Adapter): adapter is MediaAdapter =>
+  'submitMedia' in adapter && 'pollMedia' in adapter;
+
+/** Every promise that a media adapter makes, whatever its provider: tried against the sandbox and against saved replies. */
+export function mediaAdapterSuite(of: MediaFamily): void {
+  describe(`the ${of.family} adapter`, () => {
+    let sandbox: Sandbox;
+    let replies: ReplyServer;
+    let caller: UpstreamCaller;
+    let adapter: MediaAdapter;
+
+    beforeAll(async () => {
+      sandbox = await createSandbox();
+      replies = await createReplyServer();
+      caller = createUpstreamCaller({ headersMs: 400, idleBodyMs: 400, totalMs: 3_000 });
+      const created = of.create(caller);
+      if (!isMediaAdapter(created)) throw new Error('not a media adapter');
+      adapter = created;
+    });
+    afterAll(async () => {
+      await caller.close();
+      await Promise.all([sandbox.close(), replies.close()]);
+    });
+
+    const options = (): CallOptions => ({ signal: AbortSignal.timeout(20_000) });
+    const inSandbox = (channel = 'sandbox-a'): Upstream => ({
+      channelId: channel,
+      baseUrl: `${sandbox.url}/${channel}/${of.family}`,
+      credential: 'test-credential',
+    });
+    const canned = (): Upstream => ({ channelId: 'canned', baseUrl: replies.url, credential: 'test-credential' });
+    const imageRequest = (prompt: string): MediaRequest => ({
+      type: 'image',
+      model: of.image.model,
+      prompt,
+      parameters: of.image.parameters,
+      idempotencyKey: 'task_suite',
+    });
+    const submit = (prompt: string) => adapter.submitMedia(inSandbox(), imageRequest(prompt), options());
+    const accepted = async (prompt: string, request = imageRequest(prompt)): Promise<Operation> => {
+      const attempt = await adapter.submitMedia(inSandbox(), request, options());
+      if (attempt.kind !== 'ok') throw new Error(`not accepted: ${JSON.stringify(attempt)}`);
+      // What is kept is JSON: an operation must survive being stored.
+      return JSON.parse(JSON.stringify(attempt.value)) as Operation;
+    };
+    const settled = async (operation: Operation): Promise<PollResult> => {
+      for (let look = 0; look < 200; look += 1) {
+        const result = await adapter.pollMedia(inSandbox(), operation, options());
+        if (result.kind !== 'pending') return result;
+        await sleep(25);
+      }
+      throw new Error('never settled');
+    };
+    const hits = async (text: string): Promise<{ kind: string; idempotency_key: string | null }[]> => {
+      const response = await fetch(`${sandbox.url}/_sandbox/hits?contains=${encodeURIComponent(text)}`);
+      return JSON.parse(await response.text()) as { kind: string; idempotency_key: string | null }[];
+    };
+
+    it('makes an image of the asked size from one submit, and says where it is', async () => {
+      const operation = await accepted('suite image [[latency=60]]');
+      const result = await settled(operation);
+      expect(result).toMatchObject({ kind: 'done', outputs: [{ url: expect.stringMatching(/^http:/) }] });
+      if (result.kind !== 'done') return;
+      const bytes = new Uint8Array(await (await fetch(result.outputs[0]?.url ?? '')).arrayBuffer());
+      expect(imageSize(bytes)).toMatchObject({ type: 'png', width: of.image.width, height: of.image.height });
+      const calls = await hits('suite image');
+      expect(calls.filter(({ kind }) => kind === 'submit')).toHaveLength(1);
+      expect(calls.find(({ kind }) => kind === 'submit')?.idempotency_key).toBe('task_suite');
+      expect(calls.at(-1)?.kind).toBe('fetch');
+    });
+
+    it('makes a clip', async () => {
+      const operation = await accepted('', {
+        ...imageRequest('suite clip [[latency=20]]'),
+        type: 'video',
+        model: of.video.model,
+        parameters: of.video.parameters,
+      });
+      const result = await settled(operation);
+      expect(result.kind).toBe('done');
+      if (result.kind !== 'done') return;
+      const response = await fetch(result.outputs[0]?.url ?? '');
+      expect(response.headers.get('content-type')).toBe('video/mp4');
+    });
+
+    it('gives as many outputs as the upstream made', async () => {
+      const result = await settled(await accepted('suite many [[latency=0 outputs=3]]'));
+      expect(result.kind === 'done' && result.outputs).toHaveLength(3);
+    });
+
+    it.each<[string, Partial<Attempt<Operation>>]>([
+      ['transient', { kind: 'transient', errorClass: 'provider_error', status: 503 }],
+      ['rate_limit', { kind: 'transient', errorClass: 'rate_limit', status: 429, retryAfterSeconds: 7 }],
+      ['refused', { kind: 'refused', errorClass: 'content_policy', code: 'content_policy_violation' }],
+      ['auth', { kind: 'transient', errorClass: 'account', status: 401 }],
+      ['hang', { kind: 'unknown', errorClass: 'interrupted' }],
+      ['reset', { kind: 'unknown', errorClass: 'interrupted' }],
+      ['malformed', { kind: 'unknown', errorClass: 'unreadable', status: 200 }],
+      ['empty', { kind: 'unknown', errorClass: 'unreadable', status: 200 }],
+      ['huge', { kind: 'unknown', errorClass: 'unreadable', status: 200 }],
+    ])('says what a submit came to that met %s', async (word, expected) => {
+      const prompt = `suite submit ${word} [[fail=${word}]]`;
+      expect(await submit(prompt)).toMatchObject(expected);
+      expect((await hits(`suite submit ${word} `)).map(({ kind }) => kind)).toEqual(['submit']);
+    });
+
+    it.each<[string, Partial<PollResult>]>([
+      ['no_output', { kind: 'refused', code: 'content_policy_violation' }],
+      ['never', { kind: 'pending' }],
+      ['lost', { kind: 'missing' }],
+      ['late_fail', { kind: 'failed' }],
+    ])('says what became of an accepted job that met %s', async (word, expected) => {
+      const operation = await accepted(`suite job [[latency=0 fail=${word}]]`);
+      expect(await adapter.pollMedia(inSandbox(), operation, options())).toMatchObject(expected);
+    });
+
+    it('may be repeated elsewhere when nothing was sent', async () => {
+      const gone = await createReplyServer();
+      await gone.close();
+      const attempt = await adapter.submitMedia({ ...canned(), baseUrl: gone.url }, imageRequest('x'), options());
+      expect(attempt).toMatchObject({ kind: 'transient', errorClass: 'connect' });
+    });
+
+    it('never follows a redirect, at submit or at a look', async () => {
+      const away: CannedReply = { status: 302, headers: { location: `${sandbox.url}/elsewhere` } };
+      replies.answer(away);
+      expect(await adapter.submitMedia(canned(), imageRequest('x'), options())).toMatchObject({
+        kind: 'transient',
+        errorClass: 'redirect',
+      });
+      replies.answer(of.submit);
+      const attempt = await adapter.submitMedia(canned(), imageRequest('x'), options());
+      if (attempt.kind !== 'ok') throw new Error('not accepted');
+      replies.answer(away);
+      expect(await adapter.pollMedia(canned(), attempt.value, options())).toMatchObject({ kind: 'unclear' });
+      expect(replies.asked).toHaveLength(1);
+    });
+
+    it('does not know what became of a submit whose answer has no usable reference', async () => {
+      for (const body of of.unusableSubmits) {
+        replies.answer({ status: 200, body });
+        expect(await adapter.submitMedia(canned(), imageRequest('x'), options())).toMatchObject({
+          kind: 'unknown',
+          errorClass: 'unreadable',
+        });
+      }
+    });
+
+    describe('once a job is accepted', () => {
+      let operation: Operation;
+      beforeAll(async () => {
+        replies.answer(of.submit);
+        const attempt = await adapter.submitMedia(canned(), imageRequest('x'), options());
+        if (attempt.kind !== 'ok') throw new Error('not accepted');
+        operation = attempt.value;
+      });
+      const look = () => adapter.pollMedia(canned(), operation, options());
+
+      it('keeps polling while the upstream is at it', async () => {
+        for (const reply of of.pending) {
+          replies.answer(reply);
+          expect(await look()).toMatchObject({ kind: 'pending' });
+        }
+      });
+
+      it.each<[string, CannedReply]>([
+        ['a 500 page', { status: 500, text: '<h1>oops</h1>' }],
+        ['a 502 page', { status: 502, text: 'bad gateway' }],
+        ['a 429', { status: 429, headers: { 'retry-after': '3' } }],
+        ['a 401', { status: 401, body: {} }],
+        ['HTML with 200', { status: 200, text: '<html></html>' }],
+        ['a truncated body', { status: 200, text: '{"status":"COMP' }],
+        ['NaN in JSON', { status: 200, text: '{"status":NaN}' }],
+        ['an empty body', { status: 200, text: '' }],
+        ['a packed body that was not asked for', { status: 200, text: 'x', headers: { 'content-encoding': 'gzip' } }],
+      ])('learns nothing from %s', async (_name, reply) => {
+        replies.answer(reply);
+        expect(await look()).toMatchObject({ kind: 'unclear' });
+      });
+
+      it('learns nothing from wrong types and from words it does not know', async () => {
+        for (const body of of.unusableLooks) {
+          replies.answer({ status: 200, body });
+          expect(await look()).toMatchObject({ kind: 'unclear' });
+        }
+      });
+
+      it('tells an early 404 from a failure', async () => {
+        replies.answer({ status: 404, body: { detail: 'Request not found' } });
+        expect(await look()).toMatchObject({ kind: 'missing' });
+      });
+
+      it('ends a look that hangs or is cut off, and learns nothing from it', async () => {
+        replies.answer((request) => request.socket.destroy());
+        expect(await look()).toMatchObject({ kind: 'unclear' });
+        replies.answer(() => undefined);
+        expect(await look()).toMatchObject({ kind: 'unclear' });
+      });
+
+      it('ends at once when its signal does', async () => {
+        replies.answer(() => undefined);
+        const result = await adapter.pollMedia(canned(), operation, { signal: AbortSignal.abort() });
+        expect(result).toMatchObject({ kind: 'unclear' });
+        expect(replies.asked).toHaveLength(0);
+      });
+
+      it('sends its credential to the channel only, wherever the replies point', async () => {
+        replies.answer(...of.pending);
+        await look();
+        expect(JSON.stringify(replies.asked[0]?.headers)).toContain('test-credential');
+        expect(replies.asked[0]?.headers.host).toBe(new URL(replies.url).host);
+      });
+
+      it.each(of.looks.map((saved) => [saved.name, saved] as const))(
+        'reads the saved reply: %s',
+        async (_name, saved) => {
+          replies.answer(...saved.replies);
+          const result = await look();
+          expect(result).toMatchObject(saved.comesTo);
+          expect('detail' in result ? result.detail : '').not.toContain(of.secret);
+        },
+      );
+    });
+
+    it.each(of.refusals.map((saved) => [saved.name, saved] as const))(
+      'reads the saved refusal: %s',
+      async (_name, saved) => {
+        replies.answer(saved.reply);
+        const attempt = await adapter.submitMedia(canned(), imageRequest('x'), options());
+        expect(attempt).toMatchObject(saved.comesTo);
+        expect(attempt.kind === 'ok' ? '' : attempt.detail).not.toContain(of.secret);
+      },
+    );
+
+    it('offers what it lists, and nothing else', () => {
+      expect({
+        find: 'findMedia' in adapter,
+        cancel: 'cancelMedia' in adapter,
+        probe: 'probe' in adapter,
+      }).toEqual(of.supports);
+    });
+
+    if (of.supports.cancel) {
+      it('says stopped only of a job that will surely not run', async () => {
+        const queued = await accepted('suite cancel [[latency=60000]]');
+        expect(await adapter.cancelMedia?.(inSandbox(), queued, options())).toBe('stopped');
+        const done = await accepted('suite cancel done [[latency=0]]');
+        expect(await adapter.cancelMedia?.(inSandbox(), done, options())).toBe('not_stopped');
+        const lost = await accepted('suite cancel lost [[fail=lost]]');
+        expect(await adapter.cancelMedia?.(inSandbox(), lost, options())).toBe('not_stopped');
+        replies.answer({ status: 502, text: 'bad gateway' });
+        expect(await adapter.cancelMedia?.(canned(), queued, options())).toBe('not_stopped');
+        expect((await hits('suite cancel [')).map(({ kind }) => kind)).toEqual(['submit', 'cancel']);
+      });
+    }
+
+    if (of.supports.probe) {
+      it('probes for free: there, not there, and not with this credential', async () => {
+        expect(await adapter.probe?.(inSandbox(), options())).toEqual({ kind: 'ok', value: true });
+        const gone = await createReplyServer();
+        await gone.close();
+        expect(await adapter.probe?.({ ...canned(), baseUrl: gone.url }, options())).toMatchObject({
+          errorClass: 'connect',
+        });
+        expect(await adapter.probe?.({ ...inSandbox(), credential: '' }, options())).toMatchObject({
+          errorClass: 'account',
+        });
+      });
+    }
+  });
+}

@@ -1,0 +1,489 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { GatewayError } from '../../src/domain/errors.ts';
+import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
+import type { Route } from '../../src/http/route.ts';
+import { bodyOf, goodKey, jobToken, sendRaw, startFrame, until, type Frame } from './support.ts';
+
+const echo: AppMiddleware = (ctx) => {
+  ctx.body = { got: ctx.request.body ?? null, key: keyOf(ctx).keyId };
+  return Promise.resolve();
+};
+const fine: AppMiddleware = (ctx) => {
+  ctx.body = { ok: true, model: ctx.params['model'] ?? null };
+  return Promise.resolve();
+};
+const throwing =
+  (make: () => Error): AppMiddleware =>
+  () =>
+    Promise.reject(make());
+const withCode = (code: string, message = 'secret SELECT 1'): Error => Object.assign(new Error(message), { code });
+
+const client = { auth: 'api_key', face: 'openai' } as const;
+const routes: Route[] = [
+  { ...client, method: 'GET', path: '/api/v1/models', bodyMaxBytes: 'none', handler: fine },
+  { ...client, method: 'GET', path: '/api/v1/models/:model', bodyMaxBytes: 'none', handler: fine },
+  { ...client, method: 'POST', path: '/echo', bodyMaxBytes: 'small', handler: echo },
+  { ...client, method: 'POST', path: '/media', bodyMaxBytes: 'media', handler: echo },
+  { ...client, method: 'POST', path: '/legacy', face: 'legacy', bodyMaxBytes: 'small', handler: echo },
+  {
+    ...client,
+    method: 'POST',
+    path: '/api/v1beta/models/:model',
+    face: 'gemini',
+    bodyMaxBytes: 'small',
+    handler: echo,
+  },
+  { method: 'POST', path: '/job', auth: 'job_token', face: 'openai', bodyMaxBytes: 'none', handler: fine },
+  ...Object.entries({
+    '/throws/bug': () => new Error('the password is hunter2'),
+    '/throws/pg': () => new Error('wrapped', { cause: withCode('57P01') }),
+    '/throws/refused': () => new AggregateError([withCode('ECONNREFUSED')]),
+    '/throws/pool': () => new Error('timeout exceeded when trying to connect'),
+    '/throws/unique': () => withCode('23505', "insert into task values ('canary prompt')"),
+    '/throws/credits': () => new GatewayError('insufficient_credits'),
+    '/throws/rate': () => new GatewayError('rate_limit_exceeded', { retryAfterSeconds: 6.2 }),
+  }).map(([path, make]): Route => ({ ...client, method: 'GET', path, bodyMaxBytes: 'none', handler: throwing(make) })),
+  {
+    ...client,
+    method: 'GET',
+    path: '/bigint',
+    bodyMaxBytes: 'none',
+    handler: (ctx) => {
+      ctx.body = { credits: 1n };
+      return Promise.resolve();
+    },
+  },
+];
+
+const auth = { authorization: `Bearer ${goodKey}` };
+const json = { ...auth, 'content-type': 'application/json' };
+
+let frame: Frame;
+beforeAll(async () => {
+  frame = await startFrame({ routes, config: { AUTH_FAILURES_PER_MINUTE_MAX: 1_000 } });
+});
+afterAll(async () => {
+  await frame.close({ drainSeconds: 0 });
+});
+
+const get = (path: string, headers: Record<string, string> = auth): Promise<Response> =>
+  fetch(frame.url + path, { headers });
+const post = (
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = json,
+): Promise<Response> => fetch(frame.url + path, { method: 'POST', headers, body });
+const codeOf = async (answer: Response): Promise<unknown> => {
+  const body = (await answer.json()) as { error: { code: unknown } };
+  return body.error.code;
+};
+
+describe('keys', () => {
+  it('lets a valid key in as Bearer, as x-api-key, and as both at once', async () => {
+    for (const headers of [
+      auth,
+      { authorization: `bearer ${goodKey}` },
+      { 'x-api-key': goodKey },
+      { ...auth, 'x-api-key': goodKey },
+    ]) {
+      expect((await get('/api/v1/models', headers)).status).toBe(200);
+    }
+  });
+
+  it('answers one and the same 401 to no key, an unknown key and a malformed key', async () => {
+    const bodies = new Set<string>();
+    for (const headers of [
+      {},
+      { authorization: 'Bearer sk-unknown' },
+      { authorization: 'Bearer' },
+      { authorization: 'Basic Zm9vOmJhcg==' },
+      { authorization: `Bearer ${goodKey.slice(0, -1)}1` },
+      { authorization: `Bearer sk-a b` },
+      { 'x-api-key': 'sk-\u00e9\u00e9' },
+      { 'x-api-key': `sk-${'a'.repeat(10_000)}` },
+      { 'x-goog-api-key': goodKey },
+    ] as Record<string, string>[]) {
+      const answer = await get('/api/v1/models', headers);
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      expect(answer.headers.get('x-should-retry')).toBe('false');
+      bodies.add(await answer.text());
+    }
+    expect([...bodies].map((text) => JSON.parse(text) as unknown)).toEqual([
+      {
+        error: {
+          message: 'The API key is not valid.',
+          type: 'authentication_error',
+          param: null,
+          code: 'invalid_api_key',
+        },
+      },
+    ]);
+  });
+
+  it('does not look up a key that cannot be one', async () => {
+    const before = frame.lookUps.length;
+    await get('/api/v1/models', { 'x-api-key': 'sk-a b' });
+    await get('/api/v1/models', { 'x-api-key': `sk-${'a'.repeat(10_000)}` });
+    await get('/api/v1/models', {});
+    expect(frame.lookUps.length).toBe(before);
+  });
+
+  it('refuses two different credentials as ambiguous, also in two Authorization headers', async () => {
+    const answer = await get('/api/v1/models', { ...auth, 'x-api-key': 'sk-other' });
+    expect([answer.status, await codeOf(answer)]).toEqual([400, 'ambiguous_credentials']);
+    const raw = await sendRaw(
+      frame.url,
+      `GET /api/v1/models HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${goodKey}\r\nAuthorization: Bearer sk-other\r\nConnection: close\r\n\r\n`,
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it('takes x-goog-api-key on gemini routes', async () => {
+    const answer = await post('/api/v1beta/models/m', '{}', {
+      'x-goog-api-key': goodKey,
+      'content-type': 'application/json',
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it('refuses a key in the query even beside a valid one, and never logs the query', async () => {
+    const leaked = `sk-${'Leak'.repeat(10)}000000`;
+    for (const query of [`key=${leaked}`, 'api_key=abc', `x=${leaked}`, `x=sk%2D${'Leak'.repeat(10)}`, `${leaked}=1`]) {
+      const answer = await get(`/api/v1/models?${query}`);
+      expect([answer.status, await codeOf(answer)]).toEqual([401, 'invalid_api_key']);
+    }
+    await get(`/nowhere/${leaked}`);
+    expect(frame.logText()).not.toContain('Leak');
+    expect(frame.logText()).not.toContain(goodKey);
+  });
+
+  it('checks the key before it reads the body', async () => {
+    const raw = await sendRaw(
+      frame.url,
+      'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{',
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 401 /);
+    expect(raw).toMatch(/connection: close/i);
+  });
+
+  it('does not invite a body with 100-continue before the key and the headers are good', async () => {
+    const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\nExpect: 100-continue\r\n';
+    const refused = await sendRaw(frame.url, `${head}Content-Type: application/json\r\n\r\n`);
+    expect(refused).toMatch(/^HTTP\/1\.1 401 /);
+    const unsupported = await sendRaw(frame.url, `${head}Authorization: Bearer ${goodKey}\r\n\r\n`);
+    expect(unsupported).toMatch(/^HTTP\/1\.1 415 /);
+    const accepted = await sendRaw(
+      frame.url,
+      `${head}Authorization: Bearer ${goodKey}\r\nContent-Type: application/json\r\n\r\n`,
+      '{}',
+    );
+    expect(accepted).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+  });
+
+  it('slows repeated failures of one address down without ever refusing a valid key', async () => {
+    const strict = await startFrame({ routes, config: { AUTH_FAILURES_PER_MINUTE_MAX: 20 } });
+    const statuses: number[] = [];
+    let last: Response | undefined;
+    for (let tries = 0; tries < 21; tries += 1) {
+      last = await fetch(`${strict.url}/api/v1/models`, { headers: { 'x-api-key': `sk-${tries}` } });
+      statuses.push(last.status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429]);
+    expect(Number(last?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await fetch(`${strict.url}/api/v1/models`, { headers: auth })).status).toBe(200);
+    await strict.close({ drainSeconds: 0 });
+  });
+});
+
+describe('job tokens', () => {
+  it('lets any of the configured tokens in, and neither an API key nor a token in another header', async () => {
+    const call = (headers: Record<string, string>): Promise<Response> =>
+      fetch(`${frame.url}/job`, { method: 'POST', headers });
+    expect((await call({ authorization: `Bearer ${jobToken}` })).status).toBe(200);
+    expect((await call({ authorization: `Bearer ${'x'.repeat(40)}` })).status).toBe(200);
+    for (const headers of [{}, auth, { 'x-api-key': jobToken }, { authorization: `Bearer ${jobToken}x` }] as Record<
+      string,
+      string
+    >[]) {
+      const answer = await call(headers);
+      expect([answer.status, await codeOf(answer)]).toEqual([401, 'invalid_job_token']);
+    }
+  });
+
+  it('is no API key', async () => {
+    expect(await codeOf(await get('/api/v1/models', { authorization: `Bearer ${jobToken}` }))).toBe('invalid_api_key');
+  });
+
+  it('keeps the routes closed while no token is configured', async () => {
+    const closed = await startFrame({ routes, config: { INTERNAL_JOB_TOKENS: [] } });
+    const answer = await fetch(`${closed.url}/job`, { method: 'POST', headers: { authorization: 'Bearer ' } });
+    expect([answer.status, await codeOf(answer)]).toEqual([503, 'service_unavailable']);
+    await closed.close({ drainSeconds: 0 });
+  });
+});
+
+describe('bodies', () => {
+  it('hands a JSON object to the handler, in any spelling of its type, the last of equal keys winning', async () => {
+    for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf8"']) {
+      const answer = await post('/echo', '{"a":1,"a":"\u{1F600}\\ud83d\\ude00"}', { ...auth, 'content-type': type });
+      expect(await answer.json()).toEqual({ got: { a: '\u{1F600}\u{1F600}' }, key: 'key_1' });
+    }
+  });
+
+  it('refuses every other content type, charset and encoding with 415', async () => {
+    for (const headers of [
+      {},
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      { 'content-type': 'application/json; charset=utf-16' },
+      { 'content-type': 'application/jsonp' },
+      { 'content-type': ';' },
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    ] as Record<string, string>[]) {
+      const answer = await post('/echo', Buffer.from('{}'), { ...auth, ...headers });
+      expect([answer.status, await codeOf(answer)]).toEqual([415, 'unsupported_media_type']);
+    }
+  });
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>]>([
+    ['nothing', ''],
+    ['an open brace', '{'],
+    ['NaN', '{"a":NaN}'],
+    ['a trailing comma', '{"a":1,}'],
+    ['a byte order mark', Buffer.from('\ufeff{}')],
+    ['UTF-16', Buffer.from('{}', 'utf16le')],
+    ['invalid UTF-8', Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['an array', '[]'],
+    ['a string', '"a"'],
+    ['null', 'null'],
+    ['33 levels of arrays', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`],
+    ['500,000 levels', `{"a":${'['.repeat(400_000)}`],
+    ['400,000 closed levels', `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`],
+    ['__proto__', '{"a":{"__proto__":{"polluted":1}}}'],
+    ['constructor', '{"constructor":{}}'],
+    ['prototype by escape', '{"protot\\u0079pe":{}}'],
+    ['an escaped NUL', '{"a":"x\\u0000"}'],
+    ['a lone surrogate', '{"a":["\\ud800"]}'],
+    ['a lone surrogate in a key', '{"\\udc00":1}'],
+    ['an infinite number', '{"a":1e999}'],
+  ])('refuses %s as invalid_json', async (_what, body) => {
+    const answer = await post('/echo', body);
+    expect([answer.status, await codeOf(answer)]).toEqual([400, 'invalid_json']);
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  it('takes 32 levels', async () => {
+    expect((await post('/echo', `{"a":${'['.repeat(31)}${']'.repeat(31)}}`)).status).toBe(200);
+  });
+
+  it('takes 1 MB on ordinary routes and 4 MB on media routes, and answers 413 above', async () => {
+    const ofBytes = (bytes: number): string => JSON.stringify({ a: 'x'.repeat(bytes - 8) });
+    for (const [path, max] of [
+      ['/echo', 1_000_000],
+      ['/media', 4_000_000],
+    ] as const) {
+      expect((await post(path, ofBytes(max))).status).toBe(200);
+      const answer = await post(path, ofBytes(max + 1));
+      expect([answer.status, await codeOf(answer)]).toEqual([413, 'payload_too_large']);
+    }
+  });
+
+  it('stops reading a body without end, answers 413 and closes', async () => {
+    const { hostname, port } = new URL(frame.url);
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.on('data', (data) => (answer += data.toString('latin1')));
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST /echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${goodKey}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`;
+    let sent = 0;
+    let open = true;
+    socket.once('close', () => (open = false));
+    while (open && sent < 200_000_000) {
+      sent += chunk.length;
+      if (!socket.write(chunk))
+        await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
+    }
+    expect(open).toBe(false);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('answers 408 when a body does not arrive in time', async () => {
+    const hasty = await startFrame({ routes, config: { REQUEST_TIMEOUT_SECONDS: 0.2 } });
+    const raw = await sendRaw(
+      hasty.url,
+      `POST /legacy HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"a"`,
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 408 /);
+    expect(bodyOf(raw)).toMatchObject({ success: false, error: { code: 'request_timeout' } });
+    await hasty.close({ drainSeconds: 0 });
+  });
+
+  it('takes a client that hangs up in the middle for what it is: one quiet line and no fault', async () => {
+    const { hostname, port } = new URL(frame.url);
+    const before = frame.lines.length;
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST /echo HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"a"`,
+    );
+    const looked = frame.lookUps.length;
+    await until(() => frame.lookUps.length > looked);
+    socket.destroy();
+    await until(() => frame.lines.slice(before).some(({ status }) => status === 499));
+    expect(frame.lines.slice(before).filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it('ignores a body and an unknown query on GET', async () => {
+    const raw = await sendRaw(
+      frame.url,
+      `GET /api/v1/models?page=-1&x[]=1 HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{`,
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('errors', () => {
+  it('answers 404 for an unknown path and 405 with Allow for a wrong method, each in the dialect of its place', async () => {
+    for (const path of ['/nowhere', '/api/v1/models/', '/API/v1/models', '/%ff', '//x']) {
+      const missing = await get(path);
+      expect([missing.status, await codeOf(missing)]).toEqual([404, 'not_found']);
+    }
+    const wrong = await post('/api/v1/models', '{}');
+    expect([wrong.status, wrong.headers.get('allow'), await codeOf(wrong)]).toEqual([
+      405,
+      'GET, HEAD',
+      'method_not_allowed',
+    ]);
+    expect((await fetch(`${frame.url}/echo`, { method: 'OPTIONS' })).headers.get('allow')).toBe('POST');
+    expect(await (await get('/api/v1beta/nothing')).json()).toMatchObject({
+      error: { code: 404, status: 'NOT_FOUND' },
+    });
+    const gemini = await get('/api/v1beta/models/m');
+    expect(await gemini.json()).toMatchObject({ error: { code: 405, status: 'INVALID_ARGUMENT' } });
+  });
+
+  it('says the same refusal in three dialects', async () => {
+    expect(await (await post('/legacy', '[]')).json()).toEqual({
+      success: false,
+      error: {
+        message: 'The body must be a JSON object.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'invalid_json',
+      },
+    });
+    expect(await (await post('/api/v1beta/models/m', '{}', {})).json()).toMatchObject({
+      error: { code: 401, status: 'UNAUTHENTICATED', details: [{ reason: 'INVALID_API_KEY', domain: 'tollgate' }] },
+    });
+  });
+
+  it('answers 503 with Retry-After while the database is away, wherever in the error that is written', async () => {
+    for (const path of ['/throws/pg', '/throws/refused', '/throws/pool']) {
+      const answer = await get(path);
+      expect([answer.status, answer.headers.get('retry-after'), await codeOf(answer)]).toEqual([
+        503,
+        '1',
+        'service_unavailable',
+      ]);
+    }
+    const away = await startFrame({ routes, deps: { authenticate: () => Promise.reject(withCode('ECONNREFUSED')) } });
+    expect((await fetch(`${away.url}/api/v1/models`, { headers: auth })).status).toBe(503);
+    await away.close({ drainSeconds: 0 });
+  });
+
+  it('answers a constant 500 to a bug and logs where it happened, without statements or their values', async () => {
+    for (const path of ['/throws/bug', '/throws/unique', '/bigint']) {
+      const answer = await get(path);
+      expect(answer.status).toBe(500);
+      expect(await answer.json()).toEqual({
+        error: {
+          message: 'Something went wrong on our side.',
+          type: 'server_error',
+          param: null,
+          code: 'internal_error',
+        },
+      });
+      const id = answer.headers.get('x-request-id');
+      expect(frame.lines.find(({ msg, request_id }) => msg === 'request failed' && request_id === id)).toMatchObject({
+        level: 50,
+        path,
+      });
+    }
+    expect(frame.logText()).not.toContain('canary prompt');
+  });
+
+  it('tells clients when to come back and when not to', async () => {
+    expect((await get('/throws/rate')).headers.get('retry-after')).toBe('7');
+    expect((await get('/throws/rate')).headers.get('x-should-retry')).toBeNull();
+    const credits = await get('/throws/credits');
+    expect([credits.status, credits.headers.get('x-should-retry')]).toEqual([402, 'false']);
+  });
+});
+
+describe('what never reaches the application', () => {
+  const head = `Host: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\n`;
+
+  it.each([
+    ['bytes that are not HTTP', 'HELLO\r\n\r\n', 400],
+    ['a Content-Length that is no number', `POST /echo HTTP/1.1\r\n${head}Content-Length: abc\r\n\r\n{}`, 400],
+    [
+      'Content-Length and Transfer-Encoding',
+      `POST /echo HTTP/1.1\r\n${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    [
+      'Transfer-Encoding and Content-Length',
+      `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    ['a chunk that is none', `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
+    ['a key with a line break', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: sk-a\nb\r\n\r\n', 400],
+    ['no Host', 'GET /api/v1/models HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['headers above 16 kB', `GET / HTTP/1.1\r\nHost: a\r\nx-api-key: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
+  ])('answers %s with an error body and a request id', async (_what, bytes, status) => {
+    const raw = await sendRaw(frame.url, bytes);
+    expect(raw.slice(0, 13)).toBe(`HTTP/1.1 ${status} `);
+    expect(raw).toMatch(/x-request-id: req_/i);
+    expect(bodyOf(raw)).toMatchObject({ error: { type: 'invalid_request_error' } });
+  });
+
+  it('answers 408 to headers that do not arrive in time', async () => {
+    const hasty = await startFrame({ routes, config: { HEADERS_TIMEOUT_SECONDS: 0.2 } });
+    const raw = await sendRaw(hasty.url, 'GET /api/v1/models HTTP/1.1\r\nHo');
+    expect(raw).toMatch(/^HTTP\/1\.1 408 /);
+    expect(bodyOf(raw)).toMatchObject({ error: { code: 'request_timeout' } });
+    await hasty.close({ drainSeconds: 0 });
+  });
+});
+
+describe('every answer', () => {
+  it('carries an id of ours, which is also in the log beside the one the client sent', async () => {
+    const answer = await get('/api/v1/models/some-model?secret=1', { ...auth, 'x-request-id': 'their-id' });
+    const id = answer.headers.get('x-request-id');
+    expect(id).toMatch(/^req_[0-9a-z]{26}$/);
+    await until(() => frame.lines.some(({ request_id }) => request_id === id));
+    expect(frame.lines.find(({ request_id }) => request_id === id)).toMatchObject({
+      client_request_id: 'their-id',
+      method: 'GET',
+      path: '/api/v1/models/:model',
+      status: 200,
+      key_id: 'key_1',
+      project_id: 'prj_1',
+    });
+    expect((await get('/nowhere', { 'x-request-id': 'their-id' })).headers.get('x-request-id')).toMatch(/^req_/);
+  });
+
+  it('is not to be sniffed, stored or attributed to a framework', async () => {
+    for (const path of ['/api/v1/models', '/nowhere', '/livez']) {
+      const { headers } = await get(path);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-powered-by')).toBeNull();
+    }
+  });
+});

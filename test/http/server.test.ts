@@ -1,0 +1,157 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { AppMiddleware } from '../../src/http/context.ts';
+import type { Route } from '../../src/http/route.ts';
+import { goodKey, startFrame, until, type Frame } from './support.ts';
+
+const auth = { authorization: `Bearer ${goodKey}` };
+const frames: Frame[] = [];
+const releases: (() => void)[] = [];
+afterEach(async () => {
+  for (const release of releases.splice(0)) release();
+  for (const frame of frames.splice(0)) await frame.close({ drainSeconds: 0 });
+});
+
+/** A route that answers when it is told to, and counts who is inside. */
+function gate(): { route: Route; inside: () => number; release: () => void } {
+  let inside = 0;
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  releases.push(release);
+  const handler: AppMiddleware = async (ctx) => {
+    inside += 1;
+    await released;
+    inside -= 1;
+    ctx.body = { ok: true };
+  };
+  return {
+    route: { method: 'POST', path: '/gate', auth: 'api_key', face: 'openai', bodyMaxBytes: 'small', handler },
+    inside: () => inside,
+    release,
+  };
+}
+
+async function start(options: Parameters<typeof startFrame>[0]): Promise<Frame> {
+  const frame = await startFrame(options);
+  frames.push(frame);
+  return frame;
+}
+const enter = (frame: Frame, init: RequestInit = {}): Promise<Response> =>
+  fetch(`${frame.url}/gate`, {
+    method: 'POST',
+    headers: { ...auth, 'content-type': 'application/json' },
+    body: '{}',
+    ...init,
+  });
+
+describe('the in-flight limit', () => {
+  it('refuses one request more than it allows, lets probes through, and has the place back afterwards', async () => {
+    const { route, inside, release } = gate();
+    const frame = await start({ routes: [route], config: { HTTP_IN_FLIGHT_MAX: 1 } });
+    const first = enter(frame);
+    await until(() => inside() === 1);
+    const second = await enter(frame);
+    expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await second.json()).toMatchObject({ error: { code: 'overloaded' } });
+    expect((await fetch(`${frame.url}/readyz`)).status).toBe(200);
+    release();
+    expect((await first).status).toBe(200);
+    expect((await enter(frame)).status).toBe(200);
+  });
+
+  it('loses no place to clients that hang up, before or after their body arrived', async () => {
+    const { route, inside, release } = gate();
+    const frame = await start({ routes: [route], config: { HTTP_IN_FLIGHT_MAX: 5 } });
+    const aborts = Array.from({ length: 5 }, () => new AbortController());
+    const calls = aborts.map(({ signal }) => enter(frame, { signal }).catch(() => null));
+    await until(() => inside() === 5);
+    for (const abort of aborts) abort.abort();
+    await Promise.all(calls);
+    expect((await enter(frame)).status).toBe(503);
+    release();
+    await until(() => inside() === 0);
+    const { hostname, port } = new URL(frame.url);
+    for (let tries = 0; tries < 20; tries += 1) {
+      const looked = frame.lookUps.length;
+      const socket = connect(Number(port), hostname);
+      socket.write(
+        `POST /gate HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+      );
+      await until(() => frame.lookUps.length > looked);
+      socket.destroy();
+      await once(socket, 'close');
+    }
+    await until(() => frame.lines.filter(({ status }) => status === 499).length >= 20);
+    expect((await Promise.all(Array.from({ length: 5 }, () => enter(frame)))).map(({ status }) => status)).toEqual([
+      200, 200, 200, 200, 200,
+    ]);
+  });
+});
+
+describe('probes', () => {
+  it('answers /livez without asking anybody and /readyz from an answer that is at most two seconds old', async () => {
+    let asked = 0;
+    const isReady = (): Promise<boolean> => {
+      asked += 1;
+      return Promise.resolve(false);
+    };
+    const frame = await start({ routes: [], deps: { isReady } });
+    expect((await fetch(`${frame.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${frame.url}/livez`, { method: 'HEAD' })).status).toBe(200);
+    expect(asked).toBe(0);
+    for (let tries = 0; tries < 5; tries += 1) expect((await fetch(`${frame.url}/readyz`)).status).toBe(503);
+    expect(asked).toBeLessThanOrEqual(2);
+    expect((await fetch(`${frame.url}/livez`, { method: 'POST' })).status).toBe(404);
+  });
+
+  it('is not ready when the check fails or does not answer', async () => {
+    for (const isReady of [() => Promise.reject(new Error('away')), () => new Promise<boolean>(() => undefined)]) {
+      const frame = await start({ routes: [], deps: { isReady } });
+      expect((await fetch(`${frame.url}/readyz`)).status).toBe(503);
+    }
+  });
+});
+
+describe('stopping', () => {
+  it('is not ready from the first moment, still serves while balancers notice, and finishes what is under way', async () => {
+    const { route, inside, release } = gate();
+    const frame = await start({ routes: [route], config: { SHUTDOWN_READY_DELAY_SECONDS: 0.2 } });
+    const call = enter(frame);
+    await until(() => inside() === 1);
+    const closed = frame.close();
+    const probe = await fetch(`${frame.url}/readyz`);
+    expect([probe.status, probe.headers.get('connection')]).toEqual([503, 'close']);
+    let over = false;
+    const ended = closed.then(() => (over = true));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect(fetch(`${frame.url}/livez`)).rejects.toThrow();
+    expect(over).toBe(false);
+    release();
+    expect((await call).status).toBe(200);
+    await ended;
+  });
+
+  it('waits for the work of a client that has gone', async () => {
+    const { route, inside, release } = gate();
+    const frame = await start({ routes: [route] });
+    const abort = new AbortController();
+    const call = enter(frame, { signal: abort.signal }).catch(() => null);
+    await until(() => inside() === 1);
+    abort.abort();
+    await call;
+    const closed = frame.close().then(() => inside());
+    release();
+    expect(await closed).toBe(0);
+  });
+
+  it('cuts what is left when the time is up', async () => {
+    const { route, inside } = gate();
+    const frame = await start({ routes: [route] });
+    const call = enter(frame);
+    call.catch(() => undefined);
+    await until(() => inside() === 1);
+    await frame.close({ drainSeconds: 0.05 });
+    await expect(call).rejects.toThrow();
+  });
+});

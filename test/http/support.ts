@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { AuthenticatedKey, HttpDeps } from '../../src/http/http-deps.ts';
+import type { Route } from '../../src/http/route.ts';
+import { startHttpServer, type HttpServer } from '../../src/http/server.ts';
+
+export const goodKey = 'sk-GoodGoodGoodGoodGoodGoodGoodGoodGoodGood000000';
+export const jobToken = 'job-token-0123456789-0123456789-0123456789';
+
+export interface Frame extends HttpServer {
+  /** Every log line so far, parsed. */
+  lines: Record<string, unknown>[];
+  logText(): string;
+  /** The secrets that were looked up. */
+  lookUps: string[];
+}
+
+interface FrameOptions {
+  routes: readonly Route[];
+  config?: Partial<Config>;
+  deps?: Partial<HttpDeps>;
+}
+
+/** A whole frame on a free loopback port, over a set of keys in memory. */
+export async function startFrame({ routes, config, deps }: FrameOptions): Promise<Frame> {
+  const lines: Record<string, unknown>[] = [];
+  let text = '';
+  const logger = pino(
+    { level: 'debug' },
+    {
+      write: (line: string) => {
+        text += line;
+        lines.push(JSON.parse(line) as Record<string, unknown>);
+      },
+    },
+  );
+  const lookUps: string[] = [];
+  const key: AuthenticatedKey = { keyId: 'key_1', projectId: 'prj_1', models: null, rpm: null, inFlightMax: null };
+  const all: HttpDeps = {
+    config: { ...baseConfig, ...config },
+    logger,
+    authenticate: (secret) => {
+      lookUps.push(secret);
+      return Promise.resolve(secret === goodKey ? key : null);
+    },
+    isReady: () => Promise.resolve(true),
+    signedFiles: { openSigned: () => Promise.resolve(null) },
+    ...deps,
+  };
+  const server = await startHttpServer(createApp(all, routes), { host: '127.0.0.1', port: 0, config: all.config });
+  return { ...server, lines, lookUps, logText: () => text };
+}
+
+const secret32 = Buffer.alloc(32, 7).toString('base64');
+
+const baseConfig = loadConfig({
+  DATABASE_URL: 'postgresql://unused',
+  KEY_PEPPERS: `p1:${secret32}`,
+  MASTER_KEYS: `k1:${secret32}`,
+  INTERNAL_JOB_TOKENS: `${'x'.repeat(40)},${jobToken}`,
+});
+
+/** Sends bytes as they are and gives back all that was answered until the server closed, 5 s at most. */
+export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (data: string) => (answer += data));
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  for (const chunk of chunks) socket.write(chunk, 'latin1');
+  const timer = setTimeout(() => socket.destroy(), 5_000);
+  await once(socket, 'close');
+  clearTimeout(timer);
+  return answer;
+}
+
+/** The JSON body of a raw answer. */
+export const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
+
+/** Waits until something is true, 5 s at most. */
+export async function until(isTrue: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  if (!isTrue()) throw new Error('it did not come true');
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { GatewayError } from '../../src/domain/errors.ts';
+import { validate } from '../../src/http/validate.ts';
+
+const Body = z.strictObject({
+  model: z.string().min(1),
+  duration: z.number().int().max(15).optional(),
+  images: z
+    .array(z.strictObject({ url: z.string() }))
+    .max(2)
+    .optional(),
+  content: z.union([z.string(), z.array(z.object({ text: z.string() }))]).optional(),
+});
+
+function refusalOf(body: unknown): { code: string; param: string | undefined; message: string } {
+  try {
+    validate(Body, body);
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, param: error.param, message: error.message };
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('validate', () => {
+  it('returns what the schema makes of a good body', () => {
+    expect(validate(z.object({ n: z.number().default(3) }), {})).toEqual({ n: 3 });
+  });
+
+  it.each([
+    [{}, 'missing_parameter', 'model'],
+    [{ model: 1 }, 'invalid_value', 'model'],
+    [{ model: '' }, 'invalid_value', 'model'],
+    [{ model: null }, 'invalid_value', 'model'],
+    [{ model: 'm', duration: 16 }, 'invalid_value', 'duration'],
+    [{ model: 'm', images: [{ url: 'a' }, {}] }, 'missing_parameter', 'images.1.url'],
+    [{ model: 'm', images: [{ url: 'a', size: 1 }] }, 'unsupported_parameter', 'images.0.size'],
+    [{ model: 'm', images: 'a' }, 'invalid_value', 'images'],
+    [{ model: 'm', content: [{ text: 1 }] }, 'invalid_value', 'content.0.text'],
+    [{ model: 'm', content: 7 }, 'invalid_value', 'content'],
+    [{ model: 'm', seed: 1 }, 'unsupported_parameter', 'seed'],
+    [[], 'invalid_value', undefined],
+  ])('refuses %j as %s of %s', (body, code, param) => {
+    expect(refusalOf(body)).toMatchObject({ code, param });
+  });
+
+  it('quotes at most 100 characters of a name that the client made up', () => {
+    const { param, message } = refusalOf({ model: 'm', ['x'.repeat(5_000)]: 1 });
+    expect(param?.length).toBeLessThanOrEqual(100);
+    expect(message.length).toBeLessThanOrEqual(150);
+  });
+});

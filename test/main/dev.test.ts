@@ -1,0 +1,324 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { z } from 'zod';
+import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
+import { createSupervisor, type RunningChild } from '../../src/main/dev/supervisor.ts';
+import { processStart } from '../../src/main/servers/process-identity.ts';
+
+const DevFile = z.object({
+  base_url: z.string(),
+  api_key: z.string(),
+  project_id: z.string(),
+  internal_job_token: z.string().min(32),
+  webhook_secret: z.string(),
+  database_url: z.string(),
+  temporal_address: z.string(),
+  temporal_ui_url: z.string(),
+  sandbox_url: z.string(),
+  pids: z.record(z.string(), z.number()),
+});
+
+let home: string;
+let started: ChildProcess[];
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'tollgate-dev-'));
+  started = [];
+});
+afterEach(async () => {
+  for (const child of started.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+    child.kill('SIGTERM');
+    await ended(child);
+  }
+  rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+});
+
+describe('npm start', () => {
+  it('writes dev.json for its owner only, shows a banner to try, and after Ctrl-C leaves nothing running', async () => {
+    const run = start({ servers: 'given' });
+    const banner = await run.ready();
+    const dev = readDev();
+    expect(statSync(join(home, 'dev.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(home, 'secrets.json')).mode & 0o777).toBe(0o600);
+    expect(dev).toMatchObject({ api_key: 'sk-fake', project_id: 'prj_fake', webhook_secret: 'whsec_fake' });
+    expect(dev.pids.supervisor).toBe(run.child.pid);
+    expect(Object.keys(dev.pids).sort()).toEqual(['api', 'sandbox', 'supervisor', 'worker']);
+    for (const text of [dev.base_url, dev.sandbox_url, 'sk-fake', 'aurora-image-1', '/api/v1/images/generate']) {
+      expect(banner).toContain(text);
+    }
+    run.child.kill('SIGINT');
+    expect(await ended(run.child)).toBe(0);
+    expect(Object.values(dev.pids).map(processStart).filter(Boolean)).toEqual([]);
+    expect(existsSync(join(home, 'dev.json'))).toBe(false);
+    expect(existsSync(join(home, 'lock'))).toBe(false);
+  });
+
+  it('refuses a second start on the same folder and says where the first one is', async () => {
+    const run = start({ servers: 'given' });
+    await run.ready();
+    for (const args of [[], ['--fresh']]) {
+      const second = start({ servers: 'given', args });
+      expect(await ended(second.child)).toBe(1);
+      expect(second.output()).toContain(`already running on ${home} (process ${run.child.pid})`);
+      expect(second.output()).toContain('dev.json');
+    }
+    expect(readDev().pids.supervisor).toBe(run.child.pid);
+  });
+
+  it('starts every killed child again on its port and keeps dev.json and the data', async () => {
+    const run = start({ servers: 'own' });
+    await run.ready();
+    const before = readDev();
+    await query(before.database_url, 'CREATE TABLE kept AS SELECT 7 AS n');
+    for (const name of ['api', 'postgres', 'temporal']) process.kill(before.pids[name] ?? 0, 'SIGKILL');
+    const after = await until(() => {
+      const dev = readDev();
+      return ['api', 'postgres', 'temporal'].every((name) => dev.pids[name] !== before.pids[name]) ? dev : null;
+    });
+    expect({ ...after, pids: {} }).toEqual({ ...before, pids: {} });
+    expect(after.pids.worker).toBe(before.pids.worker);
+    expect((await fetch(after.base_url)).status).toBe(200);
+    expect((await fetch(after.temporal_ui_url)).status).toBe(200);
+    expect(await query(after.database_url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+  });
+
+  it('leaves nothing running when it is killed itself; the next start takes over with the data, --fresh without', async () => {
+    const killed = start({ servers: 'own' });
+    await killed.ready();
+    const before = readDev();
+    await query(before.database_url, 'CREATE TABLE kept AS SELECT 7 AS n');
+    killed.child.kill('SIGKILL');
+    await until(() => (Object.values(before.pids).every((pid) => processStart(pid) === null) ? true : null));
+
+    const next = start({ servers: 'own' });
+    await next.ready();
+    expect(next.output()).toContain('taking over');
+    expect(readDev().internal_job_token).toBe(before.internal_job_token);
+    expect(await query(readDev().database_url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+    next.child.kill('SIGTERM');
+    expect(await ended(next.child)).toBe(0);
+
+    writeFileSync(join(home, 'not-ours.txt'), 'kept');
+    const fresh = start({ servers: 'own', args: ['--fresh'] });
+    await fresh.ready();
+    expect(readDev().internal_job_token).not.toBe(before.internal_job_token);
+    await expect(query(readDev().database_url, 'SELECT n FROM kept')).rejects.toThrow('does not exist');
+    expect(readdirSync(home)).toContain('not-ours.txt');
+  });
+
+  it('moves to a free port when the wanted one is taken, and says so', async () => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+    const address = holder.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    try {
+      const run = start({ servers: 'given', env: { PORT: String(port), SANDBOX_PORT: String(port) } });
+      const banner = await run.ready();
+      const dev = readDev();
+      expect(new Set([String(port), new URL(dev.base_url).port, new URL(dev.sandbox_url).port]).size).toBe(3);
+      expect(banner).toContain(`Port ${port} was taken: the API is on ${new URL(dev.base_url).port}.`);
+      expect(banner).toContain(`Port ${port} was taken: the sandbox is on ${new URL(dev.sandbox_url).port}.`);
+    } finally {
+      holder.close();
+    }
+  });
+
+  it('hands its processes what they need, keeps an empty egress list empty, and tells the sandbox nothing', async () => {
+    await start({ servers: 'given', env: { EGRESS_ALLOW_CIDRS: '', OPENAI_API_KEY: 'sk-provider' } }).ready();
+    const dev = readDev();
+    const Env = z.record(z.string(), z.string());
+    const api = Env.parse(await (await fetch(dev.base_url)).json());
+    expect(api).toMatchObject({
+      EGRESS_ALLOW_CIDRS: '',
+      PUBLIC_BASE_URL: dev.base_url,
+      SANDBOX_URL: dev.sandbox_url,
+      FILES_LOCAL_DIR: join(home, 'files'),
+      INTERNAL_JOB_TOKENS: dev.internal_job_token,
+      DATABASE_URL: dev.database_url,
+      TEMPORAL_ADDRESS: dev.temporal_address,
+    });
+    const sandbox = Env.parse(await (await fetch(dev.sandbox_url)).json());
+    expect(Object.keys(sandbox)).not.toContain('OPENAI_API_KEY');
+    expect(Object.keys(sandbox)).not.toContain('MASTER_KEYS');
+  });
+
+  it('says why a child cannot start, with its log, and leaves nothing behind', async () => {
+    const run = start({ servers: 'given', env: { FAKE_FAIL: 'true' } });
+    expect(await ended(run.child)).toBe(1);
+    expect(run.output()).toContain('api: it ended with code 1');
+    expect(run.output()).toContain('KEY_PEPPERS is required');
+    expect(run.output()).toContain(join(home, 'logs', 'api.log'));
+    expect(existsSync(join(home, 'dev.json'))).toBe(false);
+    expect(existsSync(join(home, 'lock'))).toBe(false);
+  });
+
+  it('stops in order also while it is still starting', async () => {
+    const run = start({ servers: 'own' });
+    await until(() => (existsSync(join(home, 'postgres.new')) || existsSync(join(home, 'postgres')) ? true : null));
+    run.child.kill('SIGTERM');
+    expect(await ended(run.child)).toBe(0);
+    expect(existsSync(join(home, 'lock'))).toBe(false);
+    expect(existsSync(join(home, 'postgres', 'postmaster.pid'))).toBe(false);
+  });
+
+  it('refuses an argument that it does not know', async () => {
+    const run = start({ servers: 'given', args: ['--frech'] });
+    expect(await ended(run.child)).toBe(2);
+    expect(run.output()).toContain('--fresh');
+  });
+});
+
+describe('takeHomeLock', () => {
+  it('says that one is running while its process lives, and frees the folder when released', () => {
+    const first = takeHomeLock(home);
+    expect(first).toMatchObject({ kind: 'taken', tookOverFrom: null });
+    expect(takeHomeLock(home)).toEqual({ kind: 'running', pid: process.pid });
+    if (first.kind === 'taken') first.release();
+    expect(takeHomeLock(home)).toMatchObject({ kind: 'taken', tookOverFrom: null });
+  });
+
+  it('takes over the lock of a process that ended, also when its id was given to another one', () => {
+    writeFileSync(join(home, 'lock'), JSON.stringify({ pid: process.pid, start: 'long ago' }));
+    expect(takeHomeLock(home)).toMatchObject({ kind: 'taken', tookOverFrom: process.pid });
+    expect(takeHomeLock(home)).toEqual({ kind: 'running', pid: process.pid });
+  });
+
+  it('takes over a lock that cannot be read', () => {
+    writeFileSync(join(home, 'lock'), '{"pid":');
+    expect(takeHomeLock(home)).toMatchObject({ kind: 'taken' });
+    expect(readdirSync(home)).toEqual(['lock']);
+  });
+});
+
+describe('createSupervisor', () => {
+  it('waits twice as long after each death, up to the longest wait, and stops trying when told', async () => {
+    const said: string[] = [];
+    const backoff = { minSeconds: 0.001, maxSeconds: 0.004, calmSeconds: 60 };
+    const supervisor = createSupervisor({ say: (text) => said.push(text), onPids: () => {}, backoff });
+    let starts = 0;
+    await supervisor.start({ name: 'fragile', start: () => Promise.resolve(dead(++starts)) });
+    await until(() => (starts > 5 ? true : null));
+    await supervisor.stop(['fragile']);
+    const startsAtStop = starts;
+    const waits = said.flatMap((text) => /again in ([\d.]+) s/.exec(text)?.[1] ?? []);
+    expect(waits.slice(0, 4)).toEqual(['0.001', '0.002', '0.004', '0.004']);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(starts).toBe(startsAtStop);
+  });
+
+  it('goes on trying when a child cannot start again', async () => {
+    const backoff = { minSeconds: 0.001, maxSeconds: 0.004, calmSeconds: 60 };
+    const seen: Record<string, number>[] = [];
+    const supervisor = createSupervisor({ say: () => {}, onPids: (pids) => seen.push(pids), backoff });
+    let starts = 0;
+    await supervisor.start({
+      name: 'late',
+      start() {
+        starts++;
+        if (starts === 1) return Promise.resolve(dead(1));
+        return starts < 4 ? Promise.reject(new Error('port in use')) : Promise.resolve(alive(starts));
+      },
+    });
+    await until(() => (seen.some(({ late }) => late === 4) ? true : null));
+    await supervisor.stop(['late']);
+    expect(supervisor.pids()).toEqual({});
+  });
+});
+
+function dead(pid: number): RunningChild {
+  return { pid, exited: Promise.resolve('ended with code 1'), stop: () => Promise.resolve() };
+}
+
+function alive(pid: number): RunningChild {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  return {
+    pid,
+    exited: promise,
+    stop() {
+      resolve('ended with code 0');
+      return Promise.resolve();
+    },
+  };
+}
+
+interface StartOptions {
+  /** `given`: those of the test run; `own`: a PostgreSQL and a Temporal server of its own. */
+  servers: 'given' | 'own';
+  args?: string[];
+  env?: Record<string, string>;
+}
+
+function start({ servers, args = [], env = {} }: StartOptions) {
+  const given = {
+    DATABASE_URL: process.env.TEST_DATABASE_URL,
+    TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
+  };
+  const free = { PORT: '0', SANDBOX_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', PGPORT: '0' };
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./fixtures/fake-dev.ts', import.meta.url)), ...args], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+      TOLLGATE_HOME: home,
+      ...free,
+      ...(servers === 'given' ? given : {}),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(child);
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+  return {
+    child,
+    output: () => text,
+    ready: () =>
+      until(() => {
+        if (child.exitCode !== null) throw new Error(`it ended:\n${text}`);
+        return text.includes('Ctrl-C stops everything') ? text : null;
+      }),
+  };
+}
+
+function ended(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((resolve) => child.once('close', (code) => resolve(code)));
+}
+
+function readDev() {
+  return DevFile.parse(JSON.parse(readFileSync(join(home, 'dev.json'), 'utf8')));
+}
+
+/** What `look` answers as soon as it is not null; a bound for a broken run, not a promise about speed. */
+async function until<T>(look: () => T | null): Promise<T> {
+  for (let tries = 0; tries < 1_000; tries++) {
+    const seen = look();
+    if (seen !== null) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('it never happened');
+}
+
+async function query(url: string, text: string): Promise<unknown[]> {
+  for (let tries = 1; ; tries++) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      const { rows } = await client.query<Record<string, unknown>>(text);
+      return rows;
+    } catch (error) {
+      const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+      if (!refused || tries > 20) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}

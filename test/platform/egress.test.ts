@@ -1,0 +1,500 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createEgress, type Egress, type ResolvedAddress } from '../../src/platform/egress.ts';
+
+const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
+const certificate = fixture('receiver-certificate.pem');
+const limits = { timeoutMs: 5_000, maxBytes: 16_000 };
+const PUBLIC = { address: '93.184.216.34', family: 4 };
+const LOOPBACK = { address: '127.0.0.1', family: 4 };
+
+const closers: (() => Promise<void>)[] = [];
+/** Counts every connection; whoever denies an address must leave it at zero. */
+let sentinel: { port: number; connections: () => number };
+
+beforeEach(async () => {
+  let count = 0;
+  const port = await listen(
+    createTcpServer((socket) => {
+      count += 1;
+      socket.destroy();
+    }),
+  );
+  sentinel = { port, connections: () => count };
+});
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()));
+});
+
+const loopback = (extra: Partial<Parameters<typeof createEgress>[0]> = {}) =>
+  createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [], ...extra });
+
+describe('the egress guard', () => {
+  it('opens no connection to any denied address, however it is written', async () => {
+    const { port } = sentinel;
+    const egress = createEgress({ allowCidrs: [], callbackPorts: [port] });
+    const hosts = [
+      '127.0.0.1',
+      '127.1',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      '①②⑦.0.0.1',
+      '127.0.0.1.',
+      '0.0.0.0',
+      '0',
+      'localhost',
+      'localhost.',
+      'x.localhost',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[::127.0.0.1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '::1',
+      '[127.0.0.1]',
+      '[fe80::1%25lo]',
+      'user@127.0.0.1',
+      '127.0.0.1#@hooks.example',
+      'hooks.example\\@127.0.0.1',
+    ];
+    for (const host of hosts) {
+      for (const text of [
+        `https://${host}:${port}/`,
+        `http://${host}:${port}/`,
+        `https:\\\\${host}:${port}/`,
+        `https:/${host}:${port}/`,
+      ]) {
+        expect([text, (await egress.fetch(text, limits)).kind]).toEqual([text, 'blocked']);
+        expect([text, (await egress.download(text, limits, buffer)).kind]).toEqual([text, 'blocked']);
+      }
+    }
+    expect(sentinel.connections()).toBe(0);
+  });
+
+  it.each([
+    ['loopback', [LOOPBACK]],
+    ['a public and a private address', [PUBLIC, LOOPBACK]],
+    ['a private and a public address', [LOOPBACK, PUBLIC]],
+    ['a public IPv4 and a private IPv6 address', [PUBLIC, { address: '::1', family: 6 }]],
+    ['a mapped address', [{ address: '::ffff:127.0.0.1', family: 6 }]],
+    ['the metadata service', [{ address: '169.254.169.254', family: 4 }]],
+    ['a private address behind many public ones', [...Array.from({ length: 30 }, () => PUBLIC), LOOPBACK]],
+    ['something that is no address', [{ address: 'localhost', family: 4 }]],
+  ])('blocks a name that resolves to %s, without a connection', async (_what, addresses) => {
+    const dialled: ResolvedAddress[][] = [];
+    const egress = named(sentinel.port, () => addresses, dialled);
+    expect(await egress.fetch(`https://hooks.example:${sentinel.port}/`, limits)).toEqual({
+      kind: 'blocked',
+      reason: 'address',
+    });
+    expect(dialled).toEqual([]);
+    expect(sentinel.connections()).toBe(0);
+  });
+
+  it('asks the resolver once and connects to what was judged, so that a rebinding name gains nothing', async () => {
+    const answers = [[PUBLIC], [LOOPBACK], [LOOPBACK]];
+    const dialled: ResolvedAddress[][] = [];
+    const { port, requests } = await tlsReceiver();
+    const egress = named(port, () => answers.shift() ?? [], dialled);
+    const url = `https://hooks.example:${port}/hook?x=1`;
+    expect(await egress.fetch(url, { ...limits, method: 'POST', body: '{}' })).toMatchObject({
+      kind: 'answer',
+      status: 200,
+    });
+    expect(answers).toHaveLength(2);
+    expect(await egress.fetch(url, limits)).toEqual({ kind: 'blocked', reason: 'address' });
+    expect(dialled).toEqual([[PUBLIC]]);
+    expect(requests.map(({ url: path, headers }) => [path, headers.host])).toEqual([
+      ['/hook?x=1', `hooks.example:${port}`],
+    ]);
+  });
+
+  it('keeps a name that resolves into an allowed range blocked: only a literal address is lifted', async () => {
+    const egress = loopback({ callbackPorts: [sentinel.port], resolver: () => Promise.resolve([LOOPBACK]) });
+    expect(await egress.fetch(`https://hooks.example:${sentinel.port}/`, limits)).toEqual({
+      kind: 'blocked',
+      reason: 'address',
+    });
+    expect(sentinel.connections()).toBe(0);
+  });
+
+  it('goes on to the next judged address when the first does not answer', async () => {
+    const url = new URL(await receiver((_request, response) => response.end('reached')));
+    url.hostname = 'upstream.example';
+    const addresses = [{ address: '::1', family: 6 }, LOOPBACK];
+    const egress = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => Promise.resolve(addresses) });
+    const result = await egress.download(url.href, { ...limits, trustedOrigins: [url.origin] }, length);
+    expect(result).toMatchObject({ kind: 'saved', value: 7 });
+  });
+
+  it('takes an unknown name as a passing failure, not as a block', async () => {
+    const unknown = createEgress({
+      allowCidrs: [],
+      callbackPorts: [],
+      resolver: () => Promise.reject(new Error('ENOTFOUND')),
+    });
+    const empty = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => Promise.resolve([]) });
+    for (const egress of [unknown, empty]) {
+      expect(await egress.fetch('https://hooks.example/', limits)).toEqual({ kind: 'failed', reason: 'dns' });
+    }
+  });
+
+  it('really never answers for a name under .invalid with the system resolver', async () => {
+    const egress = createEgress({ allowCidrs: [], callbackPorts: [] });
+    const result = await egress.fetch('https://nobody.invalid/', { ...limits, timeoutMs: 3_000 });
+    expect(result.kind).toBe('failed');
+  });
+
+  it('ends a resolver that never answers with the total time', async () => {
+    const egress = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => new Promise(() => undefined) });
+    expect(await egress.fetch('https://hooks.example/', { ...limits, timeoutMs: 50 })).toEqual({
+      kind: 'failed',
+      reason: 'timeout',
+    });
+  });
+
+  it('follows no redirect: a 3xx is the answer', async () => {
+    const to = `http://127.0.0.1:${sentinel.port}/`;
+    for (const status of [301, 302, 303, 307, 308]) {
+      const url = await receiver((_request, response) => response.writeHead(status, { location: to }).end('moved'));
+      expect(await loopback().fetch(url, limits)).toMatchObject({ kind: 'answer', status, headers: { location: to } });
+      expect(await loopback().download(url, limits, buffer)).toMatchObject({ kind: 'answer', status });
+    }
+    expect(sentinel.connections()).toBe(0);
+  });
+
+  it('reads no proxy variable', async () => {
+    const before = { ...process.env };
+    const proxy = `http://127.0.0.1:${sentinel.port}`;
+    Object.assign(process.env, {
+      HTTP_PROXY: proxy,
+      http_proxy: proxy,
+      HTTPS_PROXY: proxy,
+      ALL_PROXY: proxy,
+      NODE_USE_ENV_PROXY: '1',
+    });
+    try {
+      const url = await receiver((_request, response) => response.end('direct'));
+      expect(text(await loopback().fetch(url, limits))).toBe('direct');
+    } finally {
+      process.env = before;
+    }
+    expect(sentinel.connections()).toBe(0);
+  });
+
+  it('accepts no certificate that the system does not trust, and none for another name', async () => {
+    const { port, requests } = await tlsReceiver();
+    const untrusting = createEgress({ ...namedSettings(port, () => [PUBLIC], []) });
+    expect(await untrusting.fetch(`https://hooks.example:${port}/`, limits)).toEqual({ kind: 'failed', reason: 'tls' });
+    const egress = named(port, () => [PUBLIC], []);
+    expect(await egress.fetch(`https://other.example:${port}/`, limits)).toEqual({ kind: 'failed', reason: 'tls' });
+    expect(await loopback({ ca: certificate }).fetch(`https://127.0.0.1:${port}/`, limits)).toEqual({
+      kind: 'failed',
+      reason: 'tls',
+    });
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      expect(await loopback().fetch(`https://127.0.0.1:${port}/`, limits)).toEqual({ kind: 'failed', reason: 'tls' });
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    }
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('fetch', () => {
+  it('sends what it was given and answers with what came back', async () => {
+    let seen = '';
+    const url = await receiver((request, response) => {
+      void buffer(request).then((body) => {
+        seen = `${request.method} ${request.url} ${request.headers['webhook-id']?.toString()} ${body.toString()}`;
+        response.writeHead(201, { 'x-a': ['1', '2'] }).end('made');
+      });
+    });
+    const options = { ...limits, method: 'POST' as const, headers: { 'webhook-id': 'msg_1' }, body: '{"a":1}' };
+    const answer = await loopback().fetch(`${url}hook`, options);
+    expect(answer).toMatchObject({ kind: 'answer', status: 201, truncated: false, headers: { 'x-a': '1, 2' } });
+    expect(text(answer)).toBe('made');
+    expect(seen).toBe('POST /hook msg_1 {"a":1}');
+  });
+
+  it('cuts an endless body at the cap and still tells the status', async () => {
+    let ended = false;
+    const url = await receiver((_request, response) => {
+      response.writeHead(200);
+      const fill = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536, 'x')));
+      };
+      response.on('drain', fill).on('close', () => (ended = true));
+      fill();
+    });
+    const answer = await loopback().fetch(url, limits);
+    expect(answer).toMatchObject({ kind: 'answer', status: 200, truncated: true });
+    expect(text(answer)).toHaveLength(16_000);
+    await until(() => ended);
+  });
+
+  it('takes a body of exactly the cap as whole', async () => {
+    const url = await receiver((_request, response) => response.end('x'.repeat(16_000)));
+    expect(await loopback().fetch(url, limits)).toMatchObject({ kind: 'answer', truncated: false });
+  });
+
+  it('gives an answer with 100 kB of headers its status, and refuses what is far beyond', async () => {
+    const small = await receiver((_request, response) =>
+      response.writeHead(503, { 'x-fill': 'x'.repeat(100_000) }).end(),
+    );
+    expect(await loopback().fetch(small, limits)).toMatchObject({ kind: 'answer', status: 503 });
+    const large = await receiver((_request, response) =>
+      response.writeHead(200, { 'x-fill': 'x'.repeat(300_000) }).end(),
+    );
+    expect(await loopback().fetch(large, limits)).toEqual({ kind: 'failed', reason: 'too_large' });
+  });
+
+  it('ends a receiver that never answers, or drips for ever, with the total time', async () => {
+    const hanging = await receiver(() => undefined);
+    expect(await loopback().fetch(hanging, { ...limits, timeoutMs: 100 })).toEqual({
+      kind: 'failed',
+      reason: 'timeout',
+    });
+    const dripping = await receiver((_request, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('x'), 10);
+      response.on('close', () => clearInterval(timer));
+    });
+    expect(await loopback().fetch(dripping, { ...limits, timeoutMs: 150 })).toEqual({
+      kind: 'failed',
+      reason: 'timeout',
+      status: 200,
+    });
+    const slowHeaders = await rawReceiver((socket) => {
+      const timer = setInterval(() => socket.write('HTTP/1.1 200 OK\r\n'.slice(0, 1)), 10);
+      socket.on('close', () => clearInterval(timer));
+    });
+    expect((await loopback().fetch(slowHeaders, { ...limits, timeoutMs: 150 })).kind).toBe('failed');
+  });
+
+  it('says connect when nobody listens and reset when the peer breaks off', async () => {
+    const gone = await listen(createTcpServer());
+    await closers.pop()?.();
+    expect(await loopback().fetch(`http://127.0.0.1:${gone}/`, limits)).toEqual({ kind: 'failed', reason: 'connect' });
+    const broken = await rawReceiver((socket) => socket.once('data', () => socket.destroy()));
+    expect(await loopback().fetch(broken, limits)).toEqual({ kind: 'failed', reason: 'reset' });
+    const cut = await rawReceiver((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
+    );
+    expect(await loopback().fetch(cut, limits)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
+    const babble = await rawReceiver((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.6\r\n')));
+    expect(await loopback().fetch(babble, limits)).toEqual({ kind: 'failed', reason: 'reset' });
+    const instant = await rawReceiver((socket) => socket.end());
+    expect(await loopback().fetch(instant, limits)).toEqual({ kind: 'failed', reason: 'reset' });
+  });
+
+  it('sends a request once, also when the connection dies before the answer', async () => {
+    let connections = 0;
+    const url = await rawReceiver((socket) => {
+      connections += 1;
+      socket.once('data', () => socket.destroy());
+    });
+    await loopback().fetch(url, limits);
+    expect(connections).toBe(1);
+  });
+
+  it("ends with the caller's signal, also one that was over before", async () => {
+    const url = await receiver(() => undefined);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 50);
+    expect(await loopback().fetch(url, { ...limits, signal: controller.signal })).toEqual({
+      kind: 'failed',
+      reason: 'aborted',
+    });
+    expect(await loopback().fetch(url, { ...limits, signal: AbortSignal.abort() })).toEqual({
+      kind: 'failed',
+      reason: 'aborted',
+    });
+  });
+
+  it('asks for no compression and decodes none', async () => {
+    const packed = gzipSync(Buffer.alloc(1_000_000));
+    let asked: string | undefined;
+    const url = await receiver((request, response) => {
+      asked = request.headers['accept-encoding']?.toString();
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+    });
+    const answer = await loopback().fetch(url, limits);
+    expect(asked).toBe('identity');
+    expect(answer.kind === 'answer' && answer.body.equals(packed)).toBe(true);
+  });
+
+  it('shares no connection between two requests and leaves none open', async () => {
+    const sockets = new Set<Socket>();
+    const url = await receiver((request, response) => {
+      sockets.add(request.socket);
+      response.end('x');
+    });
+    const egress = loopback();
+    await egress.fetch(url, limits);
+    await egress.fetch(url, limits);
+    expect(sockets.size).toBe(2);
+    await until(() => [...sockets].every((socket) => socket.destroyed));
+  });
+});
+
+describe('download', () => {
+  it('streams a body into the sink and gives back what the sink made of it', async () => {
+    const bytes = Buffer.alloc(3_000_000, 'v');
+    const url = await receiver((_request, response) =>
+      response.writeHead(200, { 'content-type': 'video/mp4' }).end(bytes),
+    );
+    const result = await loopback().download(url, { ...limits, maxBytes: 3_000_000 }, async (body, { headers }) => ({
+      type: headers['content-type'],
+      same: (await buffer(body)).equals(bytes),
+    }));
+    expect(result).toMatchObject({ kind: 'saved', status: 200, value: { type: 'video/mp4', same: true } });
+  });
+
+  it('refuses a body over the cap, declared or not, and breaks the sink off', async () => {
+    let sinkCalls = 0;
+    const sink = (body: AsyncIterable<Buffer>) => {
+      sinkCalls += 1;
+      return length(body);
+    };
+    const declared = await receiver((_request, response) =>
+      response.writeHead(200, { 'content-length': 16_001 }).end(Buffer.alloc(16_001)),
+    );
+    expect(await loopback().download(declared, limits, sink)).toEqual({
+      kind: 'failed',
+      reason: 'too_large',
+      status: 200,
+    });
+    expect(sinkCalls).toBe(0);
+    const chunked = await receiver((_request, response) => {
+      response.write(Buffer.alloc(16_000));
+      setTimeout(() => response.end(Buffer.alloc(1)), 20);
+    });
+    expect(await loopback().download(chunked, limits, sink)).toEqual({
+      kind: 'failed',
+      reason: 'too_large',
+      status: 200,
+    });
+    expect(sinkCalls).toBe(1);
+  });
+
+  it('fails when the transfer is cut or too slow, also when the sink hides the error', async () => {
+    const cut = await rawReceiver((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
+    );
+    expect(await loopback().download(cut, limits, length)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
+    const hiding = (body: AsyncIterable<Buffer>) => length(body).catch(() => -1);
+    expect(await loopback().download(cut, limits, hiding)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
+    const stalling = await receiver((_request, response) => response.writeHead(200).write('x'));
+    expect(await loopback().download(stalling, { ...limits, timeoutMs: 100 }, length)).toEqual({
+      kind: 'failed',
+      reason: 'timeout',
+      status: 200,
+    });
+  });
+
+  it('passes on what the sink throws of its own', async () => {
+    const url = await receiver((_request, response) => response.end('x'.repeat(10_000)));
+    const full = () => Promise.reject(new Error('disk full'));
+    await expect(loopback().download(url, limits, full)).rejects.toThrow('disk full');
+  });
+
+  it("trusts the channel's own origin and nothing else, and sends the credential only there", async () => {
+    const seen: (string | undefined)[] = [];
+    const answering: RequestListener = (request, response) => {
+      seen.push(request.headers.authorization);
+      response.end('x');
+    };
+    const own = await receiver(answering);
+    const other = await receiver(answering);
+    const options = {
+      ...limits,
+      trustedOrigins: [`${own}v1/`, 'not a url'],
+      trustedHeaders: { authorization: 'Bearer upstream' },
+    };
+    const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
+    expect(await strict.download(`${own}file.png`, options, length)).toMatchObject({ kind: 'saved', value: 1 });
+    expect(await strict.download(other, options, length)).toEqual({ kind: 'blocked', reason: 'scheme' });
+    expect(await loopback().download(other, options, length)).toMatchObject({ kind: 'saved' });
+    expect(seen).toEqual(['Bearer upstream', undefined]);
+  });
+
+  it('trusts an origin by name without judging its addresses', async () => {
+    const own = await receiver((_request, response) => response.end('x'));
+    const origin = own.replace('127.0.0.1', 'upstream.internal');
+    const strict = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => Promise.resolve([LOOPBACK]) });
+    expect(await strict.download(origin, { ...limits, trustedOrigins: [origin] }, length)).toMatchObject({
+      kind: 'saved',
+    });
+    expect(await strict.download(origin, limits, length)).toMatchObject({ kind: 'blocked' });
+  });
+});
+
+async function listen(server: Server): Promise<number> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.on('error', () => undefined).on('close', () => open.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of open) socket.destroy();
+    await closed;
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const receiver = async (answer: RequestListener) => `http://127.0.0.1:${await listen(createHttpServer(answer))}/`;
+const rawReceiver = async (answer: (socket: Socket) => void) =>
+  `http://127.0.0.1:${await listen(createTcpServer(answer))}/`;
+
+async function tlsReceiver(): Promise<{ port: number; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = [];
+  const server = createHttpsServer({ cert: certificate, key: fixture('receiver-key.pem') }, (request, response) => {
+    requests.push(request);
+    response.end('ok');
+  });
+  server.on('tlsClientError', () => undefined);
+  return { port: await listen(server), requests };
+}
+
+/** A guard for names: what the resolver says is judged in earnest, and the dial to a public address ends on our receiver. */
+function namedSettings(port: number, answer: () => ResolvedAddress[], dialled: ResolvedAddress[][]) {
+  return {
+    allowCidrs: [],
+    callbackPorts: [port],
+    resolver: () => Promise.resolve(answer()),
+    dial: (addresses: ResolvedAddress[], to: number) => {
+      dialled.push(addresses);
+      return connect({ host: '127.0.0.1', port: to });
+    },
+  };
+}
+const named = (port: number, answer: () => ResolvedAddress[], dialled: ResolvedAddress[][]) =>
+  createEgress({ ...namedSettings(port, answer, dialled), ca: certificate });
+
+const text = (result: Awaited<ReturnType<Egress['fetch']>>) =>
+  result.kind === 'answer' ? result.body.toString() : result.kind;
+
+async function length(body: AsyncIterable<Buffer>): Promise<number> {
+  let total = 0;
+  for await (const chunk of body) total += chunk.length;
+  return total;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(condition()).toBe(true);
+}

@@ -1,0 +1,153 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createFileStore, FileMissingError, type FileStore, FileTooLargeError } from '../../src/platform/file-store.ts';
+import { probeStored } from '../../src/platform/probe-media.ts';
+
+const KEY = 'outputs/file_01.png';
+const options = { maxBytes: 1_000_000, contentType: 'image/png' };
+
+let directory: string;
+let store: FileStore;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
+  store = await createFileStore(settingsFor(directory));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const settingsFor = (path: string) => ({
+  FILES_DRIVER: 'local' as const,
+  FILES_LOCAL_DIR: path,
+  FILES_S3_BUCKET: '',
+  FILES_S3_REGION: '',
+  FILES_S3_ENDPOINT: '',
+  FILES_S3_ACCESS_KEY_ID: '',
+  FILES_S3_SECRET_ACCESS_KEY: '',
+});
+const everyFile = async () =>
+  (await readdir(directory, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+
+describe('createFileStore', () => {
+  it('gives back the bytes that were put, with their size and hash, from a buffer or a stream', async () => {
+    const bytes = randomBytes(300_000);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(await store.put(KEY, bytes, options)).toEqual({ bytes: 300_000, sha256 });
+    expect(await store.put('outputs/file_02.png', inPieces(bytes), options)).toEqual({ bytes: 300_000, sha256 });
+    expect((await buffer(await store.open('outputs/file_02.png'))).equals(bytes)).toBe(true);
+    expect(await store.stat(KEY)).toEqual({ bytes: 300_000 });
+    expect(await everyFile()).toHaveLength(2);
+  });
+
+  it('reads any range, both ends included', async () => {
+    await store.put(KEY, Buffer.from('0123456789'), options);
+    const text = async (start: number, end: number) => (await buffer(await store.open(KEY, { start, end }))).toString();
+    expect(await text(0, 0)).toBe('0');
+    expect(await text(2, 5)).toBe('2345');
+    expect(await text(8, 100)).toBe('89');
+  });
+
+  it('leaves no file at all when the source breaks off', async () => {
+    const broken = Readable.from(
+      (function* () {
+        yield Buffer.alloc(100_000);
+        throw new Error('the upstream broke off');
+      })(),
+    );
+    await expect(store.put(KEY, broken, options)).rejects.toThrow('the upstream broke off');
+    expect(await everyFile()).toEqual([]);
+    expect(await store.exists(KEY)).toBe(false);
+  });
+
+  it('leaves no file at all when a put is aborted half-way', async () => {
+    const controller = new AbortController();
+    const endless = Readable.from(
+      (async function* () {
+        for (let count = 0; count < 1_000; count += 1) {
+          if (count === 5) controller.abort();
+          yield Buffer.alloc(1_000);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      })(),
+    );
+    await expect(store.put(KEY, endless, { ...options, signal: controller.signal })).rejects.toThrow();
+    expect(await everyFile()).toEqual([]);
+    expect(endless.destroyed).toBe(true);
+  });
+
+  it('cuts a source that is larger than allowed, keeps nothing, and ends the source', async () => {
+    const source = inPieces(Buffer.alloc(200_001));
+    await expect(store.put(KEY, source, { ...options, maxBytes: 200_000 })).rejects.toThrow(FileTooLargeError);
+    expect(await everyFile()).toEqual([]);
+    expect(source.destroyed).toBe(true);
+    expect(await store.put(KEY, Buffer.alloc(200_000), { ...options, maxBytes: 200_000 })).toMatchObject({
+      bytes: 200_000,
+    });
+  });
+
+  it('keeps the old file whole until a new one under the same key is complete', async () => {
+    await store.put(KEY, Buffer.from('old'), options);
+    await expect(store.put(KEY, inPieces(Buffer.alloc(2_000_000)), options)).rejects.toThrow(FileTooLargeError);
+    expect((await buffer(await store.open(KEY))).toString()).toBe('old');
+    await store.put(KEY, Buffer.from('new'), options);
+    expect((await buffer(await store.open(KEY))).toString()).toBe('new');
+  });
+
+  it('lets a stored file be probed in pieces', async () => {
+    const wav = Buffer.alloc(44 + 8_000);
+    wav.write('RIFF', 0, 'latin1');
+    wav.write('WAVEfmt ', 8, 'latin1');
+    wav.writeUInt32LE(16, 16);
+    wav.writeUInt32LE(8_000, 28);
+    wav.write('data', 36, 'latin1');
+    wav.writeUInt32LE(8_000, 40);
+    const { bytes } = await store.put(KEY, wav, options);
+    expect(await probeStored(store, KEY, bytes)).toMatchObject({ mime_type: 'audio/wav', duration: 1 });
+    await store.put(KEY, Buffer.alloc(0), options);
+    expect(await probeStored(store, KEY, 0)).toBeNull();
+  });
+
+  it('says plainly what is not there', async () => {
+    expect(await store.stat(KEY)).toBeNull();
+    expect(await store.exists(KEY)).toBe(false);
+    await expect(store.open(KEY)).rejects.toThrow(FileMissingError);
+    await store.delete(KEY);
+  });
+
+  it('deletes', async () => {
+    await store.put(KEY, Buffer.from('x'), options);
+    await store.delete(KEY);
+    expect(await everyFile()).toEqual([]);
+  });
+
+  it.each(['', '../x', 'a/../b', '/etc/passwd', 'a//b', 'tmp/x', 'a b', 'a\\b', 'a\u0000', '.hidden', 'x'.repeat(300)])(
+    'takes no key that is not of our making: %j',
+    async (key) => {
+      await expect(store.put(key, Buffer.from('x'), options)).rejects.toThrow('not a file key');
+      await expect(store.open(key)).rejects.toThrow('not a file key');
+      expect(await everyFile()).toEqual([]);
+    },
+  );
+
+  it('clears away what a killed process left behind a day ago, and nothing younger', async () => {
+    const [old, young] = [join(directory, 'tmp', 'tollgate-old'), join(directory, 'tmp', 'tollgate-young')];
+    await Promise.all([writeFile(old, 'x'), writeFile(young, 'x')]);
+    await utimes(old, 1, 1);
+    await createFileStore(settingsFor(directory));
+    expect(await everyFile()).toEqual(['tollgate-young']);
+  });
+});
+
+function inPieces(bytes: Buffer): Readable {
+  return Readable.from(
+    (function* () {
+      for (let at = 0; at < bytes.length; at += 50_000) yield bytes.subarray(at, at + 50_000);
+    })(),
+  );
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findTemporal } from '../../scripts/find-temporal.mjs';
+import { startPostgres } from '../../src/main/servers/postgres.ts';
+import { startGuardian } from '../../src/main/servers/start-guardian.ts';
+import { startTemporal } from '../../src/main/servers/temporal.ts';
+
+/**
+ * One PostgreSQL and one Temporal server for the whole run, on free ports and a folder of their own. Test files find them as
+ * TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY. The guardian ends both and
+ * removes the folder, also when the run is interrupted or killed.
+ */
+export default async function globalSetup() {
+  const guardian = startGuardian();
+  globalThis.tollgateTestGuardian = guardian;
+  try {
+    const temporal = findTemporal();
+    if (!temporal) throw new Error('There is no Temporal server; run `npm test`, which finds or makes one.');
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+    guardian.removeFolder(folder);
+    const avoid = new Set();
+    const [postgres, server] = await Promise.all([
+      startPostgres({
+        dir: join(folder, 'postgres'),
+        port: 0,
+        avoid,
+        password: randomBytes(16).toString('hex'),
+        // Nothing here outlives the run, so nothing has to reach the disk.
+        settings: { fsync: 'off', full_page_writes: 'off', max_connections: '400' },
+        logFile: join(folder, 'postgres.log'),
+        guardian,
+      }),
+      startTemporal({
+        binary: temporal.path,
+        dbFile: join(folder, 'temporal.db'),
+        port: 0,
+        uiPort: 0,
+        avoid,
+        logFile: join(folder, 'temporal.log'),
+        guardian,
+      }),
+    ]);
+    process.env.TEST_DATABASE_URL = postgres.url;
+    process.env.TEST_TEMPORAL_ADDRESS = server.address;
+    process.env.TEST_TEMPORAL_BINARY = temporal.path;
+  } catch (error) {
+    // No reporter exists yet; the run still ends with its line.
+    process.on('exit', () => process.stdout.write('0 passed, 1 failed\n'));
+    await guardian.close();
+    throw error;
+  }
+}
