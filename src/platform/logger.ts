@@ -21,7 +21,8 @@ export function createLogger(level: LogLevel, name: string, destination: Destina
       level,
       base: { name, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: { err: (error: Error) => redactedObject({ ...stdSerializers.err(error) }) },
+      // pino's own would describe an error a second time, after the formatter below has done it.
+      serializers: { err: (error: unknown) => redactedValue(error, 1) },
       formatters: {
         level: (label) => ({ level: label }),
         log: (fields) => redactedObject(fields),
@@ -64,16 +65,17 @@ function redactedObject(fields: object, depth = 0): Record<string, unknown> {
 }
 
 function redactedValue(value: unknown, depth: number): unknown {
-  // Errors and dates have their own way to JSON.
-  if (typeof value !== 'object' || value === null || value instanceof Error || value instanceof Date) return value;
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth > DEPTH_MAX) return '[deep]';
+  if (value instanceof Error) return redactedObject({ ...stdSerializers.err(value) }, depth);
   if (Array.isArray(value)) return value.map((item) => redactedValue(item, depth + 1));
   return redactedObject(value, depth);
 }
 
 /** A child's own fields pass no formatter of its parent, so they are redacted when it is made. Grandchildren inherit this. */
 function redactChildren(logger: Logger): Logger {
-  const { child: plainChild } = logger;
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the logger at hand, below
+  const plainChild: (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) => Logger = logger.child;
   return Object.assign(logger, {
     child(this: Logger, bindings: Bindings, options?: ChildLoggerOptions): Logger {
       return plainChild.call(this, redactedObject(bindings), options);

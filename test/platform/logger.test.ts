@@ -34,9 +34,11 @@ describe('createLogger', () => {
     });
     logger.error({ err: error }, 'failed');
     logger.error(error);
+    logger.error({ error });
     expect(lines.join('')).not.toContain('MARKER');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ err: { message: 'it broke', type: 'Error' } });
     expect(lines[1]).toContain('it broke');
+    expect(lines[2]).toContain('it broke');
   });
 
   it('survives what has no end', () => {
