@@ -21,7 +21,10 @@ const numbers = (fallback: string) =>
     .string()
     .default(fallback)
     .transform((text) => text.split(',').map(Number))
-    .refine((items) => items.every((item) => Number.isFinite(item) && item >= 0), 'must be numbers separated by commas');
+    .refine(
+      (items) => items.every((item) => Number.isFinite(item) && item >= 0),
+      'must be numbers separated by commas',
+    );
 const flag = z
   .enum(['true', 'false', '1', '0', ''])
   .default('false')
@@ -39,7 +42,8 @@ const keyRing = (exactBytes?: number) =>
         return { id: item.slice(0, Math.max(at, 0)), secret: Buffer.from(item.slice(at + 1), 'base64') };
       });
     const good = ring.every(
-      ({ id, secret }) => /^[a-z0-9]{1,16}$/i.test(id) && (exactBytes ? secret.length === exactBytes : secret.length >= 32),
+      ({ id, secret }) =>
+        /^[a-z0-9]{1,16}$/i.test(id) && (exactBytes ? secret.length === exactBytes : secret.length >= 32),
     );
     if (ring.length === 0 || !good || new Set(ring.map(({ id }) => id)).size !== ring.length) {
       context.addIssue({
@@ -68,13 +72,19 @@ const Environment = z.object({
 
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(8080, 0, 65_535),
-  ADMIN_PORT: z.string().default('').transform((text) => (text === '' ? null : Number(text))),
+  ADMIN_PORT: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? null : Number(text))),
   PUBLIC_BASE_URL: z.string().default(''),
   TRUST_PROXY: flag,
 
   KEY_PEPPERS: keyRing(),
   MASTER_KEYS: keyRing(32),
-  INTERNAL_JOB_TOKENS: list.refine((tokens) => tokens.every((token) => token.length >= 32), 'each token needs 32 characters or more'),
+  INTERNAL_JOB_TOKENS: list.refine(
+    (tokens) => tokens.every((token) => token.length >= 32),
+    'each token needs 32 characters or more',
+  ),
 
   EGRESS_ALLOW_CIDRS: list,
   CALLBACK_PORTS: list.transform((ports) => ports.map(Number)),

@@ -41,7 +41,8 @@ export function createAdmissionDesk(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
 
   return {
     async admit(task) {
-      const mayWait = waiting < config.CREATE_WAITERS_MAX && config.CREATE_WAIT_MS > 0 && performance.now() >= directUntil;
+      const mayWait =
+        waiting < config.CREATE_WAITERS_MAX && config.CREATE_WAIT_MS > 0 && performance.now() >= directUntil;
       if (mayWait) await askWorkflow(task);
       // After the workflow's own step this reads its verdict; else it decides.
       return ledger.reserveTask(task.taskId, false);

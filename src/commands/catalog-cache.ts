@@ -20,6 +20,6 @@ export function createCatalogCache(db: Database, keptMs: number): CatalogCache {
   return {
     entries: async () => (await cached.get()).entries,
     find: async (modelId) => (await cached.get()).byId.get(modelId) ?? null,
-    forget: cached.forget,
+    forget: () => cached.forget(),
   };
 }

@@ -21,6 +21,6 @@ export function createChannelCache(db: Database, keptMs: number): ChannelCache {
   return {
     look,
     find: async (channelId) => (await look()).channels.find(({ id }) => id === channelId) ?? null,
-    forget: cached.forget,
+    forget: () => cached.forget(),
   };
 }

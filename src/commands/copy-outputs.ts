@@ -6,7 +6,7 @@ import { decodeDataUri } from '../platform/data-uri.ts';
 import { FileTooLargeError } from '../platform/file-store.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
-import { probeMedia, type MediaProbe } from '../platform/probe-media.ts';
+import { probeStored } from '../platform/probe-media.ts';
 
 type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files'>;
 
@@ -46,7 +46,10 @@ export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<Cop
 }
 
 type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
-type Fetched = { kind: 'stored'; bytes: number; sha256: string } | { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
+type Fetched =
+  | { kind: 'stored'; bytes: number; sha256: string }
+  | { kind: 'again'; detail: string }
+  | Exclude<CopyReport, { kind: 'copied' }>;
 
 /** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
 const missingLooksMax = 5;
@@ -72,7 +75,12 @@ async function copyPatiently(deps: CopyDeps, input: CopyInput, result: UpstreamO
 
 const notThere = 'the result is not there';
 
-async function fetchOnce(deps: CopyDeps, input: CopyInput, result: UpstreamOutput, storageKey: string): Promise<Fetched> {
+async function fetchOnce(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  storageKey: string,
+): Promise<Fetched> {
   const { config, egress, files } = deps;
   const maxBytes = input.type === 'image' ? config.OUTPUT_IMAGE_MAX_BYTES : config.OUTPUT_VIDEO_MAX_BYTES;
   const contentType = result.mimeType ?? 'application/octet-stream';
@@ -121,7 +129,7 @@ async function describe(
   storageKey: string,
   stored: { bytes: number; sha256: string },
 ): Promise<Copied> {
-  const media = await probeStored(deps, storageKey, stored.bytes);
+  const media = await probeStored(deps.files, storageKey, stored.bytes);
   if (!media || media.kind !== input.type) {
     return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
   }
@@ -152,17 +160,4 @@ async function describe(
       expires_at: file.expiresAt,
     },
   };
-}
-
-function probeStored({ files }: CopyDeps, storageKey: string, size: number): Promise<MediaProbe | null> {
-  return probeMedia({
-    size,
-    async read(start, length) {
-      const chunks: Buffer[] = [];
-      const end = Math.min(start + length, size) - 1;
-      if (end < start) return Buffer.alloc(0);
-      for await (const chunk of await files.open(storageKey, { start, end })) chunks.push(Buffer.from(chunk as Uint8Array));
-      return Buffer.concat(chunks);
-    },
-  });
 }

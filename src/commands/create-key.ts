@@ -24,7 +24,8 @@ export async function createKey(
   const keyId = newId('key');
   const apiKey = generateApiKey();
   const em = db.orm.em.fork();
-  if (!(await em.findOne(Project, { id: given.projectId }))) throw new OperatorError(`There is no project ${given.projectId}.`);
+  if (!(await em.findOne(Project, { id: given.projectId })))
+    throw new OperatorError(`There is no project ${given.projectId}.`);
   await em.transactional(async (inside) => {
     inside.create(ApiKey, {
       id: keyId,
@@ -44,7 +45,15 @@ export async function createKey(
     actor: given.actor,
     action: 'keys.create',
     subject: keyId,
-    detail: { project_id: given.projectId, name, models, rpm, budget, in_flight_max: inFlightMax, expires_at: expiresAt },
+    detail: {
+      project_id: given.projectId,
+      name,
+      models,
+      rpm,
+      budget,
+      in_flight_max: inFlightMax,
+      expires_at: expiresAt,
+    },
   });
   return { keyId, apiKey };
 }

@@ -148,7 +148,8 @@ async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskVie
 
 async function findOfferedModel(deps: CreateDeps, { body, key }: CreateMediaRequest): Promise<CatalogEntry> {
   const { model } = body;
-  if (model === undefined || model === null) throw new GatewayError('missing_parameter', { message: 'model is required.', param: 'model' });
+  if (model === undefined || model === null)
+    throw new GatewayError('missing_parameter', { message: 'model is required.', param: 'model' });
   if (typeof model !== 'string' || model === '' || model.length > 200) {
     throw new GatewayError('invalid_value', { message: 'model must be the id of a model.', param: 'model' });
   }
@@ -156,7 +157,8 @@ async function findOfferedModel(deps: CreateDeps, { body, key }: CreateMediaRequ
   if (!entry || !isOffered(entry)) {
     throw new GatewayError('model_not_found', { message: `There is no model ${quoted(model)}.`, param: 'model' });
   }
-  if (key.models !== null && !key.models.includes(model)) throw new GatewayError('model_not_allowed', { param: 'model' });
+  if (key.models !== null && !key.models.includes(model))
+    throw new GatewayError('model_not_allowed', { param: 'model' });
   return entry;
 }
 

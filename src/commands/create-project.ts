@@ -18,7 +18,11 @@ export async function createProject(
   const projectId = newId('prj');
   const webhookSecret = newWebhookSecret();
   await db.orm.em.fork().transactional(async (em) => {
-    em.create(Project, { id: projectId, name, callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)) });
+    em.create(Project, {
+      id: projectId,
+      name,
+      callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)),
+    });
     await em.flush();
     em.create(CreditAccount, { projectId });
   });

@@ -31,7 +31,11 @@ export async function ensureChannel(
     return { channelId: existing.id, created: false };
   }
   const channelId = newId('chn');
-  em.create(Channel, { id: channelId, ...given, credential: sealer.seal(given.credential, credentialContext(channelId)) });
+  em.create(Channel, {
+    id: channelId,
+    ...given,
+    credential: sealer.seal(given.credential, credentialContext(channelId)),
+  });
   await em.flush();
   const { credential: _sealedAway, ...shown } = given;
   await recordAudit(db, { actor, action: 'channels.add', subject: channelId, detail: shown });

@@ -43,7 +43,11 @@ export async function openSignedFile(
     stream(range) {
       const out = new PassThrough();
       files.open(file.storageKey, range).then(
-        (source) => source.on('error', (error) => out.destroy(error)).pipe(out).on('close', () => source.destroy()),
+        (source) =>
+          source
+            .on('error', (error) => out.destroy(error))
+            .pipe(out)
+            .on('close', () => source.destroy()),
         (error: Error) => out.destroy(error),
       );
       return out;

@@ -42,7 +42,9 @@ export async function drawChannels(deps: PlanDeps, taskId: string): Promise<Chan
     },
     deps.random,
   );
-  const unfinished = begun.filter(({ outcome }) => outcome !== 'transient').map(({ channelId, name }) => ({ id: channelId, name }));
+  const unfinished = begun
+    .filter(({ outcome }) => outcome !== 'transient')
+    .map(({ channelId, name }) => ({ id: channelId, name }));
   const attemptsLeft = Math.max(0, deps.config.ATTEMPTS_MAX - begun.length);
   const fresh = order.slice(0, attemptsLeft).map(({ id, name }) => ({ id, name }));
   return {

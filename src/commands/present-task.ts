@@ -18,7 +18,8 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonO
     expires_at: task.expiresAt,
     input: task.input,
     output:
-      task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ?? null,
+      task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
+      null,
     error:
       task.errorCode === null
         ? null

@@ -128,7 +128,8 @@ class AttemptRun {
     for (let looks = 0; looks < looksMax; looks++) {
       const memory = await begin();
       if (!memory) return 'skipped';
-      const mayBeOnItsWay = !memory.fresh && memory.outcome === null && !memory.operation && memory.submitDeadlineMs > 0;
+      const mayBeOnItsWay =
+        !memory.fresh && memory.outcome === null && !memory.operation && memory.submitDeadlineMs > 0;
       if (!mayBeOnItsWay) return memory;
       await this.#wait(Math.min(memory.submitDeadlineMs + 50, 1_000));
       if (this.#signals.canceled.aborted) return 'skipped';
@@ -150,7 +151,9 @@ class AttemptRun {
     };
     const timeoutMs = Math.min(this.#deps.config.SUBMIT_TIMEOUT_SECONDS * 1000, this.#remainingMs());
     if (!adapter.submitMedia) return { kind: 'skipped' };
-    const attempt = await adapter.submitMedia(upstream, request, { signal: AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))) });
+    const attempt = await adapter.submitMedia(upstream, request, {
+      signal: AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))),
+    });
     return this.#afterSubmit(memory, attempt);
   }
 
@@ -183,7 +186,11 @@ class AttemptRun {
     }
     await this.#noteHealth(attempt);
     const code =
-      attempt.kind === 'unknown' ? 'upstream_outcome_unknown' : attempt.kind === 'refused' ? attempt.code : 'upstream_failed';
+      attempt.kind === 'unknown'
+        ? 'upstream_outcome_unknown'
+        : attempt.kind === 'refused'
+          ? attempt.code
+          : 'upstream_failed';
     return this.#end(memory, {
       outcome: attempt.kind,
       code,

@@ -30,7 +30,8 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<{ claimed: num
     limit: 1_000,
   });
   const started = await startAll(deps, tasks);
-  if (tasks.length > 0) deps.logger.warn({ claimed: tasks.length, started: started.length }, 'silent tasks started again');
+  if (tasks.length > 0)
+    deps.logger.warn({ claimed: tasks.length, started: started.length }, 'silent tasks started again');
   return { claimed: tasks.length, started: started.length };
 }
 

@@ -13,13 +13,13 @@ export async function stopUpstream(
 ): Promise<void> {
   for (const { attemptId, channelId, operation } of await claimStops(deps.db, taskId)) {
     const channel = await deps.channels.find(channelId);
-    const cancelMedia = channel && deps.adapters[channel.adapter]?.cancelMedia;
-    if (!channel || !cancelMedia) continue;
+    const adapter = channel && deps.adapters[channel.adapter];
+    if (!channel || !adapter?.cancelMedia) continue;
     const credential = deps.sealer.open(channel.sealedCredential, `channel|credential|${channel.id}`);
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
-    const answer = await cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) }).catch(
-      () => 'not_stopped' as const,
-    );
+    const answer = await adapter
+      .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })
+      .catch(() => 'not_stopped' as const);
     deps.logger.info({ task_id: taskId, attempt_id: attemptId, answer }, 'upstream job told to stop');
   }
 }

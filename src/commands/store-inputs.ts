@@ -52,7 +52,9 @@ async function storeDataUri(
   param: string,
 ): Promise<StoredInput> {
   const isPicture = param === 'image' || param === 'reference_images';
-  const decoded = decodeDataUri(uri, { maxBytes: isPicture ? config.INPUT_IMAGE_MAX_BYTES : config.INPUT_OTHER_MAX_BYTES });
+  const decoded = decodeDataUri(uri, {
+    maxBytes: isPicture ? config.INPUT_IMAGE_MAX_BYTES : config.INPUT_OTHER_MAX_BYTES,
+  });
   if (decoded.kind !== 'ok') {
     throw new GatewayError('invalid_url', { message: `${param} holds a data: URI that cannot be read.`, param });
   }

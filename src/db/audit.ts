@@ -6,7 +6,10 @@ export async function recordAudit(
   entry: { actor: string; action: string; subject: string; detail?: Record<string, unknown> },
 ): Promise<void> {
   await database.query(
-    { name: 'record-audit', text: 'insert into audit_entry (actor, action, subject, detail) values ($1, $2, $3, $4::jsonb)' },
+    {
+      name: 'record-audit',
+      text: 'insert into audit_entry (actor, action, subject, detail) values ($1, $2, $3, $4::jsonb)',
+    },
     [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})],
   );
 }

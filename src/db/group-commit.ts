@@ -64,7 +64,8 @@ export class GroupCommit<Member, Verdict> {
 
   async #answerTogether(batch: Waiting<Member, Verdict>[]): Promise<void> {
     const verdicts = await retryTransient(() => this.#options.run(batch.map(({ member }) => member)));
-    if (verdicts.length !== batch.length) throw new Error('the batch answered another number of verdicts than it has members');
+    if (verdicts.length !== batch.length)
+      throw new Error('the batch answered another number of verdicts than it has members');
     verdicts.forEach((verdict, index) => batch[index]?.resolve(verdict));
   }
 }

@@ -23,10 +23,7 @@ export interface NewTask {
 }
 
 export type CreateVerdict =
-  | { kind: 'created' }
-  | { kind: 'replay'; taskId: string }
-  | { kind: 'reused' }
-  | { kind: 'refused'; code: ErrorCode };
+  { kind: 'created' } | { kind: 'replay'; taskId: string } | { kind: 'reused' } | { kind: 'refused'; code: ErrorCode };
 
 /** What reserve decided, now or the first time. `remainingMs` is the time to the deadline by the database clock. */
 export interface Admission {
@@ -68,7 +65,10 @@ export class Ledger {
   constructor(database: Database, limits: { membersMax: number; inFlightPerProjectMax: number }) {
     const { membersMax, inFlightPerProjectMax } = limits;
     this.#creates = new GroupCommit({ membersMax, run: (tasks) => createTasks(database, tasks) });
-    this.#reserves = new GroupCommit({ membersMax, run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax) });
+    this.#reserves = new GroupCommit({
+      membersMax,
+      run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax),
+    });
     this.#finishes = new GroupCommit({ membersMax, run: (ends) => finishTasks(database, ends) });
   }
 

@@ -8,8 +8,14 @@ const migrationLock = 7_105_001;
 export async function migrate(database: Database): Promise<string[]> {
   // The lock lives in a session of its own, for the migrator takes whatever connection it likes.
   return database.transaction('begin', async (query) => {
-    await query({ name: 'migration-no-idle-limit', text: `select set_config('idle_in_transaction_session_timeout', '0', true)` });
-    await query({ name: 'migration-no-lock-limit', text: `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)` });
+    await query({
+      name: 'migration-no-idle-limit',
+      text: `select set_config('idle_in_transaction_session_timeout', '0', true)`,
+    });
+    await query({
+      name: 'migration-no-lock-limit',
+      text: `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)`,
+    });
     await query({ name: 'migration-lock', text: 'select pg_advisory_xact_lock($1)' }, [migrationLock]);
     const applied = await database.orm.migrator.up();
     return applied.map(({ name }) => name);
@@ -28,7 +34,8 @@ export async function assertSchemaVersion(database: Database): Promise<void> {
   const wanted = migrations.map(({ name }) => name);
   const missing = wanted.filter((name) => !found.includes(name));
   const newer = found.filter((name) => !wanted.includes(name));
-  if (missing.length > 0) throw new Error(`The database lacks migrations: ${missing.join(', ')}. Run "npm run migrate".`);
+  if (missing.length > 0)
+    throw new Error(`The database lacks migrations: ${missing.join(', ')}. Run "npm run migrate".`);
   if (newer.length > 0) throw new Error(`The database is newer than this code: it has ${newer.join(', ')}.`);
 }
 

@@ -162,7 +162,11 @@ const toStart = (row: StartRow): TaskStart => ({
  * Claims admitted tasks that have no workflow yet, oldest first but one project after the other, for `claimSeconds`: a
  * claim whose start then fails is free again after that.
  */
-export async function claimUnstartedTasks(database: Database, limit: number, claimSeconds: number): Promise<TaskStart[]> {
+export async function claimUnstartedTasks(
+  database: Database,
+  limit: number,
+  claimSeconds: number,
+): Promise<TaskStart[]> {
   const rows = await database.query<StartRow & Record<string, unknown>>(
     {
       name: 'claim-unstarted',

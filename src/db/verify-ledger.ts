@@ -22,7 +22,8 @@ const invariants: Record<string, { promise: string; offenders: string }> = {
       where a.balance <> coalesce(e.b, 0) or a.reserved <> coalesce(e.r, 0) or $1::float8 < 0`,
   },
   C2: {
-    promise: 'Reserved equals the held reservations, per account and per key; spent equals what was settled, less what was given back.',
+    promise:
+      'Reserved equals the held reservations, per account and per key; spent equals what was settled, less what was given back.',
     offenders: `select a.project_id as id from credit_account a
       left join (select project_id, sum(amount) as held, count(*) filter (where kind = 'media') as tasks
                  from reservation where state = 'held' group by 1) r using (project_id)

@@ -50,8 +50,14 @@ export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: W
   const closed = serving.filter((channel) => closedUntilMs(channel, wanted.modelId) > wanted.nowMs);
   const priorities = [...new Set(open.map(({ priority }) => priority))].sort((a, b) => a - b);
   return {
-    order: priorities.flatMap((priority) => drawByWeight(open.filter((channel) => channel.priority === priority), random)),
-    reopensAtMs: closed.length === 0 ? null : Math.min(...closed.map((channel) => closedUntilMs(channel, wanted.modelId))),
+    order: priorities.flatMap((priority) =>
+      drawByWeight(
+        open.filter((channel) => channel.priority === priority),
+        random,
+      ),
+    ),
+    reopensAtMs:
+      closed.length === 0 ? null : Math.min(...closed.map((channel) => closedUntilMs(channel, wanted.modelId))),
   };
 }
 

@@ -69,9 +69,7 @@ export type AttemptReport =
 
 /** How a task ends, as the story tells it. */
 export type TaskOutcome =
-  | { kind: 'succeeded' }
-  | { kind: 'failed'; code: TaskErrorCode; unknown: boolean }
-  | { kind: 'canceled' };
+  { kind: 'succeeded' } | { kind: 'failed'; code: TaskErrorCode; unknown: boolean } | { kind: 'canceled' };
 
 export interface FinishInput {
   taskId: string;
@@ -88,5 +86,8 @@ export interface FinishReport {
 export function taskSummary(type: TaskType, modelId: string, input: Readonly<Record<string, unknown>> | null): string {
   const word = (value: unknown, unit = '') =>
     typeof value === 'string' || typeof value === 'number' ? ` ${value}${unit}` : '';
-  return `${type} ${modelId}${word(input?.['duration'], 's')}${word(input?.['resolution'])}${word(input?.['img_size'])}`.slice(0, 200);
+  return `${type} ${modelId}${word(input?.['duration'], 's')}${word(input?.['resolution'])}${word(input?.['img_size'])}`.slice(
+    0,
+    200,
+  );
 }

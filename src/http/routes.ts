@@ -8,9 +8,7 @@ import { showTask } from './routes/tasks.ts';
 /** What the handlers of the table need, each its own part. */
 export type RouteDeps = HttpDeps &
   Parameters<typeof createImage>[0] &
-  Parameters<typeof createVideo>[0] &
   Parameters<typeof listModels>[0] &
-  Parameters<typeof showModel>[0] &
   Parameters<typeof showTask>[0];
 
 const client = { auth: 'api_key', face: 'openai' } as const;

@@ -20,7 +20,9 @@ const httpDeps = {
     await assertSchemaVersion(db);
     return true;
   },
-  signedFiles: { openSigned: (id: string, expires: number, signature: string) => openSignedFile(deps, id, expires, signature) },
+  signedFiles: {
+    openSigned: (id: string, expires: number, signature: string) => openSignedFile(deps, id, expires, signature),
+  },
 };
 const app = createApp(httpDeps, createRoutes(httpDeps));
 const server = await startHttpServer(app, { host: config.HOST, port: config.PORT, config });

@@ -18,7 +18,7 @@ import { createWorkflowClient, type TemporalAccess } from '../platform/workflow-
 export interface Built {
   deps: Deps;
   /** Flushes the ledger and closes every connection. */
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 export const temporalAccess = (config: Config): TemporalAccess => ({

@@ -84,7 +84,9 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
   return {
     async start(task, timeoutMs) {
       try {
-        await client.withDeadline(Date.now() + timeoutMs, () => client.workflow.start(mediaTaskWorkflow, startOptions(task)));
+        await client.withDeadline(Date.now() + timeoutMs, () =>
+          client.workflow.start(mediaTaskWorkflow, startOptions(task)),
+        );
         return 'started';
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already_completed';

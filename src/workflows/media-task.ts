@@ -31,20 +31,21 @@ import {
  * activity. Returns the task's final status, which for an admitted task is always written before the workflow closes.
  */
 export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
-  let plan: TaskPlan | undefined;
+  const decided: { plan?: TaskPlan } = {};
   // The route waits here for the verdict about credits.
   setHandler(defineUpdate<boolean>(reservedUpdate), async () => {
-    await condition(() => plan !== undefined);
-    return plan?.admitted ?? false;
+    await condition(() => decided.plan !== undefined);
+    return decided.plan?.admitted ?? false;
   });
 
-  plan = await CancellationScope.nonCancellable(() => durably((money) => money.planTask(taskId)));
+  const plan = await CancellationScope.nonCancellable(() => durably((money) => money.planTask(taskId)));
+  decided.plan = plan;
   if (!plan.admitted) return 'rejected';
   if (plan.ended) return 'ended';
 
-  let cancellation: unknown;
+  let cancellation: Error | undefined;
   const outcome = await tryChannels(taskId, plan).catch((error: unknown): TaskOutcome => {
-    if (!isCancellation(error)) throw error;
+    if (!(error instanceof Error) || !isCancellation(error)) throw error;
     cancellation = error;
     return { kind: 'canceled' };
   });
@@ -62,7 +63,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
   let draw = plan.draw;
   let tried = 0;
 
-  for (let waits = 0; ; ) {
+  for (let waits = 0; ;) {
     for (const channel of draw.channels) {
       setCurrentDetails(`trying ${channel.name}`);
       const report = await attemptOn(taskId, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
@@ -109,7 +110,11 @@ function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' }>): TaskOut
   }
 }
 
-const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOutcome => ({ kind: 'failed', code, unknown: false });
+const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOutcome => ({
+  kind: 'failed',
+  code,
+  unknown: false,
+});
 
 /** Submit, poll and copy are one activity, whose memory is the attempt row: it may run again without limit until the deadline. */
 async function attemptOn(

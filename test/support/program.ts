@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** One of our own programs, running as a process of its own. */
+export interface Program {
+  pid: number;
+  /** Where it listens, null for one that listens nowhere. */
+  listening: string | null;
+  /** Resolves once it has ended, with its code or signal. */
+  exited: Promise<string>;
+  kill(signal: NodeJS.Signals): void;
+  /** Asks it to end, kills it after five seconds, and waits until it is gone. */
+  stop(): Promise<void>;
+}
+
+interface ProgramOptions {
+  /** Below `src/main`, without `.ts`. */
+  name: string;
+  env: Record<string, string>;
+  logFile: string;
+}
+
+/**
+ * Starts a program of `src/main` and waits for its ready line. It dies with us, for it watches the other end of its standard
+ * input. Rejects, with it gone, when it is not ready within half a minute.
+ */
+export async function startProgram({ name, env, logFile }: ProgramOptions): Promise<Program> {
+  const log = openSync(logFile, 'a');
+  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', `src/main/${name}.ts`], {
+    cwd: projectFolder,
+    env: { ...env, TOLLGATE_PARENT_PIPE: '1' },
+    stdio: ['pipe', 'pipe', log],
+  });
+  closeSync(log);
+  // It may be gone while we still hold its standard input.
+  child.stdin.on('error', () => undefined);
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`));
+    child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+  });
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+  const stop = async (): Promise<void> => {
+    if (!hasExited()) child.kill('SIGTERM');
+    const limit = setTimeout(() => child.kill('SIGKILL'), graceMs);
+    await exited;
+    clearTimeout(limit);
+    child.stdin.destroy();
+  };
+
+  const ready = Promise.withResolvers<string | null>();
+  const limit = setTimeout(() => ready.reject(new Error(`was not ready within ${readyMs / 1_000} s`)), readyMs);
+  void exited.then((how) => ready.reject(new Error(`ended before it was ready: ${how}`)));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const listening = readReadyLine(line);
+    if (listening !== undefined) ready.resolve(listening);
+  });
+  try {
+    const listening = await ready.promise;
+    return { pid: child.pid ?? 0, listening, exited, kill: (signal) => child.kill(signal), stop };
+  } catch (cause) {
+    await stop();
+    throw new Error(`${name} ${String(cause)}\n${tailOf(logFile)}`, { cause });
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+export const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
+export const nodeBinary = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url));
+
+const readyMs = 30_000;
+const graceMs = 5_000;
+
+/** The address that a ready line names, undefined for another line: the log goes to standard output too. */
+function readReadyLine(line: string): string | null | undefined {
+  try {
+    const said: unknown = JSON.parse(line);
+    if (typeof said !== 'object' || said === null || !('listening' in said)) return undefined;
+    return typeof said.listening === 'string' ? said.listening : null;
+  } catch {
+    return undefined;
+  }
+}
+
+const tailOf = (file: string): string => readFileSync(file, 'utf8').trim().split('\n').slice(-12).join('\n');

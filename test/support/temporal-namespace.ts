@@ -1,0 +1,76 @@
+import { Client, Connection } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { searchAttributes } from '../../src/domain/workflow-contract.ts';
+import { testServer } from './scratch-database.ts';
+
+export interface TemporalNamespace {
+  address: string;
+  namespace: string;
+  connection: Connection;
+  client: Client;
+  close(): Promise<void>;
+}
+
+/**
+ * A namespace of its own on the server of TEST_TEMPORAL_ADDRESS, with our search attributes. Task queues have fixed names, so
+ * this is what keeps the workers of two test files apart. Resolves when a workflow can be started in it.
+ */
+export async function createTemporalNamespace(): Promise<TemporalNamespace> {
+  const address = testServer('TEST_TEMPORAL_ADDRESS');
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  const connection = await Connection.connect({ address, connectTimeout: 5_000 });
+  try {
+    await connection.withDeadline(Date.now() + readyMs, () =>
+      connection.workflowService.registerNamespace({
+        namespace,
+        workflowExecutionRetentionPeriod: { seconds: 86_400 as unknown as Long },
+      }),
+    );
+    const client = new Client({ connection, namespace });
+    await eventually(() =>
+      connection.operatorService.addSearchAttributes({
+        namespace,
+        searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, keywordType])),
+      }),
+    );
+    await eventually(() => startAndForget(client));
+    return { address, namespace, connection, client, close: () => connection.close() };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+const readyMs = 20_000;
+const keywordType = 2;
+
+/** The server learns of a namespace and of its attributes a moment after it has said yes to them. */
+async function eventually(work: () => Promise<unknown>): Promise<void> {
+  const until = Date.now() + readyMs;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (Date.now() > until) throw error;
+    }
+    await sleep(100);
+  }
+}
+
+/** The only proof that counts: a workflow with each of the attributes, on a queue that nobody serves. */
+async function startAndForget(client: Client): Promise<void> {
+  const handle = await client.workflow.start('probe', {
+    workflowId: `probe-${randomBytes(4).toString('hex')}`,
+    taskQueue: 'nobody',
+    typedSearchAttributes: new TypedSearchAttributes(
+      Object.values(searchAttributes).map((name) => ({
+        key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+        value: 'probe',
+      })),
+    ),
+  });
+  await handle.terminate();
+}
