@@ -119,11 +119,10 @@ const Environment = z.object({
   CREATE_BATCH_MAX: integer(64, 1, 1_000),
 
   ATTEMPTS_MAX: integer(3, 1, 10),
-  SUBMIT_TIMEOUT_SECONDS: seconds(90),
+  SUBMIT_TIMEOUT_SECONDS: seconds(60),
   POLL_TIMEOUT_SECONDS: seconds(15),
   POLL_INTERVAL_MIN_MS: integer(250, 10),
   POLL_INTERVAL_MAX_MS: integer(5_000, 10),
-  POLL_MISSING_GRACE_SECONDS: seconds(60),
   POLL_MISSING_LOST_SECONDS: seconds(300),
   ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: seconds(30),
   ATTEMPTS_IN_FLIGHT_MAX: integer(2_000, 1),

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { openDatabase, type Database } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+
+/** A database of a test's own, dropped by `drop` together with every door that was opened on it. */
+export interface ScratchDatabase {
+  name: string;
+  url: string;
+  /** One more pair of doors: another process' pool, as far as PostgreSQL can tell. `via` is another URL to the same place. */
+  open(options?: { poolMax?: number; via?: string }): Promise<Database>;
+  drop(): Promise<void>;
+}
+
+/** Makes an empty database, or a copy of `template`, in the server of TEST_DATABASE_URL. Migrated unless told otherwise. */
+export async function createScratchDatabase({
+  migrated = true,
+  template,
+}: { migrated?: boolean; template?: ScratchDatabase } = {}): Promise<ScratchDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await onServer(`create database ${name} template ${template?.name ?? 'template0'}`);
+  const url = testDatabaseUrl(name);
+  const opened: Database[] = [];
+  const scratch: ScratchDatabase = {
+    name,
+    url,
+    async open({ poolMax = 4, via = url } = {}) {
+      const database = await openDatabase({ url: via, poolMax, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 });
+      opened.push(database);
+      return database;
+    },
+    async drop() {
+      await Promise.all(opened.splice(0).map((database) => database.close()));
+      await onServer(`drop database if exists ${name} with (force)`);
+    },
+  };
+  if (migrated && !template) await migrateFrom(scratch);
+  return scratch;
+}
+
+async function migrateFrom(scratch: ScratchDatabase): Promise<void> {
+  const database = await scratch.open({ poolMax: 1 });
+  await migrate(database);
+}
+
+function testDatabaseUrl(name: string): string {
+  const given = process.env['TEST_DATABASE_URL'];
+  if (!given) throw new Error('TEST_DATABASE_URL is not set; the tests are run by `npm test`');
+  const url = new URL(given);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** `create database` and its like run outside of transactions, on a connection of their own. */
+async function onServer(text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: testDatabaseUrl('postgres'), connectionTimeoutMillis: 5_000, query_timeout: 30_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
