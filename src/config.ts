@@ -144,6 +144,9 @@ const Environment = z.object({
   CALLBACK_LEASE_SECONDS: seconds(60),
   CALLBACK_ANSWER_MAX_BYTES: integer(16_000, 1),
   CALLBACK_KICK_SECONDS: seconds(300),
+  CALLBACK_LATE_SECONDS: seconds(10),
+  CALLBACK_SECRET_OVERLAP_SECONDS: seconds(86_400),
+  CANCEL_WAIT_SECONDS: seconds(10),
 
   STARTER_INTERVAL_MS: integer(200, 10),
   STARTER_BATCH_MAX: integer(64, 1),

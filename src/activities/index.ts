@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { deliverCallback } from '../commands/deliver-callback.ts';
 import { finishTask } from '../commands/finish-task.ts';
 import { drawChannels, planTask } from '../commands/plan-task.ts';
 import { AttemptInterrupted, runAttempt, type AttemptSignals } from '../commands/run-attempt.ts';
@@ -12,6 +13,7 @@ export const createActivities = (deps: Deps) => {
     planTask: (taskId: string) => planTask(planDeps, taskId),
     drawChannels: (taskId: string) => drawChannels(planDeps, taskId),
     finishTask: (input: FinishInput) => finishTask(deps, input),
+    deliver: (deliveryId: string) => deliverCallback(deps, deliveryId),
     attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
   };
 };

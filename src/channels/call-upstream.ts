@@ -128,6 +128,7 @@ function callOnce(
         method: call.method,
         headers: {
           accept: 'application/json',
+          ...(upstream.requestId !== undefined && { 'x-request-id': upstream.requestId }),
           // A compressed answer could unpack to any size; none is asked for, and none is read.
           'accept-encoding': 'identity',
           ...(call.body && { 'content-type': 'application/json' }),

@@ -8,6 +8,8 @@ export interface Upstream {
   /** Without a trailing slash. */
   baseUrl: string;
   credential: string;
+  /** Sent as `x-request-id`, so that one id leads from the client's request to the provider's log. */
+  requestId?: string;
 }
 
 /** A picture, clip or sound that goes upstream: a public https URL passed through, or bytes as a `data:` URI. */

@@ -1,3 +1,4 @@
+import { findPendingDelivery } from '../db/deliveries.ts';
 import { listAttemptedChannels, findTaskForAttempt } from '../db/attempts.ts';
 import type { Deps } from '../deps.ts';
 import { drawOrder } from '../domain/routing.ts';
@@ -16,11 +17,16 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
     attemptsMax: config.ATTEMPTS_MAX,
     channelWaitsMax: config.CHANNEL_WAITS_MAX,
     heartbeatTimeoutMs: config.ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS * 1000,
+    deliveryTurnsMax: deliveryTurnsMax(config),
   };
   const ended = isTerminal(admission.status);
   const draw = admission.admitted && !ended && admission.remainingMs > 0 ? await drawChannels(deps, taskId) : nothing;
-  return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, draw, limits };
+  const deliveryId = ended && admission.admitted ? await findPendingDelivery(deps.db, taskId) : null;
+  return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, deliveryId, draw, limits };
 }
+
+/** Every try may meet a few turns in which somebody else holds it. */
+export const deliveryTurnsMax = ({ CALLBACK_LADDER_SECONDS }: Deps['config']): number => (CALLBACK_LADDER_SECONDS.length + 1) * 8;
 
 /**
  * Draws the channels for a task: those it has begun with come first and in their order, for their rows remember what came

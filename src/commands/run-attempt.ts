@@ -21,6 +21,7 @@ import type { AttemptInput, AttemptReport } from '../domain/workflow-contract.ts
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { copyOutputs } from './copy-outputs.ts';
+import { credentialContext } from './ensure-channel.ts';
 import { inputsForUpstream } from './inputs-for-upstream.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -78,8 +79,8 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
   const adapter = row && deps.adapters[row.adapter];
   const mapping = row && task.snapshot.upstream[row.adapter];
   if (!row || !adapter || !mapping) return null;
-  const credential = deps.sealer.open(row.sealedCredential, `channel|credential|${row.id}`);
-  return { row, adapter, mapping, upstream: { channelId: row.id, baseUrl: row.baseUrl, credential } };
+  const credential = deps.sealer.open(row.sealedCredential, credentialContext(row.id));
+  return { row, adapter, mapping, upstream: { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId } };
 }
 
 function recordedReport(memory: AttemptMemory): AttemptReport {
@@ -244,6 +245,10 @@ class AttemptRun {
         return saved ? this.copy(memory, look.outputs) : over(this.#deps, this.#task.taskId);
       }
       case 'failed':
+        // A job that the client's own cancel stopped is no failure of the channel.
+        if ((await findTaskForAttempt(this.#deps.db, this.#task.taskId))?.cancelRequested) {
+          return this.#end(memory, { outcome: 'canceled', status: look.status ?? null, detail: look.detail });
+        }
         return this.#end(memory, {
           outcome: 'transient',
           code: 'upstream_failed',

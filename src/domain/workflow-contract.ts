@@ -12,6 +12,7 @@ export const taskQueues = {
 } as const;
 
 export const mediaTaskWorkflow = 'mediaTask';
+export const redeliveryWorkflow = 'redelivery';
 export const reservedUpdate = 'reserved';
 export const retryCallbackSignal = 'retryCallback';
 
@@ -35,6 +36,8 @@ export interface TaskPlan {
   remainingMs: number;
   /** Set when the task has ended before: the workflow was started again and has nothing to do but its callback. */
   ended: boolean;
+  /** The callback that still waits, when the task has ended before. */
+  deliveryId: string | null;
   draw: ChannelDraw;
   limits: TaskLimits;
 }
@@ -44,6 +47,8 @@ export interface TaskLimits {
   attemptsMax: number;
   channelWaitsMax: number;
   heartbeatTimeoutMs: number;
+  /** Turns of the delivery loop: tries, and looks at a try that somebody else has claimed. */
+  deliveryTurnsMax: number;
 }
 
 export interface ChannelDraw {
@@ -80,6 +85,12 @@ export interface FinishReport {
   status: string;
   /** The callback to deliver, if the task has one. */
   deliveryId: string | null;
+}
+
+/** After one turn of a delivery: nothing more to do, or how long until the next is due. */
+export interface DeliveryReport {
+  over: boolean;
+  waitMs: number;
 }
 
 /** One static line for the Temporal UI, such as "video veo-3.1 8s 1080p". */

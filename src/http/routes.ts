@@ -3,13 +3,15 @@ import type { Route } from './route.ts';
 import { showFile } from './routes/files.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { listModels, showModel } from './routes/models.ts';
-import { showTask } from './routes/tasks.ts';
+import { cancelTaskRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 
 /** What the handlers of the table need, each its own part. */
 export type RouteDeps = HttpDeps &
   Parameters<typeof createImage>[0] &
   Parameters<typeof listModels>[0] &
-  Parameters<typeof showTask>[0];
+  Parameters<typeof showTask>[0] &
+  Parameters<typeof cancelTaskRoute>[0] &
+  Parameters<typeof redeliverRoute>[0];
 
 const client = { auth: 'api_key', face: 'openai' } as const;
 
@@ -22,5 +24,19 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...client, method: 'POST', path: '/api/v1/images/generate', bodyMaxBytes: 'media', handler: createImage(deps) },
   { ...client, method: 'POST', path: '/api/v1/video/generate', bodyMaxBytes: 'media', handler: createVideo(deps) },
   { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', bodyMaxBytes: 'none', handler: showTask(deps) },
+  {
+    ...client,
+    method: 'POST',
+    path: '/api/v1/tasks/:task_id/cancel',
+    bodyMaxBytes: 'none',
+    handler: cancelTaskRoute(deps),
+  },
+  {
+    ...client,
+    method: 'POST',
+    path: '/api/v1/tasks/:task_id/callback/redeliver',
+    bodyMaxBytes: 'none',
+    handler: redeliverRoute(deps),
+  },
   { method: 'GET', path: '/files/:id', auth: 'signed', face: 'openai', bodyMaxBytes: 'none', handler: showFile(deps) },
 ];

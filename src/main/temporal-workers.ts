@@ -24,7 +24,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
     logger.warn({ err: error }, 'search attributes could not be ensured'),
   );
   const activities = createActivities(deps);
-  const { planTask, drawChannels, finishTask, attempt } = activities;
+  const { planTask, drawChannels, finishTask, attempt, deliver } = activities;
   const common = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
@@ -48,7 +48,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       maxConcurrentActivityTaskExecutions: config.ATTEMPTS_IN_FLIGHT_MAX,
       maxHeartbeatThrottleInterval: '15 seconds',
     }),
-    Worker.create({ ...common, taskQueue: taskQueues.deliveries, activities: { planTask, drawChannels, finishTask } }),
+    Worker.create({ ...common, taskQueue: taskQueues.deliveries, activities: { planTask, drawChannels, finishTask, deliver } }),
   ]);
   return {
     run: async () => {

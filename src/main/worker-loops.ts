@@ -1,4 +1,5 @@
 import { endStaleTasks } from '../commands/end-stale-tasks.ts';
+import { processCallbacks } from '../commands/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../commands/start-tasks.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
@@ -22,6 +23,10 @@ export function startLoops(deps: Deps): Loops {
     }),
     loop(deps, stopping.signal, 'pending sweep', async () => {
       await resumeSilentTasks(deps);
+      return sweepMs;
+    }),
+    loop(deps, stopping.signal, 'callback sweep', async () => {
+      await processCallbacks(deps);
       return sweepMs;
     }),
     loop(deps, stopping.signal, 'stale sweep', async () => {

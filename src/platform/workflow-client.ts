@@ -18,6 +18,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
 import {
   mediaTaskWorkflow,
+  redeliveryWorkflow,
   reservedUpdate,
   retryCallbackSignal,
   searchAttributes,
@@ -45,8 +46,10 @@ export interface WorkflowClient {
   startAndReserve(task: WorkflowTask, timeoutMs: number): Promise<boolean>;
   /** Asks for the cancellation of a task's workflow, best effort. */
   cancel(taskId: string, timeoutMs: number): Promise<boolean>;
-  /** Cuts a callback's wait short. `gone`: no open workflow holds this task. */
-  retryCallback(taskId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
+  /** Cuts a callback's wait short. `gone`: no open workflow holds it. */
+  retryCallback(workflowId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
+  /** Starts the workflow of a callback that is delivered again; false when Temporal is away, then the sweep delivers. */
+  startDelivery(delivery: { deliveryId: string; projectId: string; turnsMax: number }, timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -124,10 +127,29 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
       }
     },
 
-    async retryCallback(taskId, timeoutMs) {
+    async startDelivery({ deliveryId, projectId, turnsMax }, timeoutMs) {
       try {
         await client.withDeadline(Date.now() + timeoutMs, () =>
-          client.workflow.getHandle(taskId).signal(retryCallbackSignal),
+          client.workflow.start(redeliveryWorkflow, {
+            workflowId: deliveryId,
+            taskQueue: taskQueues.tasks,
+            args: [{ deliveryId, turnsMax }],
+            workflowIdConflictPolicy: 'USE_EXISTING',
+            priority: { fairnessKey: projectId },
+            staticSummary: 'callback, delivered again',
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError || isAway(error)) return false;
+        throw error;
+      }
+    },
+
+    async retryCallback(workflowId, timeoutMs) {
+      try {
+        await client.withDeadline(Date.now() + timeoutMs, () =>
+          client.workflow.getHandle(workflowId).signal(retryCallbackSignal),
         );
         return 'signaled';
       } catch (error) {

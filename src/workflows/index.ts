@@ -1,1 +1,2 @@
 export { mediaTask } from './media-task.ts';
+export { redelivery } from './redelivery.ts';

@@ -14,6 +14,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { deliverDurably, listenForKicks } from './deliver-durably.ts';
 import {
   reservedUpdate,
   searchAttributes,
@@ -38,10 +39,14 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
     return decided.plan?.admitted ?? false;
   });
 
+  const kicks = listenForKicks();
   const plan = await CancellationScope.nonCancellable(() => durably((money) => money.planTask(taskId)));
   decided.plan = plan;
   if (!plan.admitted) return 'rejected';
-  if (plan.ended) return 'ended';
+  if (plan.ended) {
+    await CancellationScope.nonCancellable(() => deliverDurably(plan.deliveryId, plan.limits.deliveryTurnsMax, kicks));
+    return 'ended';
+  }
 
   let cancellation: Error | undefined;
   const outcome = await tryChannels(taskId, plan).catch((error: unknown): TaskOutcome => {
@@ -49,7 +54,12 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
     cancellation = error;
     return { kind: 'canceled' };
   });
-  const end = await CancellationScope.nonCancellable(() => finish(taskId, outcome));
+  // Settling, refunding and telling the client survive a cancellation, also one that comes now.
+  const end = await CancellationScope.nonCancellable(async () => {
+    const finished = await finish(taskId, outcome);
+    await deliverDurably(finished.deliveryId, plan.limits.deliveryTurnsMax, kicks);
+    return finished;
+  });
   // The Temporal UI shows a canceled task as canceled, after its credits are back.
   if (cancellation !== undefined) throw cancellation;
   return end.status;

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { assertSchemaVersion, migrate } from '../../src/db/migrate.ts';
 import { migrations } from '../../src/db/migrations/index.ts';
-import { createScratchDatabase, type ScratchDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const names = migrations.map(({ name }) => name);
-const opened: ScratchDatabase[] = [];
+const opened: TestDatabase[] = [];
 
-async function scratch(options?: { migrated: boolean }): Promise<ScratchDatabase> {
-  const database = await createScratchDatabase(options);
+async function scratch(options?: { migrated: boolean }): Promise<TestDatabase> {
+  const database = await createTestDatabase(options);
   opened.push(database);
   return database;
 }

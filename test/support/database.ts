@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 
 /** A database of a test's own, dropped by `drop` together with every door that was opened on it. */
-export interface ScratchDatabase {
+export interface TestDatabase {
   name: string;
   url: string;
   /** One more pair of doors: another process' pool, as far as PostgreSQL can tell. `via` is another URL to the same place. */
@@ -13,15 +13,15 @@ export interface ScratchDatabase {
 }
 
 /** Makes an empty database, or a copy of `template`, in the server of TEST_DATABASE_URL. Migrated unless told otherwise. */
-export async function createScratchDatabase({
+export async function createTestDatabase({
   migrated = true,
   template,
-}: { migrated?: boolean; template?: ScratchDatabase } = {}): Promise<ScratchDatabase> {
+}: { migrated?: boolean; template?: TestDatabase } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await onServer(`create database ${name} template ${template?.name ?? 'template0'}`);
   const url = testDatabaseUrl(name);
   const opened: Database[] = [];
-  const scratch: ScratchDatabase = {
+  const scratch: TestDatabase = {
     name,
     url,
     async open({ poolMax = 4, via = url } = {}) {
@@ -38,7 +38,7 @@ export async function createScratchDatabase({
   return scratch;
 }
 
-async function migrateFrom(scratch: ScratchDatabase): Promise<void> {
+async function migrateFrom(scratch: TestDatabase): Promise<void> {
   const database = await scratch.open({ poolMax: 1 });
   await migrate(database);
 }

@@ -1,24 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
-import { adapterFamilies } from '../../src/channels/registry.ts';
-import { addCredits } from '../../src/commands/add-credits.ts';
-import { applyCatalog } from '../../src/commands/apply-catalog.ts';
-import { createCatalogCache } from '../../src/commands/catalog-cache.ts';
-import { createKey } from '../../src/commands/create-key.ts';
-import { createProject } from '../../src/commands/create-project.ts';
-import { ensureChannel } from '../../src/commands/ensure-channel.ts';
-import { loadConfig } from '../../src/config.ts';
 import { openDatabase, type Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { verifyLedger, type LedgerReport } from '../../src/db/verify-ledger.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
-import { createSealer } from '../../src/platform/seal.ts';
-import { projectFolder, startProgram, type Program } from './program.ts';
-import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts';
+import { createApiClient, type ApiClient } from './api-client.ts';
+import { startProgram, type Program } from './program.ts';
+import { createScratchDatabase } from './scratch-database.ts';
+import { createOperator, type Operator } from './operator.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
 export interface GatewayOptions {
@@ -27,59 +16,193 @@ export interface GatewayOptions {
   /** How many of each to start; 1 when absent. */
   apis?: number;
   workers?: number;
+  /** False: the channels lead to a port where nobody listens. */
   sandbox?: boolean;
 }
 
 /** A whole gateway: real processes over a database and a Temporal namespace of its own. */
-export interface Gateway {
-  /** The first API; `baseUrls` has all of them. */
+export interface Gateway extends Operator, ApiClient {
+  /** Of the first API; `baseUrls` has all of them. */
   baseUrl: string;
   baseUrls: string[];
   sandboxUrl: string;
   database: Database;
   databaseUrl: string;
   temporal: TemporalNamespace;
-  /** What the processes run with: for a command or a process that a test starts by itself. */
+  /** What each process runs with, for a command or a process that a test starts by itself. */
   env: Record<string, string>;
-  /** Where the logs of the processes are. */
   logFolder: string;
-  /** A project with credits and one key. */
-  project(options?: ProjectOptions): Promise<TestProject>;
-  key(projectId: string, options?: KeyOptions): Promise<{ keyId: string; apiKey: string }>;
-  /** Sends a create, to the first API unless `baseUrl` says otherwise. */
-  create(apiKey: string, route: string, body: unknown, options?: CreateOptions): Promise<Answer>;
-  get(apiKey: string, path: string): Promise<Answer>;
-  /** Polls a task until it has ended, or until `until` is content. */
-  poll(apiKey: string, taskId: string, options?: PollOptions): Promise<Task>;
-  /** What the sandbox was called with, of the prompts that contain this text. */
-  hits(text: string, kind?: Hit['kind']): Promise<Hit[]>;
-  /** The books, added up; `ok` is the promise. */
+  /** The books, added up. */
   verifyLedger(): Promise<LedgerReport>;
-  /** `api-1`, `worker-1`, `sandbox`. Resolves when it is gone. */
+  /** Sends a signal to `api-1`, `worker-1`, `sandbox`…; after one that ends it, resolves when it is gone. */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
-  /** Starts one more of them and answers its name. */
-  startApi(): Promise<string>;
-  startWorker(): Promise<string>;
+  /** Starts one more, on a port of its own; answers its name and where it listens. */
+  startApi(): Promise<{ name: string; baseUrl: string }>;
+  startWorker(): Promise<{ name: string }>;
+  /** Starts it again, on its port, after it was killed. */
   startSandbox(): Promise<void>;
   pids(): Record<string, number>;
-  /** Ends the processes and drops the database. The logs stay when `keepLogs`. */
-  stop(): Promise<void>;
+  /** Ends the processes, drops the database and removes the logs, which stay when `keepLogs` or when a poll has failed. */
+  stop(options?: { keepLogs?: boolean }): Promise<void>;
 }
 
 /**
  * Starts one, with the catalog and the sandbox's channels as `npm start` has them, and timings short enough for a test.
- * Whatever fails on the way, nothing is left running.
+ * Rejects with nothing left running.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const { apis = 1, workers = 1, sandbox = true } = options;
-  const parts = new Parts();
+  const undo: (() => Promise<unknown>)[] = [];
+  /** Last in, first out, each of them whatever became of the others. */
+  const undoAll = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step().catch(() => undefined);
+  };
   try {
-    const [scratch, temporal] = await Promise.all([createScratchDatabase(), createTemporalNamespace()].map(settled)).then(
-      () => Promise.all([parts.scratch(createScratchDatabase()), parts.temporal(createTemporalNamespace())]),
-    );
-    return await assemble({ scratch, temporal, options: { ...options, apis, workers, sandbox }, parts });
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-'));
+    const scratch = await createScratchDatabase();
+    undo.push(() => scratch.drop());
+    const temporal = await createTemporalNamespace();
+    undo.push(() => temporal.close());
+    const database = await openDatabase({
+      url: scratch.url,
+      poolMax: 4,
+      connectTimeoutMs: 5_000,
+      statementTimeoutMs: 60_000,
+    });
+    undo.push(() => database.close());
+
+    const ports = new Set<number>();
+    const sandboxPort = await choosePort(0, ports);
+    const firstPort = await choosePort(0, ports);
+    const baseUrl = `http://127.0.0.1:${firstPort}`;
+    const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
+    const env: Record<string, string> = {
+      ...quickSettings,
+      DATABASE_URL: scratch.url,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+      PUBLIC_BASE_URL: baseUrl,
+      SANDBOX_URL: sandboxUrl,
+      FILES_LOCAL_DIR: join(folder, 'files'),
+      PATH: process.env['PATH'] ?? '',
+      ...options.env,
+    };
+
+    const programs = new Map<string, Program>();
+    const start = async (name: string, program: string, own: Record<string, string>): Promise<Program> => {
+      const running = await startProgram({ name: program, env: own, logFile: join(folder, `${name}.log`) });
+      programs.set(name, running);
+      undo.push(() => running.stop());
+      return running;
+    };
+    const startSandbox = async (): Promise<void> => {
+      await start('sandbox', 'sandbox', { PORT: String(sandboxPort), PATH: env.PATH ?? '' });
+    };
+    const counts = { api: 0, worker: 0 };
+    const baseUrls: string[] = [];
+    const startApi = async (): Promise<{ name: string; baseUrl: string }> => {
+      const name = `api-${++counts.api}`;
+      const port = counts.api === 1 ? firstPort : 0;
+      const { listening } = await start(name, 'api', { ...env, PORT: String(port) });
+      baseUrls.push(listening ?? baseUrl);
+      return { name, baseUrl: listening ?? baseUrl };
+    };
+    const startWorker = async (): Promise<{ name: string }> => {
+      const name = `worker-${++counts.worker}`;
+      await start(name, 'worker', env);
+      return { name };
+    };
+
+    const operator = createOperator(database, env);
+    await operator.prepare();
+    if (sandbox) await startSandbox();
+    await all([
+      ...Array.from({ length: apis }, () => startApi()),
+      ...Array.from({ length: workers }, () => startWorker()),
+    ]);
+
+    const client = createApiClient({ baseUrl, sandboxUrl });
+    let troubled = false;
+    return {
+      ...operator,
+      ...client,
+      async poll(...asked) {
+        try {
+          return await client.poll(...asked);
+        } catch (cause) {
+          troubled = true;
+          const reason = cause instanceof Error ? cause.message : String(cause);
+          throw new Error(`${reason}\n${logTails(folder)}`, { cause });
+        }
+      },
+      baseUrl,
+      baseUrls,
+      sandboxUrl,
+      database,
+      databaseUrl: scratch.url,
+      temporal,
+      env,
+      logFolder: folder,
+      verifyLedger: () => verifyLedger(database, sweepGraceSeconds),
+      async kill(name, signal = 'SIGKILL') {
+        const program = programs.get(name);
+        if (!program) throw new Error(`there is no ${name}`);
+        program.kill(signal);
+        if (signal === 'SIGKILL' || signal === 'SIGTERM' || signal === 'SIGINT') await program.exited;
+      },
+      startApi,
+      startWorker,
+      startSandbox,
+      pids: () => Object.fromEntries([...programs].map(([name, { pid }]) => [name, pid])),
+      async stop({ keepLogs = false } = {}) {
+        await stopTogether([...programs.values()]);
+        await undoAll();
+        if (!keepLogs && !troubled) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+      },
+    };
   } catch (error) {
-    await parts.stop();
+    await undoAll();
     throw error;
   }
+}
+
+/** A quarter of a minute is long for a test that waits for a sweep, a heartbeat or a silent upstream. */
+const quickSettings = {
+  LOG_LEVEL: 'info',
+  KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
+  MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+  INTERNAL_JOB_TOKENS: 'job-token-0123456789-0123456789-0123456789',
+  // The sandbox is the only upstream here, and it is on loopback.
+  EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+  SWEEP_INTERVAL_SECONDS: '1',
+  SWEEP_OPEN_SECONDS: '3',
+  SWEEP_SILENT_SECONDS: '8',
+  ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '6',
+  SUBMIT_TIMEOUT_SECONDS: '6',
+  POLL_INTERVAL_MIN_MS: '50',
+  POLL_INTERVAL_MAX_MS: '500',
+  STARTER_INTERVAL_MS: '50',
+  WORKER_SHUTDOWN_GRACE_SECONDS: '2',
+  WORKER_SHUTDOWN_FORCE_SECONDS: '3',
+};
+/** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
+const sweepGraceSeconds = 10;
+
+const stopTogether = (programs: readonly Program[]): Promise<unknown> =>
+  Promise.allSettled(programs.map((program) => program.stop()));
+
+/** For the message of a test that waited in vain. */
+const logTails = (folder: string): string =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => {
+      const lines = readFileSync(join(folder, name), 'utf8').trim().split('\n').slice(-8);
+      return [join(folder, name), ...lines.map((line) => `  ${line.slice(0, 400)}`)].join('\n');
+    })
+    .join('\n');
+
+/** Waits for all, so that a failing one leaves none behind that is still starting; then rejects with the first failure. */
+async function all(work: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(work);
+  await Promise.all(work);
 }

@@ -34,8 +34,10 @@ export async function startProgram({ name, env, logFile }: ProgramOptions): Prom
     stdio: ['pipe', 'pipe', log],
   });
   closeSync(log);
+  const { stdin, stdout } = child;
+  if (!stdin || !stdout) throw new Error(`${name} has no pipes`);
   // It may be gone while we still hold its standard input.
-  child.stdin.on('error', () => undefined);
+  stdin.on('error', () => undefined);
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`));
     child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
@@ -46,13 +48,13 @@ export async function startProgram({ name, env, logFile }: ProgramOptions): Prom
     const limit = setTimeout(() => child.kill('SIGKILL'), graceMs);
     await exited;
     clearTimeout(limit);
-    child.stdin.destroy();
+    stdin.destroy();
   };
 
   const ready = Promise.withResolvers<string | null>();
   const limit = setTimeout(() => ready.reject(new Error(`was not ready within ${readyMs / 1_000} s`)), readyMs);
   void exited.then((how) => ready.reject(new Error(`ended before it was ready: ${how}`)));
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  createInterface({ input: stdout }).on('line', (line) => {
     const listening = readReadyLine(line);
     if (listening !== undefined) ready.resolve(listening);
   });

@@ -265,6 +265,8 @@ export const Delivery = defineEntity({
     leaseToken: p.string().fieldName('lease_token').nullable(),
     kickedAt: p.datetime().fieldName('kicked_at').nullable(),
     body: p.string().nullable(),
+    workflowId: p.string().fieldName('workflow_id').nullable(),
+    adoptedAt: p.datetime().fieldName('adopted_at').nullable(),
     createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
     endedAt: p.datetime().fieldName('ended_at').nullable(),
   },

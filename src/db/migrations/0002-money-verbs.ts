@@ -198,7 +198,7 @@ declare
 begin
   update reservation r
   set state = case when p_settled is null then 'refunded' else 'settled' end,
-      settled_amount = least(p_settled, r.amount), channel_id = p_channel_id, ended_at = clock_timestamp()
+      settled_amount = case when p_settled is not null then least(p_settled, r.amount) end, channel_id = p_channel_id, ended_at = clock_timestamp()
   where r.id = p_id and r.state = 'held'
   returning * into held;
   if not found then return false; end if;
@@ -240,7 +240,7 @@ begin
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
     select * into t from task where id = member->>'task_id';
-    if not found then continue; end if;
+    if not found then raise exception 'task % does not exist', member->>'task_id'; end if;
     task_id := t.id;
     finished := false;
     delivery_id := null;

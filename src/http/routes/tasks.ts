@@ -1,13 +1,35 @@
+import { cancelTask } from '../../commands/cancel-task.ts';
 import { presentTask } from '../../commands/present-task.ts';
+import { redeliverCallback } from '../../commands/redeliver-callback.ts';
 import { showTaskOf } from '../../commands/show-task.ts';
-import { keyOf, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 
 type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];
+type CancelDeps = TaskDeps & Parameters<typeof cancelTask>[0];
+type RedeliverDeps = TaskDeps & Parameters<typeof redeliverCallback>[0];
 
 /** `GET /api/v1/tasks/{task_id}` (spec §4.5). */
 export const showTask =
   (deps: TaskDeps): AppMiddleware =>
   async (ctx) => {
-    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' });
+    ctx.body = presentTask(deps, await ownTask(deps, ctx));
+  };
+
+/** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` and the task goes on. */
+export const cancelTaskRoute =
+  (deps: CancelDeps): AppMiddleware =>
+  async (ctx) => {
+    ctx.body = presentTask(deps, await cancelTask(deps, await ownTask(deps, ctx)));
+  };
+
+/** `POST /api/v1/tasks/{task_id}/callback/redeliver`: 202 with the task; its callback starts again under a new id. */
+export const redeliverRoute =
+  (deps: RedeliverDeps): AppMiddleware =>
+  async (ctx) => {
+    const task = await redeliverCallback(deps, await ownTask(deps, ctx));
+    ctx.status = 202;
     ctx.body = presentTask(deps, task);
   };
+
+const ownTask = (deps: TaskDeps, ctx: AppContext) =>
+  showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' });

@@ -1,0 +1,70 @@
+import { claimStop, findLiveAttempt, requestCancel, withdrawCancel, type LiveAttempt } from '../db/cancels.ts';
+import { findTask, type TaskView } from '../db/tasks.ts';
+import type { Deps } from '../deps.ts';
+import { GatewayError } from '../domain/errors.ts';
+import { isTerminal } from '../domain/task.ts';
+import { pause } from '../platform/pause.ts';
+import { credentialContext } from './ensure-channel.ts';
+import { finishTask } from './finish-task.ts';
+
+type CancelDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>;
+
+const lookEveryMs = 100;
+const stopTimeoutMs = 10_000;
+const workflowTimeoutMs = 2_000;
+
+/**
+ * A client's cancel (design "Ends"). From the moment it is asked for, nothing new is submitted. It is granted, with refund,
+ * when nothing was submitted or the upstream confirms the stop; else `task_not_cancelable`, and the task goes on. Canceling
+ * a canceled task answers it again.
+ */
+export async function cancelTask(deps: CancelDeps, task: TaskView): Promise<TaskView> {
+  if (task.status === 'canceled') return task;
+  if (isTerminal(task.status) || !(await requestCancel(deps.db, task.id))) return standing(deps, task.id);
+  const live = await submittedAttempt(deps, task.id);
+  const stopped = live === null || (live !== 'unclear' && (await stopAt(deps, live)));
+  if (!stopped) {
+    await withdrawCancel(deps.db, task.id);
+    return standing(deps, task.id);
+  }
+  await finishTask(deps, { taskId: task.id, outcome: { kind: 'canceled' } });
+  await deps.workflows.cancel(task.id, workflowTimeoutMs);
+  return standing(deps, task.id);
+}
+
+/** What stands now: a canceled task is the answer, anything else is the refusal. */
+async function standing({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
+  const task = await findTask(db, taskId);
+  if (task?.status === 'canceled') return task;
+  throw new GatewayError('task_not_cancelable', {
+    message: task && isTerminal(task.status) ? `The task has ${task.status}.` : undefined,
+  });
+}
+
+/** The job to stop: null when nothing was submitted; `unclear` when a submit was not answered in the time we wait. */
+async function submittedAttempt({ config, db }: CancelDeps, taskId: string): Promise<LiveAttempt | null | 'unclear'> {
+  const looksMax = Math.max(1, (config.CANCEL_WAIT_SECONDS * 1000) / lookEveryMs);
+  for (let looks = 0; looks < looksMax; looks++) {
+    const live = await findLiveAttempt(db, taskId);
+    if (!live || live.operation) return live;
+    await pause(lookEveryMs);
+  }
+  return 'unclear';
+}
+
+async function stopAt(deps: CancelDeps, { attemptId, channelId, operation }: LiveAttempt): Promise<boolean> {
+  const channel = await deps.channels.find(channelId);
+  const adapter = channel && deps.adapters[channel.adapter];
+  if (!channel || !operation || !adapter?.cancelMedia) return false;
+  // One request to stop per job, whoever asks.
+  if (!(await claimStop(deps.db, attemptId))) return false;
+  const upstream = {
+    channelId,
+    baseUrl: channel.baseUrl,
+    credential: deps.sealer.open(channel.sealedCredential, credentialContext(channelId)),
+  };
+  const answer = await adapter
+    .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })
+    .catch(() => 'not_stopped' as const);
+  return answer === 'stopped';
+}

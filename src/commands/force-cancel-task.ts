@@ -1,0 +1,52 @@
+import { recordAudit } from '../db/audit.ts';
+import { findTask } from '../db/tasks.ts';
+import type { Deps } from '../deps.ts';
+import type { TaskStatus } from '../domain/task.ts';
+import { newId } from '../platform/ids.ts';
+import { OperatorError } from './operator-error.ts';
+import { stopUpstream } from './stop-upstream.ts';
+
+export interface ForcedCancel {
+  taskId: string;
+  /** What stands now. */
+  status: TaskStatus;
+  /** True when this call ended the task; false when it had ended before, and nothing was changed. */
+  ended: boolean;
+  /** Credits that this call gave back. */
+  refunded: number;
+  /** Whether the task's workflow took the cancellation; when not, it finds the task ended by itself. */
+  workflowTold: boolean;
+}
+
+/**
+ * An operator's cancel: always ends the task with a refund (design "Ends"). PostgreSQL decides first; the workflow and, once,
+ * the upstream are told afterwards, best effort.
+ */
+export async function forceCancelTask(
+  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
+  { taskId, actor }: { taskId: string; actor: string },
+): Promise<ForcedCancel> {
+  if (!(await findTask(deps.db, taskId))) throw new OperatorError(`There is no task ${taskId}.`);
+  const { finished } = await deps.ledger.finishTask({
+    taskId,
+    status: 'canceled',
+    errorCode: 'canceled',
+    outcomeUnknown: false,
+    retentionSeconds: deps.config.CONTENT_RETENTION_SECONDS,
+    deliveryId: newId('dlv'),
+    eventId: newId('evt'),
+  });
+  const task = await findTask(deps.db, taskId);
+  if (!task) throw new Error(`task ${taskId} is gone`);
+  const refunded = finished ? task.credits.refunded : 0;
+  if (finished) {
+    const detail = { status: task.status, refunded, project_id: task.projectId };
+    await recordAudit(deps.db, { actor, action: 'tasks.cancel', subject: taskId, detail });
+  }
+  // Of a task that had ended before, the workflow may be busy with its callback, which is not to be disturbed.
+  const workflowTold = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
+  await stopUpstream(deps, taskId);
+  return { taskId, status: task.status, ended: finished, refunded, workflowTold };
+}
+
+const cancelTimeoutMs = 2_000;

@@ -1,0 +1,176 @@
+import type { Database } from './database.ts';
+
+export type DeliveryState = 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+
+export interface DeliveryClaim {
+  claimed: boolean;
+  state: DeliveryState;
+  /** Until the next try is due, or the other holder's lease ends. */
+  waitMs: number;
+  /** Unix seconds by the database clock: the webhook-timestamp. */
+  claimedAt: number;
+}
+
+/** Claims one try; null when there is no such delivery. */
+export async function claimDelivery(
+  database: Database,
+  given: { deliveryId: string; token: string; leaseSeconds: number },
+): Promise<DeliveryClaim | null> {
+  const [row] = await database.query<{ claimed: boolean; state: DeliveryState; wait_ms: number; claimed_at: number }>(
+    { name: 'claim-delivery', text: 'select claimed, state, wait_ms, claimed_at from claim_delivery($1, $2, $3)' },
+    [given.deliveryId, given.token, given.leaseSeconds],
+  );
+  return row ? { claimed: row.claimed, state: row.state, waitMs: row.wait_ms, claimedAt: row.claimed_at } : null;
+}
+
+/** What a claimed try sends, and to whom. */
+export interface DeliveryContent {
+  taskId: string;
+  projectId: string;
+  requestId: string;
+  eventId: string;
+  url: string;
+  /** Counted tries before this one. */
+  attempts: number;
+  /** Stored at the first try, so that every retry carries equal bytes. */
+  body: string | null;
+  sealedSecret: string;
+  /** Still signs beside the new one while a rotation overlaps. */
+  sealedPreviousSecret: string | null;
+}
+
+export async function readDelivery(database: Database, deliveryId: string): Promise<DeliveryContent | null> {
+  const [row] = await database.query<{
+    task_id: string;
+    project_id: string;
+    request_id: string;
+    event_id: string;
+    url: string;
+    attempts: number;
+    body: string | null;
+    callback_secret: string;
+    previous_secret: string | null;
+  }>(
+    {
+      name: 'read-delivery',
+      text: `select d.task_id, d.project_id, t.request_id, d.event_id, d.url, d.attempts, d.body, p.callback_secret,
+               case when p.callback_secret_previous_until > clock_timestamp() then p.callback_secret_previous end as previous_secret
+             from delivery d join project p on p.id = d.project_id join task t on t.id = d.task_id where d.id = $1`,
+    },
+    [deliveryId],
+  );
+  if (!row) return null;
+  return {
+    taskId: row.task_id,
+    projectId: row.project_id,
+    requestId: row.request_id,
+    eventId: row.event_id,
+    url: row.url,
+    attempts: row.attempts,
+    body: row.body,
+    sealedSecret: row.callback_secret,
+    sealedPreviousSecret: row.previous_secret,
+  };
+}
+
+/** Stores the body of the first try; the one that is stored wins. */
+export async function saveDeliveryBody(database: Database, deliveryId: string, body: string): Promise<string> {
+  const [row] = await database.query<{ body: string }>(
+    { name: 'save-delivery-body', text: 'update delivery set body = coalesce(body, $2) where id = $1 returning body' },
+    [deliveryId, body],
+  );
+  return row?.body ?? body;
+}
+
+/** Ends a claimed try; false when the lease had been taken by another holder. */
+export async function endDeliveryTry(
+  database: Database,
+  given: {
+    deliveryId: string;
+    token: string;
+    state: DeliveryState;
+    delaySeconds: number;
+    status: number | null;
+    errorClass: string | null;
+    claimedAt: number;
+  },
+): Promise<boolean> {
+  const [row] = await database.query<{ ended: boolean }>(
+    { name: 'end-delivery-try', text: 'select ended from end_delivery_try($1, $2, $3, $4, $5, $6, $7)' },
+    [given.deliveryId, given.token, given.state, given.delaySeconds, given.status, given.errorClass, given.claimedAt],
+  );
+  return row?.ended ?? false;
+}
+
+/** A callback that is due and that nobody seems to send. */
+export interface OverdueDelivery {
+  deliveryId: string;
+  workflowId: string;
+  adopted: boolean;
+}
+
+/** Claims overdue callbacks for a kick, each at most once in `kickSeconds`; adopted ones whenever they are due. */
+export async function claimOverdueDeliveries(
+  database: Database,
+  given: { lateSeconds: number; kickSeconds: number; limit: number },
+): Promise<OverdueDelivery[]> {
+  const rows = await database.query<{ id: string; workflow_id: string; adopted: boolean }>(
+    {
+      name: 'claim-overdue-deliveries',
+      text: `with overdue as (
+               select id from delivery
+               where state = 'pending' and (lease_until is null or lease_until <= clock_timestamp())
+                 and ((adopted_at is not null and next_attempt_at <= clock_timestamp())
+                   or (adopted_at is null and next_attempt_at <= clock_timestamp() - make_interval(secs => $1)
+                       and (kicked_at is null or kicked_at <= clock_timestamp() - make_interval(secs => $2))))
+               order by next_attempt_at limit $3 for no key update skip locked
+             )
+             update delivery d set kicked_at = clock_timestamp() from overdue o where d.id = o.id
+             returning d.id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
+    },
+    [given.lateSeconds, given.kickSeconds, given.limit],
+  );
+  return rows.map((row) => ({ deliveryId: row.id, workflowId: row.workflow_id, adopted: row.adopted }));
+}
+
+/** The workflow that waited for this callback is gone: the sweep delivers it from now on. */
+export async function adoptDelivery(database: Database, deliveryId: string): Promise<void> {
+  await database.query(
+    {
+      name: 'adopt-delivery',
+      text: `update delivery set adopted_at = coalesce(adopted_at, clock_timestamp()) where id = $1 and state = 'pending'`,
+    },
+    [deliveryId],
+  );
+}
+
+/** Temporal could not be asked: the delivery may be kicked again at the next look. */
+export async function forgetKick(database: Database, deliveryId: string): Promise<void> {
+  await database.query({ name: 'forget-kick', text: 'update delivery set kicked_at = null where id = $1' }, [deliveryId]);
+}
+
+/** The pending callback of an ended task, if it has one. */
+export async function findPendingDelivery(database: Database, taskId: string): Promise<string | null> {
+  const [row] = await database.query<{ id: string }>(
+    {
+      name: 'find-pending-delivery',
+      text: `select id from delivery where task_id = $1 and state = 'pending' and workflow_id is null
+             order by created_at desc limit 1`,
+    },
+    [taskId],
+  );
+  return row?.id ?? null;
+}
+
+export type RedeliverVerdict = 'started' | 'no_callback' | 'erased' | 'not_ended';
+
+export async function startRedelivery(
+  database: Database,
+  given: { taskId: string; deliveryId: string; eventId: string },
+): Promise<RedeliverVerdict> {
+  const [row] = await database.query<{ redeliver: RedeliverVerdict }>(
+    { name: 'redeliver', text: 'select redeliver($1, $2, $3)' },
+    [given.taskId, given.deliveryId, given.eventId],
+  );
+  return row?.redeliver ?? 'no_callback';
+}

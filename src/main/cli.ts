@@ -1,0 +1,58 @@
+import { Command, CommanderError } from 'commander';
+import { explainError } from './cli/explain-error.ts';
+import { registerAudit } from './cli/groups/audit.ts';
+import { registerCatalog } from './cli/groups/catalog.ts';
+import { registerChannels } from './cli/groups/channels.ts';
+import { registerCredits } from './cli/groups/credits.ts';
+import { registerKeys } from './cli/groups/keys.ts';
+import { registerLedger } from './cli/groups/ledger.ts';
+import { registerProjects } from './cli/groups/projects.ts';
+import { registerTasks } from './cli/groups/tasks.ts';
+import type { Invocation } from './cli/define-command.ts';
+
+/**
+ * The operators' command line. Answers the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` exactly one document
+ * is written to stdout, an error too.
+ */
+export async function cli(args: readonly string[], env: Invocation['env']): Promise<number> {
+  const json = args.includes('--json');
+  const invocation: Invocation = { env, write: (text) => void process.stdout.write(text), exitCode: 0 };
+  try {
+    await program(invocation, json).parseAsync(args, { from: 'user' });
+    return invocation.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const { message, exitCode, problems } = explainError(error);
+    if (json) invocation.write(`${JSON.stringify({ error: { message, ...(problems && { problems }) } }, null, 2)}\n`);
+    else process.stderr.write(`tollgate: ${message}\n`);
+    return exitCode;
+  }
+}
+
+function program(invocation: Invocation, json: boolean): Command {
+  const root = new Command('tollgate')
+    .description('Operates a Tollgate: projects, keys, credits, channels, the catalog, tasks and the books.')
+    .addHelpText('after', '\nWithout DATABASE_URL it speaks to what `npm start` runs on this machine.')
+    // Settings that every command below inherits: errors are thrown here and said in one place.
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
+  for (const register of groups) register(root, invocation);
+  return root;
+}
+
+const groups = [
+  registerProjects,
+  registerKeys,
+  registerCredits,
+  registerChannels,
+  registerCatalog,
+  registerTasks,
+  registerLedger,
+  registerAudit,
+];
+
+if (import.meta.main) {
+  // `| head` closes the pipe early, which is no failure.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  process.exitCode = await cli(process.argv.slice(2), process.env);
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { listAudit } from '../../../db/operators.ts';
+import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { limit, shortText } from '../input.ts';
+import { database, type DatabaseDeps } from '../operator-deps.ts';
+import { limited, table, time } from '../plain-text.ts';
+
+/** `tollgate audit …`: who changed what. */
+export function registerAudit(root: Command, invocation: Invocation): void {
+  const group = root.command('audit').description('who changed what');
+  defineCommand(group, 'list', invocation, {
+    summary: "list operators' changes, newest first",
+    usage: (command) =>
+      command
+        .option('--subject <id>', 'only of this project, key, channel or task')
+        .option('--limit <rows>', 'at most so many (50)'),
+    input: ListInput,
+    needs: database,
+    run: list,
+  });
+}
+
+const ListInput = z.object({ subject: shortText.optional(), limit: limit(50) });
+
+async function list({ db }: DatabaseDeps, input: z.infer<typeof ListInput>): Promise<Report> {
+  const rows = await listAudit(db, input.subject ?? null, input.limit);
+  const text = table(
+    rows.map(({ id, at, detail, ...row }) => ({ id, at: time(at), ...row, detail: JSON.stringify(detail) })),
+    'Nothing was changed yet.',
+  );
+  return { document: { data: rows }, text: limited(text, rows, input.limit) };
+}

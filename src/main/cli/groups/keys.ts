@@ -1,0 +1,121 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { createKey } from '../../../commands/create-key.ts';
+import { revokeKey } from '../../../commands/revoke-key.ts';
+import { listModels } from '../../../db/models.ts';
+import { listKeys } from '../../../db/operators.ts';
+import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { count, limit, moment, names, shortText, smallCount } from '../input.ts';
+import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';
+import { clean, facts, limited, table, time } from '../plain-text.ts';
+
+/** `tollgate keys …`: API keys and what they may do. */
+export function registerKeys(root: Command, invocation: Invocation): void {
+  const group = root.command('keys').description('API keys and what they may do');
+  defineCommand(group, 'create', invocation, {
+    summary: 'make a key; its secret is shown now and never again',
+    usage: (command) =>
+      command
+        .requiredOption('--project <id>', 'the project that pays')
+        .option('--name <name>', 'what people call it')
+        .option('--models <ids>', 'the only models it may use, as a,b (all)')
+        .option('--rpm <requests>', 'at most so many requests in any 60 seconds (unlimited)')
+        .option('--budget <credits>', 'at most so many credits in its life (unlimited)')
+        .option('--in-flight <tasks>', 'at most so many tasks at a time (only the limit of its project)')
+        .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d (never)'),
+    input: CreateInput,
+    needs: databaseAndSecrets,
+    run: create,
+  });
+  defineCommand(group, 'list', invocation, {
+    summary: 'list keys with their limits and use; never a secret',
+    usage: (command) =>
+      command.option('--project <id>', 'only of this project').option('--limit <rows>', 'at most so many (1000)'),
+    input: z.object({ project: shortText.optional(), limit: limit(1_000) }),
+    needs: database,
+    run: list,
+  });
+  defineCommand(group, 'revoke', invocation, {
+    summary: 'end a key at once and for good',
+    usage: (command) => command.argument('<id>', 'the key, as key_…'),
+    input: z.object({ id: shortText }),
+    needs: database,
+    run: revoke,
+  });
+}
+
+const CreateInput = z.object({
+  project: shortText,
+  name: shortText.optional(),
+  models: names.optional(),
+  rpm: smallCount.optional(),
+  budget: count(0).optional(),
+  inFlight: smallCount.optional(),
+  expires: moment.optional(),
+});
+
+async function create(deps: SecretsDeps, input: z.infer<typeof CreateInput>, actor: string): Promise<Report> {
+  const { keyId, apiKey } = await createKey(deps, {
+    projectId: input.project,
+    name: input.name ?? '',
+    models: input.models ?? null,
+    rpm: input.rpm ?? null,
+    budget: input.budget ?? null,
+    inFlightMax: input.inFlight ?? null,
+    expiresAt: input.expires ?? null,
+    actor,
+  });
+  const warnings = await oddities(deps, input);
+  return {
+    document: { key_id: keyId, api_key: apiKey, ...(warnings.length > 0 && { warnings }) },
+    text: [
+      `Made a key of ${input.project}. Keep its secret now: it is not shown again.\n`,
+      facts({ key_id: keyId, api_key: apiKey }),
+      ...warnings.map((warning) => `\nWarning: ${clean(warning)}`),
+    ].join('\n'),
+  };
+}
+
+/** What is allowed but may be a slip: models may come later, and an expired key may be what a test wants. */
+async function oddities({ db }: SecretsDeps, input: z.infer<typeof CreateInput>): Promise<string[]> {
+  const known = input.models ? (await listModels(db)).map(({ model }) => model.id) : [];
+  const unknown = input.models?.filter((id) => !known.includes(id)) ?? [];
+  return [
+    ...(unknown.length > 0
+      ? [`The catalog has no ${unknown.join(', ')}; it has ${known.length > 0 ? known.join(', ') : 'no models yet'}.`]
+      : []),
+    ...(input.expires && input.expires.getTime() <= Date.now() ? ['The key has already expired.'] : []),
+  ];
+}
+
+async function list({ db }: DatabaseDeps, input: { project?: string | undefined; limit: number }): Promise<Report> {
+  const rows = await listKeys(db, input.project ?? null, input.limit);
+  const text = table(
+    rows.map((row) => ({
+      key_id: row.key_id,
+      project_id: row.project_id,
+      name: row.name,
+      state: row.state,
+      secret: row.prefix === null ? null : `${row.prefix}…${row.last4 ?? ''}`,
+      models: row.models?.join(',') ?? 'all',
+      rpm: row.rpm,
+      in_flight: row.in_flight_max === null ? row.in_flight : `${row.in_flight} of ${row.in_flight_max}`,
+      budget: row.budget,
+      spent: row.spent,
+      reserved: row.reserved,
+      expires_at: time(row.expires_at),
+      last_used_at: time(row.last_used_at),
+    })),
+    'There are no keys.',
+  );
+  return { document: { data: rows }, text: limited(text, rows, input.limit) };
+}
+
+async function revoke(deps: DatabaseDeps, { id }: { id: string }, actor: string): Promise<Report> {
+  const { keyId, revokedAt, changed } = await revokeKey(deps, { keyId: id, actor });
+  const at = time(revokedAt) ?? '';
+  return {
+    document: { key_id: keyId, revoked_at: revokedAt, changed },
+    text: changed ? `Revoked ${keyId}.` : `${keyId} had been revoked at ${at}. Nothing was changed.`,
+  };
+}

@@ -1,0 +1,148 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { forceCancelTask } from '../../../commands/force-cancel-task.ts';
+import { OperatorError } from '../../../commands/operator-error.ts';
+import { presentTask } from '../../../commands/present-task.ts';
+import { listAttemptDetails } from '../../../db/operators.ts';
+import { findTask, listTasks, type TaskView } from '../../../db/tasks.ts';
+import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { limit, shortText } from '../input.ts';
+import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
+import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.ts';
+import { facts, limited, table, time } from '../plain-text.ts';
+
+/** `tollgate tasks …`: what clients asked for and what became of it. */
+export function registerTasks(root: Command, invocation: Invocation): void {
+  const group = root.command('tasks').description('image and video tasks, and what became of them');
+  defineCommand(group, 'list', invocation, {
+    summary: 'list admitted tasks, newest first',
+    usage: (command) =>
+      command
+        .option('--project <id>', 'only of this project')
+        .addOption(new Option('--status <status>', 'only in this state').choices(statuses))
+        .option('--unknown', 'only those that an upstream may have been paid for, outcome not known')
+        .option('--limit <rows>', 'at most so many (50)'),
+    input: ListInput,
+    needs: database,
+    run: list,
+  });
+  defineCommand(group, 'show', invocation, {
+    summary: 'show a task as its client polls it, and every call made for it',
+    usage: withId,
+    input: IdInput,
+    needs: databaseAndSecrets,
+    run: show,
+  });
+  defineCommand(group, 'cancel', invocation, {
+    summary: 'end a task and give its credits back, whatever its upstream says',
+    usage: withId,
+    input: IdInput,
+    needs: upstreams,
+    run: cancel,
+  });
+}
+
+const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
+const ListInput = z.object({
+  project: shortText.optional(),
+  status: z.enum(statuses).optional(),
+  unknown: z.boolean().default(false),
+  limit: limit(50),
+});
+const IdInput = z.object({ id: shortText });
+const withId = (command: Command) => command.argument('<id>', 'the task, as task_…');
+
+async function list({ db }: DatabaseDeps, input: z.infer<typeof ListInput>): Promise<Report> {
+  const tasks = await listTasks(db, {
+    ...(input.project !== undefined && { projectId: input.project }),
+    ...(input.status !== undefined && { status: input.status }),
+    unknownOnly: input.unknown,
+    limit: input.limit,
+  });
+  const text = table(
+    tasks.map((task) => ({
+      task_id: task.id,
+      project_id: task.projectId,
+      model: task.modelId,
+      status: task.status,
+      error: task.errorCode,
+      unknown: task.outcomeUnknown ? 'yes' : null,
+      attempts: task.attempts,
+      charged: task.credits.charged,
+      refunded: task.credits.refunded,
+      created_at: time(task.createdAt),
+      completed_at: time(task.completedAt),
+    })),
+    'There are no such tasks.',
+  );
+  return { document: { data: tasks.map(toRow) }, text: limited(text, tasks, input.limit) };
+}
+
+/** A task in a list: without input and output, which `show` has. */
+const toRow = (task: TaskView) => ({
+  task_id: task.id,
+  project_id: task.projectId,
+  type: task.type,
+  model: task.modelId,
+  status: task.status,
+  error_code: task.errorCode,
+  outcome_unknown: task.outcomeUnknown,
+  attempts: task.attempts,
+  credits: task.credits,
+  created_at: task.createdAt,
+  started_at: task.startedAt,
+  completed_at: task.completedAt,
+  request_id: task.requestId,
+});
+
+async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> {
+  const task = await findTask(deps.db, id);
+  if (!task) throw new OperatorError(`There is no task ${id}.`);
+  const attempts = await listAttemptDetails(deps.db, id);
+  const shown = presentTask(deps, task);
+  const about = facts({
+    task_id: task.id,
+    project_id: task.projectId,
+    request_id: task.requestId,
+    model: `${task.modelId} (${task.type})`,
+    admission: task.admission,
+    status: task.progress === null ? task.status : `${task.status}, ${task.progress} %`,
+    error: task.errorCode,
+    outcome_unknown: task.outcomeUnknown ? 'yes: an upstream may have been paid' : null,
+    credits: Object.entries(task.credits)
+      .map(([name, credits]) => `${name} ${credits}`)
+      .join(', '),
+    created_at: time(task.createdAt),
+    started_at: time(task.startedAt),
+    completed_at: time(task.completedAt),
+    callback: task.callback === null ? null : `${task.callback.state} after ${task.callback.attempts} tries`,
+    input: JSON.stringify(shown['input']),
+    output: JSON.stringify(shown['output']),
+  });
+  const calls = table(
+    attempts.map((attempt) => ({
+      ...attempt,
+      outcome: attempt.outcome ?? 'running',
+      operation: attempt.operation === null ? null : JSON.stringify(attempt.operation),
+      started_at: time(attempt.started_at),
+      submitted_at: time(attempt.submitted_at),
+      ended_at: time(attempt.ended_at),
+    })),
+    'No channel was called.',
+  );
+  return { document: { ...shown, attempts_detail: attempts }, text: `${about}\n\n${calls}` };
+}
+
+async function cancel(deps: UpstreamDeps, { id }: { id: string }, actor: string): Promise<Report> {
+  const { taskId, status, ended, refunded, workflowTold } = await forceCancelTask(deps, { taskId: id, actor });
+  const sentences = ended
+    ? [
+        `Ended ${taskId} (${status}); ${refunded} credits went back.`,
+        workflowTold ? 'Its workflow was told.' : 'Its workflow could not be told; it ends by itself when it looks.',
+      ]
+    : [`${taskId} had ended before (${status}). Nothing was changed.`];
+  return {
+    document: { task_id: taskId, status, ended, refunded, workflow_told: workflowTold },
+    text: sentences.join('\n'),
+  };
+}

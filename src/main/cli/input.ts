@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** What people type as values of flags and arguments; each refusal reads on after the flag's name. */
+export const shortText = z
+  .string('is required')
+  .trim()
+  .min(1, 'must not be empty')
+  .max(200, 'must have at most 200 characters');
+
+/** A whole number in plain digits. */
+export const count = (min = 1, max = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string('is required')
+    .transform((text) => (/^\d{1,16}$/.test(text) ? Number(text) : NaN))
+    .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
+      message: `must be a whole number from ${min} to ${max}`,
+    });
+
+/** What a PostgreSQL `int` column holds. */
+export const smallCount = count(1, 2_147_483_647);
+
+/** How many rows a list shows at most. */
+export const limit = (usual: number) => count(1, 10_000).default(usual);
+
+/** `a,b,c`, each once. */
+export const names = z
+  .string()
+  .transform((text) => [
+    ...new Set(
+      text
+        .split(',')
+        .map((item) => item.trim())
+        .filter(Boolean),
+    ),
+  ])
+  .refine((items) => items.length > 0, 'must name at least one');
+
+/** A moment: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or from now on as `90s`, `15m`, `12h`, `30d`. */
+export const moment = z.string().transform((text, context) => {
+  const at = readMoment(text.trim());
+  // PostgreSQL and JavaScript both reach further, but nothing sensible is out there.
+  if (at !== null && at >= 0 && at <= Date.UTC(9999, 0, 1)) return new Date(at);
+  context.addIssue({ code: 'custom', message: 'must be a time such as 2030-01-31, 2030-01-31T12:00:00Z, 12h or 30d' });
+  return z.NEVER;
+});
+
+function readMoment(text: string): number | null {
+  const span = /^(\d{1,6})([smhd])$/.exec(text);
+  if (span) return Date.now() + Number(span[1]) * (unitMs[span[2] ?? ''] ?? NaN);
+  if (/^\d{9,11}$/.test(text)) return Number(text) * 1000;
+  const iso = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text);
+  return iso.success ? Date.parse(iso.data) : null;
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,0 +1,35 @@
+import { createUpstreamCaller } from '../../channels/call-upstream.ts';
+import { createAdapters } from '../../channels/registry.ts';
+import { createChannelCache } from '../../commands/channel-cache.ts';
+import type { Config } from '../../config.ts';
+import type { Database } from '../../db/database.ts';
+import { Ledger } from '../../db/ledger.ts';
+import { createLogger } from '../../platform/logger.ts';
+import { createWorkflowClient } from '../../platform/workflow-client.ts';
+import { temporalAccess } from '../build-deps.ts';
+
+/** The parts that reach beyond the database. Each connects when it is first used. */
+export function openUpstreams(config: Config, db: Database) {
+  const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
+  const workflows = createWorkflowClient(temporalAccess(config));
+  const ledger = new Ledger(db, {
+    membersMax: config.CREATE_BATCH_MAX,
+    inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
+  });
+  return {
+    deps: {
+      ledger,
+      workflows,
+      logger: createLogger('warn', 'cli'),
+      channels: createChannelCache(db, channelsKeptMs),
+      adapters: createAdapters(caller),
+    },
+    async close(): Promise<void> {
+      await ledger.flush();
+      await workflows.close();
+      await caller.close();
+    },
+  };
+}
+
+const channelsKeptMs = 2_000;

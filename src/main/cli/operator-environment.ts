@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { OperatorError } from '../../commands/operator-error.ts';
+import { devSecrets } from '../dev/dev-secrets.ts';
+import type { Environment } from './operator-deps.ts';
+
+/**
+ * The environment as given where it names a database, else that of the running `npm start`. Throws `OperatorError` when there
+ * is neither. The secrets of a state folder are taken only for that folder's own database: another could not use them.
+ */
+export function operatorEnvironment(env: Environment): Environment {
+  const home = resolve(projectFolder, env['TOLLGATE_HOME'] || '.tollgate');
+  const file = join(home, 'dev.json');
+  const named = env['DATABASE_URL'] || null;
+  if (!existsSync(file)) {
+    if (named !== null) return env;
+    throw new OperatorError(`Nothing runs here: ${file} is missing. Run "npm start", or set DATABASE_URL.`);
+  }
+  const running = readDevFile(file);
+  if (named !== null && named !== running?.database_url) return env;
+  if (!running) throw new OperatorError(`${file} cannot be read. Restart "npm start", or set DATABASE_URL.`);
+
+  const secrets = existsSync(join(home, 'secrets.json')) ? devSecrets(home) : null;
+  const ownTemporal = !env['TEMPORAL_ADDRESS'];
+  return {
+    ...env,
+    DATABASE_URL: running.database_url,
+    KEY_PEPPERS: env['KEY_PEPPERS'] || secrets?.key_peppers,
+    MASTER_KEYS: env['MASTER_KEYS'] || secrets?.master_keys,
+    PUBLIC_BASE_URL: env['PUBLIC_BASE_URL'] || running.base_url,
+    // What a cloud account in the environment would need is not for the server on loopback.
+    ...(ownTemporal && { TEMPORAL_ADDRESS: running.temporal_address, TEMPORAL_NAMESPACE: '', TEMPORAL_API_KEY: '' }),
+    ...(ownTemporal && { TEMPORAL_TLS_CA_FILE: '', TEMPORAL_TLS_CERT_FILE: '', TEMPORAL_TLS_KEY_FILE: '' }),
+  };
+}
+
+const projectFolder = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** The part of dev.json that the command line uses. */
+const DevFile = z.object({
+  database_url: z.string().min(1),
+  temporal_address: z.string().default(''),
+  base_url: z.string().default(''),
+});
+
+function readDevFile(file: string): z.infer<typeof DevFile> | null {
+  try {
+    return DevFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    return null;
+  }
+}

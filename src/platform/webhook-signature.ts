@@ -1,0 +1,25 @@
+import { createHmac } from 'node:crypto';
+
+/**
+ * The three headers of Standard Webhooks (spec/standard-webhooks.md, "Signature scheme"): HMAC-SHA256 over
+ * `id.timestamp.body` with each secret, so that old and new both verify while a rotation overlaps.
+ */
+export function webhookHeaders(given: {
+  id: string;
+  /** Unix seconds. */
+  timestamp: number;
+  body: string;
+  /** `whsec_` and base64. */
+  secrets: readonly string[];
+}): Record<string, string> {
+  const signed = `${given.id}.${given.timestamp}.${given.body}`;
+  const signatures = given.secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+  });
+  return {
+    'webhook-id': given.id,
+    'webhook-timestamp': String(given.timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+}

@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  beginAttempt,
+  claimStops,
+  endAttempt,
+  saveOperation,
+  saveResult,
+  type AttemptMemory,
+} from '../../src/db/attempts.ts';
+import { restChannel } from '../../src/db/channels.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { Ledger } from '../../src/db/ledger.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+/** Another worker's pool. */
+let other: Database;
+let ledger: Ledger;
+let book: Book;
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await scratch.open();
+  other = await scratch.open();
+  ledger = openLedger(db);
+  book = await openBook(db, { credits: 1_000 });
+});
+afterAll(() => scratch.drop());
+
+async function newChannel(): Promise<string> {
+  const id = newId('chn');
+  await run(db, `insert into channel (id, name, adapter, base_url, credential, groups) values ($1, $1, 'fal', 'http://127.0.0.1', 'sealed', '{default}')`, [id]);
+  return id;
+}
+
+async function newAttempt({ submitSeconds = 60 } = {}) {
+  const { taskId } = await admitted(ledger, newTask(book, 1));
+  const channelId = await newChannel();
+  const begin = (database = db): Promise<AttemptMemory | null> =>
+    beginAttempt(database, { attemptId: newId('att'), taskId, channelId, fence: newId('fence'), submitSeconds, costMicroUsd: 40_000 });
+  return { taskId, channelId, begin };
+}
+
+/** As if the time in which a submit can be on its way had passed. */
+const passSubmitDeadline = ({ attemptId }: AttemptMemory) =>
+  run(db, `update attempt set submit_deadline = clock_timestamp() - interval '1 second' where id = $1`, [attemptId]);
+
+const rowOf = async ({ attemptId }: AttemptMemory) =>
+  (await rowsOf<{ operation: unknown; result: unknown; outcome: string | null; fence: string }>(
+    db,
+    'select operation, result, outcome, fence from attempt where id = $1',
+    [attemptId],
+  ))[0];
+
+describe('beginning an attempt', () => {
+  it('lets one of two that begin at once submit, and gives the other the same row', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { taskId, begin } = await newAttempt();
+      const [left, right] = await Promise.all([begin(db), begin(other)]);
+      expect([left?.fresh, right?.fresh].sort()).toEqual([false, true]);
+      expect(left?.attemptId).toBe(right?.attemptId);
+      expect(await rowsOf(db, 'select status, attempts from task where id = $1', [taskId])).toEqual([{ status: 'processing', attempts: 1 }]);
+    }
+  });
+
+  it('leaves the attempt to its holder while a submit may still be on its way', async () => {
+    const { begin } = await newAttempt();
+    const holder = (await begin())!;
+    const second = (await begin(other))!;
+    expect(second).toMatchObject({ fresh: false, outcome: null, operation: null });
+    expect(second.submitDeadlineMs).toBeGreaterThan(0);
+    expect((await rowOf(holder))?.fence).toBe(holder.fence);
+    expect(await saveOperation(db, holder, { id: 'job-1' })).toBe(true);
+  });
+
+  it('hands the attempt over once the submit deadline has passed', async () => {
+    const { begin } = await newAttempt();
+    const lost = (await begin())!;
+    await passSubmitDeadline(lost);
+    const second = (await begin(other))!;
+    expect(second).toMatchObject({ fresh: false, attemptId: lost.attemptId, operation: null });
+    expect(second.submitDeadlineMs).toBeLessThanOrEqual(0);
+    expect(await endAttempt(other, second, { outcome: 'unknown' })).toBe(true);
+  });
+
+  it('hands an accepted job over at once, with what is known of it', async () => {
+    const { begin } = await newAttempt();
+    const first = (await begin())!;
+    await saveOperation(db, first, { id: 'job-2' });
+    await saveResult(db, first, [{ url: 'https://example.com/a.png' }]);
+    expect(await begin(other)).toMatchObject({ fresh: false, operation: { id: 'job-2' }, result: [{ url: 'https://example.com/a.png' }] });
+  });
+
+  it('answers a recorded outcome for ever, and takes nothing over', async () => {
+    const { begin } = await newAttempt();
+    const holder = (await begin())!;
+    await endAttempt(db, holder, { outcome: 'refused', code: 'content_policy_violation' });
+    expect(await begin(other)).toMatchObject({ fresh: false, outcome: 'refused', code: 'content_policy_violation' });
+    expect((await rowOf(holder))?.fence).toBe(holder.fence);
+  });
+
+  it('begins nothing for a task that has ended, was never admitted, or is being canceled', async () => {
+    const ended = await newAttempt();
+    await ledger.finishTask(taskEnd(ended.taskId, 'failed'));
+    expect(await ended.begin()).toBeNull();
+
+    const canceling = await newAttempt();
+    await run(db, 'update task set cancel_requested_at = clock_timestamp() where id = $1', [canceling.taskId]);
+    expect(await canceling.begin()).toBeNull();
+
+    const undecided = newTask(book, 1);
+    await ledger.createTask(undecided);
+    const given = { attemptId: newId('att'), channelId: await newChannel(), fence: 'f', submitSeconds: 60, costMicroUsd: 0 };
+    expect(await beginAttempt(db, { ...given, taskId: undecided.taskId })).toBeNull();
+    expect(await beginAttempt(db, { ...given, taskId: 'task_unknown' })).toBeNull();
+  });
+
+  it('begins nothing on a channel that is disabled or gone', async () => {
+    const disabled = await newAttempt();
+    await run(db, 'update channel set enabled = false where id = $1', [disabled.channelId]);
+    expect(await disabled.begin()).toBeNull();
+
+    const gone = await newAttempt();
+    await run(db, 'delete from channel where id = $1', [gone.channelId]);
+    expect(await gone.begin()).toBeNull();
+  });
+
+  it.each([
+    ['for this model', 'model-a', true],
+    ['for all models', '*', true],
+    ['for another model only', 'model-b', false],
+  ])('minds a channel that rests %s', async (_which, modelId, rests) => {
+    const { channelId, begin } = await newAttempt();
+    await restChannel(db, { channelId, modelId, seconds: 60, reason: 'rate_limit' });
+    expect((await begin()) === null).toBe(rests);
+  });
+
+  it('goes on with a job that was accepted before its channel was disabled or rested', async () => {
+    const { channelId, begin } = await newAttempt();
+    await saveOperation(db, (await begin())!, { id: 'job-3' });
+    await restChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
+    await run(db, 'update channel set enabled = false where id = $1', [channelId]);
+    expect(await begin(other)).toMatchObject({ fresh: false, operation: { id: 'job-3' } });
+  });
+
+  it('does not shorten a rest that stands', async () => {
+    const { channelId } = await newAttempt();
+    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
+    await restChannel(db, { channelId, modelId: '*', seconds: 5, reason: 'rate_limit' });
+    const [row] = await rowsOf<{ left: number }>(
+      db,
+      'select extract(epoch from closed_until - clock_timestamp())::float8 as left from channel_health where channel_id = $1',
+      [channelId],
+    );
+    expect(row!.left).toBeGreaterThan(300);
+  });
+});
+
+describe('a holder that was fenced out', () => {
+  async function fencedOut() {
+    const attempt = await newAttempt();
+    const late = (await attempt.begin())!;
+    await passSubmitDeadline(late);
+    const holder = (await attempt.begin(other))!;
+    return { ...attempt, late, holder };
+  }
+
+  it('neither ends the attempt nor saves a result', async () => {
+    const { late, holder } = await fencedOut();
+    expect(await saveResult(db, late, [{ url: 'https://example.com/late.png' }])).toBe(false);
+    expect(await endAttempt(db, late, { outcome: 'ok', outputs: [] })).toBe(false);
+    expect(await rowOf(holder)).toMatchObject({ result: null, outcome: null });
+    expect(await endAttempt(other, holder, { outcome: 'unknown' })).toBe(true);
+    expect(await endAttempt(other, holder, { outcome: 'ok', outputs: [] })).toBe(false);
+    expect(await rowOf(holder)).toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('leaves the job it learned of too late for the operator, and is told that it is no longer its own', async () => {
+    const { late, holder } = await fencedOut();
+    await endAttempt(other, holder, { outcome: 'unknown' });
+    expect(await saveOperation(db, late, { id: 'job-late' })).toBe(false);
+    expect(await rowOf(holder)).toMatchObject({ operation: { id: 'job-late' }, outcome: 'unknown' });
+  });
+
+  it('never puts its job in the place of one that is known', async () => {
+    const { late, holder } = await fencedOut();
+    await saveOperation(other, holder, { id: 'job-known' });
+    expect(await saveOperation(db, late, { id: 'job-other' })).toBe(false);
+    expect(await rowOf(holder)).toMatchObject({ operation: { id: 'job-known' } });
+  });
+});
+
+describe('stopping what an ended task has bought', () => {
+  it('claims each accepted job once, however many ask at the same moment', async () => {
+    const { taskId, begin } = await newAttempt();
+    const memory = (await begin())!;
+    await saveOperation(db, memory, { id: 'job-4' });
+    expect(await claimStops(db, taskId)).toEqual([]);
+    await ledger.finishTask(taskEnd(taskId, 'canceled'));
+    const claims = await Promise.all([db, other, db, other].map((database) => claimStops(database, taskId)));
+    expect(claims.flat()).toMatchObject([{ attemptId: memory.attemptId, operation: { id: 'job-4' } }]);
+    expect(await claimStops(db, taskId)).toEqual([]);
+  });
+
+  it('stops nothing that is known to be over, and nothing that was never accepted', async () => {
+    const over = await newAttempt();
+    const ended = (await over.begin())!;
+    await saveOperation(db, ended, { id: 'job-5' });
+    await endAttempt(db, ended, { outcome: 'transient', code: 'upstream_failed' });
+    await ledger.finishTask(taskEnd(over.taskId, 'failed'));
+    expect(await claimStops(db, over.taskId)).toEqual([]);
+
+    const unaccepted = await newAttempt();
+    await unaccepted.begin();
+    await ledger.finishTask(taskEnd(unaccepted.taskId, 'failed'));
+    expect(await claimStops(db, unaccepted.taskId)).toEqual([]);
+  });
+
+  it('stops the job of an unknown outcome once it becomes known', async () => {
+    const { taskId, begin } = await newAttempt();
+    const memory = (await begin())!;
+    await endAttempt(db, memory, { outcome: 'unknown' });
+    await ledger.finishTask(taskEnd(taskId, 'failed'));
+    await saveOperation(db, memory, { id: 'job-6' });
+    expect(await claimStops(db, taskId)).toMatchObject([{ operation: { id: 'job-6' } }]);
+  });
+});

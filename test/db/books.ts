@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { addCredits } from '../../src/commands/add-credits.ts';
+import type { Database } from '../../src/db/database.ts';
+import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger.ts';
+import { verifyLedger } from '../../src/db/verify-ledger.ts';
+
+/** A project with credits and one key, as far as the ledger needs them. */
+export interface Book {
+  projectId: string;
+  keyId: string;
+}
+
+export interface KeyLimits {
+  budget?: number | null;
+  inFlightMax?: number | null;
+}
+
+export const newId = (prefix: string): string => `${prefix}_${randomBytes(8).toString('hex')}`;
+
+/** Opens a book with `credits` on its account, written as a top-up so that the entries add up. */
+export async function openBook(db: Database, { credits = 0, ...limits }: KeyLimits & { credits?: number } = {}): Promise<Book> {
+  const projectId = newId('prj');
+  await run(db, `insert into project (id, name, callback_secret) values ($1, 'test', 'sealed')`, [projectId]);
+  await run(db, 'insert into credit_account (project_id) values ($1)', [projectId]);
+  if (credits > 0) await addCredits({ db }, { projectId, amount: credits, reference: 'opening', actor: 'test' });
+  return { projectId, keyId: await addKey(db, projectId, limits) };
+}
+
+/** One more key of a project. */
+export async function addKey(db: Database, projectId: string, { budget = null, inFlightMax = null }: KeyLimits = {}): Promise<string> {
+  const keyId = newId('key');
+  await run(db, 'insert into api_key (id, project_id, budget, in_flight_max) values ($1, $2, $3, $4)', [keyId, projectId, budget, inFlightMax]);
+  return keyId;
+}
+
+/** A task that `ledger.createTask` takes. */
+export function newTask(book: Book, credits: number, over: Partial<NewTask> = {}): NewTask {
+  const taskId = newId('task');
+  return {
+    taskId,
+    ...book,
+    requestId: newId('req'),
+    face: 'openai',
+    type: 'image',
+    modelId: 'model-a',
+    input: { prompt: 'a red fox' },
+    snapshot: { groups: ['default'], upstream: {} },
+    credits,
+    callbackUrl: null,
+    deadlineSeconds: 600,
+    idempotency: null,
+    ...over,
+  };
+}
+
+export const idempotently = (key: string, fingerprint = 'same body'): Pick<NewTask, 'idempotency'> => ({
+  idempotency: { route: '/api/v1/images/generations', key, fingerprint, keptSeconds: 3_600 },
+});
+
+export const openLedger = (db: Database, { inFlightPerProjectMax = 1_000 } = {}): Ledger =>
+  new Ledger(db, { membersMax: 64, inFlightPerProjectMax });
+
+/** Creates and reserves in one go; fails the test when the task is not admitted. */
+export async function admitted(ledger: Ledger, task: NewTask): Promise<NewTask> {
+  const verdict = await ledger.createTask(task);
+  const admission = await ledger.reserveTask(task.taskId, true);
+  if (verdict.kind !== 'created' || !admission.admitted) throw new Error(`not admitted: ${JSON.stringify({ verdict, admission })}`);
+  return task;
+}
+
+export const taskEnd = (taskId: string, status: TaskEnd['status']): TaskEnd => ({
+  taskId,
+  status,
+  errorCode: status === 'failed' ? 'upstream_failed' : status === 'canceled' ? 'canceled' : null,
+  outcomeUnknown: false,
+  retentionSeconds: 3_600,
+  deliveryId: newId('dlv'),
+  eventId: newId('evt'),
+});
+
+/** The attempt row without which nothing may be charged. */
+export async function attemptEndedOk(db: Database, taskId: string): Promise<void> {
+  await run(
+    db,
+    `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, outcome, ended_at, outputs)
+     values ($1, $2, 1, 'chn_won', 'won', 'fence', clock_timestamp(), 'ok', clock_timestamp(), '[]'::jsonb)`,
+    [newId('att'), taskId],
+  );
+}
+
+export interface Account {
+  balance: number;
+  reserved: number;
+  in_flight: number;
+}
+
+export async function accountOf(db: Database, projectId: string): Promise<Account> {
+  const [row] = await rowsOf<Account>(db, 'select balance, reserved, in_flight from credit_account where project_id = $1', [projectId]);
+  if (!row) throw new Error('no account');
+  return row;
+}
+
+/** How often each kind of entry was written for a task, such as `{ hold: 1, settle: 1 }`. */
+export async function entriesOf(db: Database, taskId: string): Promise<Record<string, number>> {
+  const rows = await rowsOf<{ kind: string; n: number }>(
+    db,
+    'select kind, count(*) as n from ledger_entry where reservation_id = $1 group by kind',
+    [taskId],
+  );
+  return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]));
+}
+
+/** The names of the invariants that are broken; none is the promise. */
+export async function breachesIn(db: Database, graceSeconds = 60): Promise<string[]> {
+  const { invariants } = await verifyLedger(db, graceSeconds);
+  return Object.entries(invariants).flatMap(([name, { breaches, examples }]) => (breaches > 0 ? [`${name}: ${examples.join(', ')}`] : []));
+}
+
+/** SQL of a test's own, not prepared. */
+export async function rowsOf<Row extends Record<string, unknown>>(db: Database, text: string, values: unknown[] = []): Promise<Row[]> {
+  return db.query<Row>({ name: '', text }, values);
+}
+
+export async function run(db: Database, text: string, values: unknown[] = []): Promise<void> {
+  await rowsOf(db, text, values);
+}
+
+/** Looks again until `look` answers something, at most ten seconds. */
+export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+  const until = Date.now() + 10_000;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    if (Date.now() > until) throw new Error('it did not happen within ten seconds');
+    await sleep(20);
+  }
+}

@@ -1,0 +1,49 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** Stands between a client and a TCP server, and can lose an answer on the way. */
+export interface CuttingProxy {
+  port: number;
+  /** The next answer that the server gives is thrown away, and its connection is reset. */
+  cutNextAnswer(): void;
+  cuts(): number;
+  close(): Promise<void>;
+}
+
+/** Listens on loopback and passes everything on to `port` there. */
+export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
+  const sockets = new Set<Socket>();
+  let armed = false;
+  let cuts = 0;
+  const server = createServer((client) => {
+    const upstream = connect({ port, host: '127.0.0.1' });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.on('data', (answer) => {
+      if (!armed) return void client.write(answer);
+      // The server has answered, so what was asked for has been committed.
+      armed = false;
+      cuts += 1;
+      client.resetAndDestroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  return {
+    port: address.port,
+    cutNextAnswer: () => void (armed = true),
+    cuts: () => cuts,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Database } from '../../src/db/database.ts';
+import type { Ledger, NewTask } from '../../src/db/ledger.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { accountOf, addKey, attemptEndedOk, breachesIn, newTask, openBook, openLedger, rowsOf, taskEnd } from './books.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+let ledgers: Ledger[];
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await scratch.open();
+  const second = await scratch.open();
+  // Two pools with two ledgers each: four processes, as far as PostgreSQL can tell.
+  ledgers = [openLedger(db), openLedger(second), openLedger(db), openLedger(second)];
+});
+afterAll(() => scratch.drop());
+
+const tasksMax = 10;
+const ends = ['succeeded', 'failed', 'canceled'] as const;
+
+/** What a run may ask for: each batch holds calls of one verb, for the verbs are grouped apart from each other. */
+const anyTask = fc.nat({ max: tasksMax - 1 });
+const anyBatch = fc.oneof(
+  fc.record({ verb: fc.constant('create' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }) }),
+  fc.record({ verb: fc.constant('reserve' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }), byWorkflow: fc.boolean() }),
+  fc.record({
+    verb: fc.constant('finish' as const),
+    tasks: fc.array(fc.tuple(anyTask, fc.constantFrom(...ends)), { minLength: 1, maxLength: 6 }),
+  }),
+);
+const anyRun = fc.record({
+  balance: fc.nat({ max: 40 }),
+  budget: fc.option(fc.nat({ max: 30 })),
+  inFlightMax: fc.option(fc.integer({ min: 1, max: 4 })),
+  tasks: fc.array(fc.record({ credits: fc.integer({ min: 1, max: 12 }), second: fc.boolean(), hasResult: fc.boolean() }), {
+    minLength: tasksMax,
+    maxLength: tasksMax,
+  }),
+  batches: fc.array(anyBatch, { minLength: 3, maxLength: 14 }),
+});
+type Run = (typeof anyRun)['generate'] extends (...given: never[]) => { value: infer Value } ? Value : never;
+
+interface ModelTask {
+  credits: number;
+  purse: { budget: number | null; inFlightMax: number | null; used: number; inFlight: number };
+  hasResult: boolean;
+  state: 'absent' | 'open' | 'rejected' | 'held' | (typeof ends)[number];
+  refusal: string | null;
+}
+
+/** The rules of the books, one call after the other, in twenty lines: what the database must agree with. */
+class SerialModel {
+  balance: number;
+  reserved = 0;
+  inFlight = 0;
+  readonly tasks: ModelTask[];
+
+  constructor(run: Run) {
+    this.balance = run.balance;
+    const first = { budget: run.budget, inFlightMax: run.inFlightMax, used: 0, inFlight: 0 };
+    const second = { budget: null, inFlightMax: null, used: 0, inFlight: 0 };
+    this.tasks = run.tasks.map((task) => ({ ...task, purse: task.second ? second : first, state: 'absent', refusal: null }));
+  }
+
+  create(index: number): string {
+    const task = this.tasks[index]!;
+    if (task.state !== 'absent') return 'created';
+    const refusal = this.#uncovered(task);
+    if (refusal === null) task.state = 'open';
+    return refusal ?? 'created';
+  }
+
+  reserve(index: number): string {
+    const task = this.tasks[index]!;
+    if (task.state === 'absent') return 'task_not_found';
+    if (task.state === 'rejected') return task.refusal!;
+    if (task.state !== 'open') return 'admitted';
+    const full = task.purse.inFlightMax !== null && task.purse.inFlight >= task.purse.inFlightMax;
+    task.refusal = full ? 'concurrency_limit_exceeded' : this.#uncovered(task);
+    task.state = task.refusal === null ? 'held' : 'rejected';
+    if (task.refusal !== null) return task.refusal;
+    this.#move(task, task.credits, 1);
+    return 'admitted';
+  }
+
+  finish(index: number, status: (typeof ends)[number]): string {
+    const task = this.tasks[index]!;
+    if (task.state === 'absent') return 'error';
+    if (task.state === 'open') {
+      task.state = 'rejected';
+      task.refusal = 'service_unavailable';
+      return 'ended failed';
+    }
+    if (task.state !== 'held') return `stands ${task.state === 'rejected' ? 'failed' : task.state}`;
+    if (status === 'succeeded' && !task.hasResult) return 'error';
+    task.state = status;
+    this.reserved -= task.credits;
+    this.inFlight -= 1;
+    task.purse.inFlight -= 1;
+    if (status !== 'succeeded') {
+      this.balance += task.credits;
+      task.purse.used -= task.credits;
+    }
+    return `ended ${status}`;
+  }
+
+  #uncovered({ credits, purse }: ModelTask): string | null {
+    if (this.balance < credits) return 'insufficient_credits';
+    return purse.budget !== null && purse.budget - purse.used < credits ? 'key_budget_exceeded' : null;
+  }
+
+  #move(task: ModelTask, credits: number, places: number): void {
+    this.balance -= credits;
+    this.reserved += credits;
+    this.inFlight += places;
+    task.purse.used += credits;
+    task.purse.inFlight += places;
+  }
+}
+
+async function openRun(run: Run): Promise<{ projectId: string; tasks: NewTask[] }> {
+  const book = await openBook(db, { credits: run.balance, budget: run.budget, inFlightMax: run.inFlightMax });
+  const second = { ...book, keyId: await addKey(db, book.projectId) };
+  const tasks = run.tasks.map((task) => newTask(task.second ? second : book, task.credits));
+  for (const [index, { taskId }] of tasks.entries()) if (run.tasks[index]!.hasResult) await attemptEndedOk(db, taskId);
+  return { projectId: book.projectId, tasks };
+}
+
+const calls = {
+  create: async (ledger: Ledger, task: NewTask) => {
+    const verdict = await ledger.createTask(task);
+    return verdict.kind === 'refused' ? verdict.code : verdict.kind;
+  },
+  reserve: async (ledger: Ledger, task: NewTask, byWorkflow: boolean) => {
+    const admission = await ledger.reserveTask(task.taskId, byWorkflow);
+    return admission.admitted ? 'admitted' : (admission.refusalCode ?? 'nothing');
+  },
+  finish: async (ledger: Ledger, task: NewTask, status: (typeof ends)[number]) =>
+    ledger.finishTask(taskEnd(task.taskId, status)).then(
+      (end) => `${end.finished ? 'ended' : 'stands'} ${end.status}`,
+      () => 'error',
+    ),
+};
+
+describe('the ledger', () => {
+  it('gives each batch the verdicts that its members would get one after the other', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRun, async (run) => {
+        const model = new SerialModel(run);
+        const { projectId, tasks } = await openRun(run);
+        for (const [at, batch] of run.batches.entries()) {
+          const ledger = ledgers[at % ledgers.length]!;
+          switch (batch.verb) {
+            case 'create': {
+              const expected = batch.tasks.map((index) => model.create(index));
+              expect(await Promise.all(batch.tasks.map((index) => calls.create(ledger, tasks[index]!)))).toEqual(expected);
+              break;
+            }
+            case 'reserve': {
+              const expected = batch.tasks.map((index) => model.reserve(index));
+              const asked = batch.tasks.map((index) => calls.reserve(ledger, tasks[index]!, batch.byWorkflow));
+              expect(await Promise.all(asked)).toEqual(expected);
+              break;
+            }
+            case 'finish': {
+              const expected = batch.tasks.map(([index, status]) => model.finish(index, status));
+              const asked = batch.tasks.map(([index, status]) => calls.finish(ledger, tasks[index]!, status));
+              expect(await Promise.all(asked)).toEqual(expected);
+              break;
+            }
+          }
+          const { balance, reserved, inFlight } = model;
+          expect(await accountOf(db, projectId)).toEqual({ balance, reserved, in_flight: inFlight });
+        }
+        expect(await breachesIn(db)).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('keeps its promises when four processes run the same calls against each other', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRun, async (run) => {
+        const { projectId, tasks } = await openRun(run);
+        await Promise.all(tasks.map((task, index) => calls.create(ledgers[index % 4]!, task)));
+        const said = new Map<string, Set<string>>();
+        const note = (name: string, verdict: string) => said.set(name, (said.get(name) ?? new Set()).add(verdict));
+        await Promise.all(
+          run.batches.map(async (batch, at) => {
+            for (const [offset, asked] of batch.tasks.entries()) {
+              const ledger = ledgers[(at + offset) % 4]!;
+              const [index, status] = typeof asked === 'number' ? [asked, undefined] : asked;
+              const task = tasks[index]!;
+              if (status !== undefined) note(`end of ${index}`, await calls.finish(ledger, task, status));
+              else note(`verdict on ${index}`, await calls.reserve(ledger, task, at % 2 === 0));
+            }
+          }),
+        );
+        for (const [name, verdicts] of said) {
+          if (name.startsWith('verdict')) expect([name, verdicts.size]).toEqual([name, 1]);
+          // Whoever ended it, and whatever the others asked for: one end stands.
+          const standing = new Set([...verdicts].filter((verdict) => verdict !== 'error').map((verdict) => verdict.replace(/^\w+ /, '')));
+          if (name.startsWith('end')) expect(standing.size).toBeLessThanOrEqual(1);
+        }
+        const { balance, reserved } = await accountOf(db, projectId);
+        const [spent] = await rowsOf<{ spent: number }>(
+          db,
+          `select coalesce(sum(settled_amount), 0)::bigint as spent from reservation where project_id = $1`,
+          [projectId],
+        );
+        expect(balance + reserved + spent!.spent).toBe(run.balance);
+        expect(Math.min(balance, reserved)).toBeGreaterThanOrEqual(0);
+        expect(await breachesIn(db)).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { drawOrder, listServing, type Candidate, type Wanted } from '../../src/domain/routing.ts';
+
+const nowMs = 1_000_000;
+const wanted: Wanted = { modelId: 'model-a', groups: ['default', 'gold'], families: ['fal'], tried: new Set(), nowMs };
+const candidate = (id: string, over: Partial<Candidate> = {}): Candidate => ({
+  id,
+  name: id,
+  adapter: 'fal',
+  groups: ['default'],
+  priority: 1,
+  weight: 1,
+  enabled: true,
+  closedUntil: {},
+  ...over,
+});
+
+/** mulberry32: the same draws in every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const anyCandidates = fc
+  .array(
+    fc.record({
+      adapter: fc.constantFrom('fal', 'fal', 'other'),
+      groups: fc.subarray(['default', 'gold', 'private']),
+      priority: fc.nat({ max: 3 }),
+      weight: fc.nat({ max: 4 }),
+      enabled: fc.boolean(),
+      closedUntil: fc.constantFrom<Record<string, number>>(
+        {},
+        { 'model-a': nowMs + 500 },
+        { '*': nowMs + 900 },
+        { 'model-b': nowMs + 500 },
+        { 'model-a': nowMs - 1, '*': nowMs },
+      ),
+    }),
+    { maxLength: 12 },
+  )
+  .map((rows) => rows.map((row, index) => candidate(`channel-${index}`, row)));
+const anyRandom = fc.integer().map(seeded);
+const anyTried = fc.array(fc.nat({ max: 11 }), { maxLength: 4 }).map((indices) => new Set(indices.map((index) => `channel-${index}`)));
+
+/** Said again, in plain words, beside the code under test. */
+const isOpen = ({ closedUntil }: Candidate) => (closedUntil['model-a'] ?? 0) <= nowMs && (closedUntil['*'] ?? 0) <= nowMs;
+const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
+  channel.enabled && channel.weight > 0 && channel.adapter === 'fal' && channel.groups.some((group) => group !== 'private') && !tried.has(channel.id);
+
+describe('drawOrder', () => {
+  it('orders exactly the eligible channels, each once: enabled, weighted, of a group and a family of the model, open, not tried', () => {
+    fc.assert(
+      fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
+        const { order } = drawOrder(channels, { ...wanted, tried }, random);
+        const eligible = channels.filter((channel) => mayServe(channel, tried) && isOpen(channel));
+        expect(order.map(({ id }) => id).sort()).toEqual(eligible.map(({ id }) => id).sort());
+      }),
+    );
+  });
+
+  it('puts every lower priority number before every higher one', () => {
+    fc.assert(
+      fc.property(anyCandidates, anyRandom, (channels, random) => {
+        const priorities = drawOrder(channels, wanted, random).order.map(({ priority }) => priority);
+        expect(priorities).toEqual([...priorities].sort((a, b) => a - b));
+      }),
+    );
+  });
+
+  it('names the moment when the first of the closed channels opens again, null when none is closed', () => {
+    fc.assert(
+      fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
+        const closed = channels.filter((channel) => mayServe(channel, tried) && !isOpen(channel));
+        const opens = closed.map(({ closedUntil }) => Math.max(closedUntil['model-a'] ?? 0, closedUntil['*'] ?? 0));
+        expect(drawOrder(channels, { ...wanted, tried }, random).reopensAtMs).toBe(opens.length === 0 ? null : Math.min(...opens));
+      }),
+    );
+  });
+
+  it('changes nothing it was given', () => {
+    fc.assert(
+      fc.property(anyCandidates, anyRandom, (channels, random) => {
+        const before = structuredClone(channels);
+        drawOrder(channels, wanted, random);
+        expect(channels).toEqual(before);
+      }),
+    );
+  });
+
+  it('draws the first by weight: 10,000 draws match the weights within 3 points', () => {
+    const weights = { a: 5, b: 3, c: 2, never: 0 };
+    const channels = Object.entries(weights).map(([id, weight]) => candidate(id, { weight }));
+    const random = seeded(20_260_101);
+    const firsts: Record<string, number> = { a: 0, b: 0, c: 0, never: 0 };
+    for (let draws = 0; draws < 10_000; draws++) firsts[drawOrder(channels, wanted, random).order[0]!.id]! += 1;
+    expect(firsts['never']).toBe(0);
+    for (const [id, weight] of Object.entries(weights)) expect(Math.abs(firsts[id]! / 10_000 - weight / 10)).toBeLessThan(0.03);
+  });
+
+  it('draws the next by the weights that are left', () => {
+    const channels = [candidate('a', { weight: 2 }), candidate('b', { weight: 1 }), candidate('c', { weight: 1 })];
+    const random = seeded(42);
+    let [afterA, thenB] = [0, 0];
+    for (let draws = 0; draws < 10_000; draws++) {
+      const [first, second] = drawOrder(channels, wanted, random).order;
+      if (first!.id !== 'a') continue;
+      afterA += 1;
+      if (second!.id === 'b') thenB += 1;
+    }
+    expect(Math.abs(thenB / afterA - 0.5)).toBeLessThan(0.03);
+  });
+
+  it('survives a random number at the very end of its range', () => {
+    const channels = [candidate('a', { weight: 3 }), candidate('b', { weight: 0 }), candidate('c', { weight: 1 })];
+    expect(drawOrder(channels, wanted, () => 1 - Number.EPSILON / 2).order.map(({ id }) => id).sort()).toEqual(['a', 'c']);
+    expect(drawOrder(channels, wanted, () => 0).order.map(({ id }) => id)).toEqual(['a', 'c']);
+  });
+
+  it('has nothing to offer where nothing serves', () => {
+    expect(drawOrder([], wanted, () => 0.5)).toEqual({ order: [], reopensAtMs: null });
+    expect(drawOrder([candidate('a')], { ...wanted, families: [] }, () => 0.5)).toEqual({ order: [], reopensAtMs: null });
+  });
+});
+
+describe('listServing', () => {
+  it('minds no health: a model whose channels all rest is still served', () => {
+    fc.assert(
+      fc.property(anyCandidates, anyTried, (channels, tried) => {
+        expect(listServing(channels, { ...wanted, tried })).toEqual(channels.filter((channel) => mayServe(channel, tried)));
+      }),
+    );
+  });
+});

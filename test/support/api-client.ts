@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The parsed body; `{}` when there is none. */
+  body: Record<string, unknown>;
+  /** The task that was accepted or shown, empty when the body has none. */
+  taskId: string;
+}
+
+export interface CreateOptions {
+  headers?: Record<string, string>;
+  /** Another API than the first. */
+  baseUrl?: string;
+}
+
+export interface PollOptions {
+  /** Content with something else than the task's end. */
+  until?: (task: Task) => boolean;
+  /** Rejects after this; half a minute when absent. */
+  secondsMax?: number;
+}
+
+export const mediaRoutes = { image: '/api/v1/images/generate', video: '/api/v1/video/generate' } as const;
+
+/** How a test speaks to the gateway and asks the sandbox what it saw. */
+export interface ApiClient {
+  /** Posts a create. The body is sent as JSON, a string as it is. */
+  create(apiKey: string, route: string, body: unknown, options?: CreateOptions): Promise<Answer>;
+  get(apiKey: string, path: string, options?: CreateOptions): Promise<Answer>;
+  /** Creates and expects 202; answers the task's id. */
+  accept(apiKey: string, route: string, body: unknown, options?: CreateOptions): Promise<string>;
+  /** Polls a task until it has ended. */
+  poll(apiKey: string, taskId: string, options?: PollOptions): Promise<Task>;
+  /** The calls whose prompt contains this text, oldest first. */
+  hits(text: string, kind?: Hit['kind']): Promise<Hit[]>;
+}
+
+export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sandboxUrl: string }): ApiClient {
+  const create: ApiClient['create'] = async (apiKey, route, body, options = {}) =>
+    toAnswer(
+      await fetch(`${options.baseUrl ?? baseUrl}${route}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...options.headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        signal: AbortSignal.timeout(answerMs),
+      }),
+    );
+  const get: ApiClient['get'] = async (apiKey, path, options = {}) =>
+    toAnswer(
+      await fetch(`${options.baseUrl ?? baseUrl}${path}`, {
+        headers: { authorization: `Bearer ${apiKey}`, ...options.headers },
+        signal: AbortSignal.timeout(answerMs),
+      }),
+    );
+  return {
+    create,
+    get,
+    async accept(apiKey, route, body, options) {
+      const answer = await create(apiKey, route, body, options);
+      if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${JSON.stringify(answer.body)}`);
+      return answer.taskId;
+    },
+    async poll(apiKey, taskId, { until = hasEnded, secondsMax = 30 } = {}) {
+      const giveUpAt = Date.now() + secondsMax * 1_000;
+      for (;;) {
+        const { status, body } = await get(apiKey, `/api/v1/tasks/${taskId}`);
+        // An API that has just been killed, or a database that is away, is asked again.
+        const task = status === 200 ? Task.parse(body) : null;
+        if (task && until(task)) return task;
+        if (Date.now() > giveUpAt) throw new Error(`waited ${secondsMax} s for ${taskId}: ${status} ${JSON.stringify(body)}`);
+        await sleep(pollPauseMs);
+      }
+    },
+    async hits(text, kind) {
+      const query = new URLSearchParams({ contains: text, ...(kind && { kind }) });
+      const response = await fetch(`${sandboxUrl}/_sandbox/hits?${query.toString()}`, {
+        signal: AbortSignal.timeout(answerMs),
+      });
+      return z.array(Hit).parse(await response.json());
+    },
+  };
+}
+
+export const hasEnded = (task: Task): boolean => ['succeeded', 'failed', 'canceled'].includes(task.status);
+
+const answerMs = 20_000;
+const pollPauseMs = 60;
+
+/** The task as the wire has it: a field that is missing or of another type fails the test that polls. */
+export const Task = z.object({
+  task_id: z.string(),
+  object: z.literal('task'),
+  type: z.enum(['image', 'video']),
+  model: z.string(),
+  status: z.enum(['queued', 'processing', 'succeeded', 'failed', 'canceled']),
+  progress: z.number().nullable(),
+  created_at: z.number().int(),
+  started_at: z.number().int().nullable(),
+  completed_at: z.number().int().nullable(),
+  expires_at: z.number().int().nullable(),
+  input: z.record(z.string(), z.unknown()).nullable(),
+  output: z
+    .array(
+      z.object({
+        url: z.string(),
+        mime_type: z.string(),
+        bytes: z.number(),
+        width: z.number().nullable(),
+        height: z.number().nullable(),
+        duration: z.number().nullable(),
+        sha256: z.string(),
+        expires_at: z.number(),
+      }),
+    )
+    .nullable(),
+  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
+  credits: z.object({ quoted: z.number(), reserved: z.number(), charged: z.number(), refunded: z.number() }),
+  callback: z
+    .object({
+      state: z.string(),
+      attempts: z.number(),
+      last_status: z.number().nullable(),
+      next_attempt_at: z.number().nullable(),
+    })
+    .nullable(),
+  attempts: z.number(),
+  request_id: z.string(),
+});
+export type Task = z.infer<typeof Task>;
+
+const Hit = z.object({
+  channel: z.string(),
+  family: z.string(),
+  route: z.string(),
+  kind: z.enum(['chat', 'submit', 'poll', 'cancel', 'fetch']),
+  idempotency_key: z.string().nullable(),
+  at: z.string(),
+});
+export type Hit = z.infer<typeof Hit>;
+
+async function toAnswer(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const body = Body.parse(text === '' ? {} : JSON.parse(text));
+  const { task_id: taskId } = body;
+  return { status: response.status, headers: response.headers, body, taskId: typeof taskId === 'string' ? taskId : '' };
+}
+
+const Body = z.record(z.string(), z.unknown());

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { adapterFamilies } from '../../src/channels/registry.ts';
+import { addCredits } from '../../src/commands/add-credits.ts';
+import { applyCatalog } from '../../src/commands/apply-catalog.ts';
+import { createCatalogCache } from '../../src/commands/catalog-cache.ts';
+import { createKey } from '../../src/commands/create-key.ts';
+import { createProject } from '../../src/commands/create-project.ts';
+import { ensureChannel } from '../../src/commands/ensure-channel.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createSealer } from '../../src/platform/seal.ts';
+import { projectFolder } from './program.ts';
+
+export interface KeyOptions {
+  models?: string[] | null;
+  budget?: number | null;
+  rpm?: number | null;
+  inFlightMax?: number | null;
+}
+
+export interface TestProject {
+  projectId: string;
+  keyId: string;
+  apiKey: string;
+  webhookSecret: string;
+}
+
+/** What an operator does, without a process of its own. */
+export interface Operator {
+  /** A project with credits (1,000 when absent, 0 for none) and one key. */
+  project(options?: KeyOptions & { credits?: number }): Promise<TestProject>;
+  key(projectId: string, options?: KeyOptions): Promise<{ keyId: string; apiKey: string }>;
+  addCredits(projectId: string, amount: number): Promise<void>;
+}
+
+/** Speaks to the database by the same commands as the command line. */
+export function createOperator(database: Database, env: Record<string, string>): Operator & { prepare(): Promise<void> } {
+  const config = loadConfig(env);
+  const deps = { config, db: database, sealer: createSealer(config.MASTER_KEYS) };
+  const key = (projectId: string, options: KeyOptions = {}) => createKey(deps, { projectId, name: 'test', actor, ...options });
+  return {
+    async prepare() {
+      await migrate(database);
+      await applyCatalog(deps, { file: join(projectFolder, config.CATALOG_FILE), actor });
+      const entries = await createCatalogCache(database, 0).entries();
+      const groups = [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
+      const [first] = Object.keys(adapterFamilies);
+      for (const family of Object.keys(adapterFamilies)) {
+        for (const { name, priority, weight } of sandboxChannels) {
+          await ensureChannel(deps, {
+            name: family === first ? name : `${name}-${family}`,
+            adapter: family,
+            baseUrl: `${config.SANDBOX_URL}/${name}/${family}`,
+            credential: 'sandbox',
+            groups,
+            priority,
+            weight,
+            actor,
+          });
+        }
+      }
+    },
+    async project({ credits = 1_000, ...options } = {}) {
+      const { projectId, webhookSecret } = await createProject(deps, { name: 'test', actor });
+      if (credits > 0) await addCredits(deps, { projectId, amount: credits, reference: 'start', actor });
+      return { projectId, webhookSecret, ...(await key(projectId, options)) };
+    },
+    key,
+    async addCredits(projectId, amount) {
+      await addCredits(deps, { projectId, amount, reference: randomUUID(), actor });
+    },
+  };
+}
+
+const actor = 'test';
+
+/** As `npm start` makes them. */
+const sandboxChannels = [
+  { name: 'sandbox-a', priority: 1, weight: 3 },
+  { name: 'sandbox-b', priority: 1, weight: 1 },
+  { name: 'sandbox-c', priority: 2, weight: 1 },
+];

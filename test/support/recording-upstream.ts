@@ -1,0 +1,47 @@
+import { createServer, request } from 'node:http';
+
+/** One call as it came in. */
+export interface RecordedCall {
+  method: string;
+  path: string;
+  body: string;
+}
+
+export interface RecordingUpstream {
+  /** Stands for `target`. */
+  url: string;
+  calls: RecordedCall[];
+  close(): Promise<void>;
+}
+
+/** A server on loopback that remembers each call and hands it on to `target`: for what the sandbox itself does not tell. */
+export async function startRecordingUpstream(target: string): Promise<RecordingUpstream> {
+  const calls: RecordedCall[] = [];
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const { method = 'GET', url: path = '/', headers } = incoming;
+      calls.push({ method, path, body: body.toString('utf8') });
+      const onward = request(`${target}${path}`, { method, headers, timeout: 10_000 }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      });
+      onward.on('error', () => outgoing.destroy());
+      onward.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

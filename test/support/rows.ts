@@ -1,0 +1,51 @@
+import type { Database } from '../../src/db/database.ts';
+
+/** Small looks into the database that several journeys take. */
+export async function countRows(database: Database): Promise<Record<(typeof countedTables)[number], number>> {
+  const [row] = await database.query<Record<(typeof countedTables)[number], number>>({
+    name: 'test-count-rows',
+    text: `select ${countedTables.map((table) => `(select count(*)::float8 from ${table}) as ${table}`).join(', ')}`,
+  });
+  if (!row) throw new Error('counting answered no row');
+  return row;
+}
+
+const countedTables = ['task', 'reservation', 'idempotency', 'file', 'ledger_entry', 'attempt'] as const;
+
+export async function accountOf(database: Database, projectId: string): Promise<{ balance: number; reserved: number }> {
+  const [row] = await database.query<{ balance: number; reserved: number }>(
+    { name: 'test-account', text: 'select balance, reserved from credit_account where project_id = $1' },
+    [projectId],
+  );
+  if (!row) throw new Error(`there is no account of ${projectId}`);
+  return row;
+}
+
+export interface AttemptFacts {
+  n: number;
+  channel_name: string;
+  outcome: string | null;
+  code: string | null;
+  error_class: string | null;
+}
+
+export const attemptsOf = (database: Database, taskId: string): Promise<AttemptFacts[]> =>
+  database.query<AttemptFacts & Record<string, unknown>>(
+    {
+      name: 'test-attempts',
+      text: 'select n, channel_name, outcome, code, error_class from attempt where request_id = $1 order by n',
+    },
+    [taskId],
+  );
+
+/** How often each kind of entry stands in the ledger for this task. */
+export async function entriesOf(database: Database, taskId: string): Promise<Record<string, number>> {
+  const rows = await database.query<{ kind: string; entries: number }>(
+    {
+      name: 'test-entries',
+      text: 'select kind, count(*)::float8 as entries from ledger_entry where reservation_id = $1 group by kind',
+    },
+    [taskId],
+  );
+  return Object.fromEntries(rows.map(({ kind, entries }) => [kind, entries]));
+}
