@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import type { ErrorClass, Attempt } from '../domain/upstream.ts';
+import type { ChatRefusalCode, ErrorClass, Attempt } from '../domain/upstream.ts';
 import type { TaskErrorCode } from '../domain/task.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Upstream } from './channel.ts';
@@ -295,6 +295,60 @@ export function classifySubmit<T>(
 
 const refusalCode = (errorClass: ErrorClass): TaskErrorCode =>
   errorClass === 'content_policy' ? 'content_policy_violation' : 'upstream_failed';
+
+/** A chat reply is text; anything near this is a fault or an attack. Bytes. */
+export const chatJsonBytesMax = 8_000_000;
+
+/** A model may think for a minute before its first byte. Milliseconds. */
+export const chatTimeouts = { headersMs: 60_000, totalMs: 90_000 };
+
+/** The same for a chat (design: "Routing", column Chat). Nothing is bought by an answer that we do not have. */
+export const chatRule = {
+  connect: 'transient',
+  rate_limit: 'transient',
+  provider_error: 'transient',
+  account: 'transient',
+  unknown_model: 'transient',
+  redirect: 'transient',
+  unreadable: 'transient',
+  interrupted: 'transient',
+  deadline: 'transient',
+  rejected: 'refused',
+  content_policy: 'refused',
+  job_failed: 'transient',
+  job_lost: 'transient',
+  output: 'transient',
+} as const satisfies Record<ErrorClass, 'transient' | 'refused'>;
+
+/** What a chat came to. `read` gives `blocked` for a 2xx that says that the provider's policy refused the prompt. */
+export function classifyChat<T extends object>(
+  outcome: CallOutcome,
+  read: (json: unknown) => T | 'blocked' | null,
+  readError: ReadError,
+): Attempt<T> {
+  const verdict = readOutcome(outcome, read, readError);
+  if (verdict.kind === 'ok') {
+    if (verdict.value !== 'blocked') return { kind: 'ok', value: verdict.value };
+    return { ...chatRefusal('content_policy_violation'), errorClass: 'content_policy', detail: 'the prompt was blocked' };
+  }
+  const { errorClass, detail, status, retryAfterSeconds } = verdict;
+  const trouble = { errorClass, detail, ...(status !== undefined && { status }) };
+  const kind = chatRule[errorClass];
+  if (kind === 'transient') return { kind, ...trouble, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+  if (errorClass === 'content_policy') return { ...chatRefusal('content_policy_violation'), ...trouble };
+  const isTooLong = /\bcontext_length_exceeded\b/.test(detail);
+  return { ...chatRefusal(isTooLong ? 'context_length_exceeded' : 'invalid_value'), ...trouble };
+}
+
+const chatRefusal = (clientCode: ChatRefusalCode) => ({
+  kind: 'refused' as const,
+  code: clientCode === 'content_policy_violation' ? clientCode : ('upstream_failed' as const),
+  clientCode,
+});
+
+/** What a free call that asks whether a provider is there came to. */
+export const classifyProbe = (outcome: CallOutcome, isThere: (json: unknown) => boolean, readError: ReadError) =>
+  classifySubmit(outcome, (json): true | null => (isThere(json) ? true : null), readError);
 
 const detailCharactersMax = 300;
 const brief = (text: string): string => text.slice(0, detailCharactersMax);

@@ -1,3 +1,5 @@
+import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
+import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
 import type { Attempt, PollResult } from '../domain/upstream.ts';
@@ -37,10 +39,18 @@ export type Operation = { [key: string]: JsonValue };
 export interface CallOptions {
   /** Ends the call, whatever it is doing. */
   signal: AbortSignal;
+  /** Until the answer's headers, in milliseconds; the adapter's own patience when absent. */
+  headersMs?: number;
+  /** The whole call, in milliseconds; the adapter's own patience when absent. */
+  timeoutMs?: number;
 }
 
 /** What one provider family can do. An absent method means: not offered. */
 export interface Adapter {
+  /** Asks once; never retries. `transient` with class `interrupted` may be tried elsewhere once, every other one further. */
+  chat?(upstream: Upstream, request: UpstreamChat, options: CallOptions): Promise<Attempt<ChatReply>>;
+  /** What of a chat request this family can take; there if and only if `chat` is. */
+  chatSupports?: ChatSupports;
   /** Submits once; never retries. */
   submitMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation>>;
   pollMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<PollResult>;

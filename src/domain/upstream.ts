@@ -1,3 +1,4 @@
+import type { ErrorCode } from './errors.ts';
 import type { TaskErrorCode } from './task.ts';
 
 /**
@@ -39,9 +40,15 @@ interface Trouble {
  */
 export type Attempt<T> =
   | { kind: 'ok'; value: T }
-  | ({ kind: 'refused'; code: TaskErrorCode } & Trouble)
+  | ({ kind: 'refused'; code: TaskErrorCode; /** What a chat's client is told. */ clientCode?: ChatRefusalCode } & Trouble)
   | ({ kind: 'transient'; retryAfterSeconds?: number } & Trouble)
   | ({ kind: 'unknown' } & Trouble);
+
+/** What a provider's refusal of a chat is to our client: rows of the error table. */
+export type ChatRefusalCode = Extract<
+  ErrorCode,
+  'content_policy_violation' | 'context_length_exceeded' | 'invalid_value'
+>;
 
 export type AttemptOutcome = Attempt<unknown>['kind'];
 

@@ -16,6 +16,7 @@ import { Ledger } from '../../src/db/ledger.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createSealer } from '../../src/platform/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createOperator } from '../support/operator.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
 
 let books: TestDatabase;
@@ -168,8 +169,7 @@ describe('tollgate keys', () => {
   });
 
   it('revokes a key at once and once, and says so the second time', async () => {
-    const project = await aProject();
-    const made = await json(Key, ['keys', 'create', '--project', project]);
+    const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
     const Revoked = z.strictObject({ key_id: z.literal(made.key_id), revoked_at: z.number(), changed: z.boolean() });
     expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: true });
     const keys = createKeyCache(db, loadConfig(settings).KEY_PEPPERS, 0);
@@ -180,8 +180,7 @@ describe('tollgate keys', () => {
   });
 
   it('writes no secret into the audit', async () => {
-    const project = await aProject();
-    const made = await json(Key, ['keys', 'create', '--project', project]);
+    const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
     const all = await tollgate(['audit', 'list', '--limit', '10000', '--json']);
     expect(all.stdout).toContain(made.key_id);
     expect(all.stdout).not.toMatch(/sk-|whsec_/);
@@ -218,13 +217,12 @@ describe('tollgate credits', () => {
     });
   });
 
-  it.each(['0', '-5', '1.5', '1e3', '9007199254740992', 'many', ''])(
-    'calls the amount "%s" wrong usage',
-    async (amount) => {
-      const args = ['credits', 'add', '--project', 'prj_any', '--reference', 'x', '--amount', amount];
-      expect((await json(Refusal, args, { code: 2 })).error.message).toContain('--amount');
-    },
-  );
+  it('takes only whole amounts from 1 to what can be counted exactly', async () => {
+    const amounts = ['0', '-5', '1.5', '1e3', '0x10', '9007199254740992', 'many', ''];
+    const add = (amount: string) => ['credits', 'add', '--project', 'prj_any', '--reference', 'x', '--amount', amount];
+    const refusals = await Promise.all(amounts.map((amount) => json(Refusal, add(amount), { code: 2 })));
+    expect(refusals.filter(({ error }) => !error.message.startsWith('--amount'))).toEqual([]);
+  });
 });
 
 describe('tollgate channels', () => {
@@ -433,24 +431,32 @@ describe('tollgate ledger verify', () => {
   });
 });
 
+const misuses = [
+  [],
+  ['keys'],
+  ['keys', 'paint'],
+  ['projects', 'list', '--loud'],
+  ['projects', 'create'],
+  ['projects', 'create', '--name', ' '],
+  ['keys', 'revoke'],
+  ['keys', 'revoke', 'key_a', 'key_b'],
+  ['keys', 'create', '--project', 'prj_any', '--rpm', 'fast'],
+  ['keys', 'create', '--project', 'prj_any', '--in-flight', '2147483648'],
+  ['keys', 'create', '--project', 'prj_any', '--expires', 'soon'],
+  ['tasks', 'list', '--status', 'lost'],
+  ['credits', 'add', '--project', 'prj_any', '--amount', '5'],
+];
+
 describe('the command line', () => {
-  it.each([
-    ['no command', []],
-    ['half a command', ['keys']],
-    ['an unknown command', ['keys', 'paint']],
-    ['an unknown flag', ['projects', 'list', '--loud']],
-    ['a missing flag', ['projects', 'create']],
-    ['a missing argument', ['keys', 'revoke']],
-    ['an argument too many', ['keys', 'revoke', 'key_a', 'key_b']],
-    ['a number that is none', ['keys', 'create', '--project', 'prj_any', '--rpm', 'fast']],
-    ['a time that is none', ['keys', 'create', '--project', 'prj_any', '--expires', 'soon']],
-    ['an unknown state', ['tasks', 'list', '--status', 'lost']],
-    ['an empty name', ['projects', 'create', '--name', ' ']],
-  ])('ends with 2 for %s, with one JSON document where that was asked for', async (_, args) => {
-    const plain = await tollgate(args);
-    expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code: 2, stdout: '' });
-    expect(plain.stderr).not.toBe('');
-    await json(Refusal, args, { code: 2 });
+  it('ends with 2 for wrong usage, with one JSON document where that was asked for', async () => {
+    await Promise.all(
+      misuses.map(async (args) => {
+        const plain = await tollgate(args);
+        expect({ args, code: plain.code, stdout: plain.stdout }).toEqual({ args, code: 2, stdout: '' });
+        expect(plain.stderr).not.toBe('');
+        await json(Refusal, args, { code: 2 });
+      }),
+    );
   });
 
   it('explains every command and changes nothing while it does', async () => {
@@ -514,13 +520,8 @@ interface Owner {
   keyId: string;
 }
 
-/** A project with 1,000 credits and a key. */
-async function anOwner(): Promise<Owner> {
-  const projectId = await aProject();
-  await json(Credits, ['credits', 'add', '--project', projectId, '--amount', '1000', '--reference', 'start']);
-  const { key_id: keyId } = await json(Key, ['keys', 'create', '--project', projectId]);
-  return { projectId, keyId };
-}
+/** A project with 1,000 credits and a key, made without a process of its own. */
+const anOwner = (): Promise<Owner> => createOperator(db, settings).project();
 
 const theLedger = () => new Ledger(db, { membersMax: 8, inFlightPerProjectMax: 100 });
 

@@ -9,6 +9,8 @@ export interface TestDatabase {
   url: string;
   /** One more pair of doors: another process' pool, as far as PostgreSQL can tell. `via` is another URL to the same place. */
   open(options?: { poolMax?: number; via?: string }): Promise<Database>;
+  /** Closes every door: a database can be copied only while nobody is connected to it. */
+  shut(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -18,6 +20,7 @@ export async function createTestDatabase({
   template,
 }: { migrated?: boolean; template?: TestDatabase } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
+  await template?.shut();
   await onServer(`create database ${name} template ${template?.name ?? 'template0'}`);
   const url = testDatabaseUrl(name);
   const opened: Database[] = [];
@@ -29,8 +32,11 @@ export async function createTestDatabase({
       opened.push(database);
       return database;
     },
-    async drop() {
+    async shut() {
       await Promise.all(opened.splice(0).map((database) => database.close()));
+    },
+    async drop() {
+      await scratch.shut();
       await onServer(`drop database if exists ${name} with (force)`);
     },
   };
@@ -39,8 +45,10 @@ export async function createTestDatabase({
 }
 
 async function migrateFrom(scratch: TestDatabase): Promise<void> {
-  const database = await scratch.open({ poolMax: 1 });
+  // One for the lock, one for the migrator's looks at the books.
+  const database = await scratch.open({ poolMax: 2 });
   await migrate(database);
+  await scratch.shut();
 }
 
 function testDatabaseUrl(name: string): string {
