@@ -3,6 +3,7 @@ import { deliverCallback } from '../commands/deliver-callback.ts';
 import { finishTask } from '../commands/finish-task.ts';
 import { drawChannels, planTask } from '../commands/plan-task.ts';
 import { AttemptInterrupted, runAttempt, type AttemptSignals } from '../commands/run-attempt.ts';
+import { stopUpstream } from '../commands/stop-upstream.ts';
 import type { Deps } from '../deps.ts';
 import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
 
@@ -12,7 +13,12 @@ export const createActivities = (deps: Deps) => {
   return {
     planTask: (taskId: string) => planTask(planDeps, taskId),
     drawChannels: (taskId: string) => drawChannels(planDeps, taskId),
-    finishTask: (input: FinishInput) => finishTask(deps, input),
+    finishTask: async (input: FinishInput) => {
+      const report = await finishTask(deps, input);
+      // Not waited for: it may take longer than the books may be kept open, and is best effort (design "Ends").
+      if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
+      return report;
+    },
     deliver: (deliveryId: string) => deliverCallback(deps, deliveryId),
     attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
   };
@@ -31,8 +37,8 @@ async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>):
   };
   if (context.cancellationSignal.aborted) onCancel();
   else context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  // The first beat comes with the timer: a short attempt then costs the server no call beside its own.
   const heartbeatMs = (context.info.heartbeatTimeoutMs ?? 30_000) / 3;
-  context.heartbeat();
   const beat = setInterval(() => context.heartbeat(), heartbeatMs);
   try {
     return await work({ canceled: canceled.signal, shutdown: shutdown.signal });

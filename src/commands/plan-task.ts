@@ -3,7 +3,7 @@ import { listAttemptedChannels, findTaskForAttempt } from '../db/attempts.ts';
 import type { Deps } from '../deps.ts';
 import { drawOrder } from '../domain/routing.ts';
 import { isTerminal } from '../domain/task.ts';
-import type { ChannelDraw, TaskPlan } from '../domain/workflow-contract.ts';
+import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../domain/workflow-contract.ts';
 
 type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels'> & { random: () => number };
 
@@ -17,7 +17,7 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
     attemptsMax: config.ATTEMPTS_MAX,
     channelWaitsMax: config.CHANNEL_WAITS_MAX,
     heartbeatTimeoutMs: config.ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS * 1000,
-    deliveryTurnsMax: deliveryTurnsMax(config),
+    ...deliveryLimits(config),
   };
   const ended = isTerminal(admission.status);
   const draw = admission.admitted && !ended && admission.remainingMs > 0 ? await drawChannels(deps, taskId) : nothing;
@@ -26,7 +26,10 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
 }
 
 /** Every try may meet a few turns in which somebody else holds it. */
-export const deliveryTurnsMax = ({ CALLBACK_LADDER_SECONDS }: Deps['config']): number => (CALLBACK_LADDER_SECONDS.length + 1) * 8;
+export const deliveryLimits = (config: Deps['config']): DeliveryLimits => ({
+  deliveryTurnsMax: (config.CALLBACK_LADDER_SECONDS.length + 1) * 8,
+  deliveryTryMs: config.CALLBACK_LEASE_SECONDS * 1000,
+});
 
 /**
  * Draws the channels for a task: those it has begun with come first and in their order, for their rows remember what came

@@ -3,7 +3,7 @@ import { findTask, type TaskView } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { deliveryTurnsMax } from './plan-task.ts';
+import { deliveryLimits } from './plan-task.ts';
 
 const startTimeoutMs = 2_000;
 
@@ -24,6 +24,6 @@ export async function redeliverCallback(
     case 'started':
       break;
   }
-  await workflows.startDelivery({ deliveryId, projectId: task.projectId, turnsMax: deliveryTurnsMax(config) }, startTimeoutMs);
+  await workflows.startDelivery({ deliveryId, projectId: task.projectId, limits: deliveryLimits(config) }, startTimeoutMs);
   return (await findTask(db, task.id)) ?? task;
 }

@@ -48,5 +48,8 @@ export function familiesTaking(
   const able = judged.filter(({ field }) => field === null).map(({ family }) => family);
   const param = judged[0]?.field?.slice(0, 100);
   if (able.length > 0 || param === undefined) return able;
-  throw new GatewayError('unsupported_parameter', { param, message: `This model does not support ${param} as it was sent.` });
+  throw new GatewayError('unsupported_parameter', {
+    param,
+    message: `This model does not support ${param} as it was sent.`,
+  });
 }

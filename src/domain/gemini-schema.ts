@@ -14,15 +14,7 @@ function translated(schema: JsonObject): JsonObject {
   return { ...withSchemas, type: nullable === true && typeof type === 'string' ? [type, 'null'] : type };
 }
 
-const geminiTypes: ReadonlySet<string> = new Set([
-  'STRING',
-  'NUMBER',
-  'INTEGER',
-  'BOOLEAN',
-  'ARRAY',
-  'OBJECT',
-  'NULL',
-]);
+const geminiTypes: ReadonlySet<string> = new Set(['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL']);
 
 /** Only where a schema stands: an `enum` or `default` that looks like one is data. */
 function inner(word: string, value: JsonValue): JsonValue {

@@ -43,12 +43,22 @@ export interface TaskPlan {
 }
 
 /** Numbers from configuration that the story needs; they travel with the plan so that a replay sees what was true then. */
-export interface TaskLimits {
+export interface TaskLimits extends DeliveryLimits {
   attemptsMax: number;
   channelWaitsMax: number;
   heartbeatTimeoutMs: number;
+}
+
+export interface DeliveryLimits {
   /** Turns of the delivery loop: tries, and looks at a try that somebody else has claimed. */
   deliveryTurnsMax: number;
+  /** The lease of one try: when it is over, whoever made the try is gone. */
+  deliveryTryMs: number;
+}
+
+export interface RedeliveryInput {
+  deliveryId: string;
+  limits: DeliveryLimits;
 }
 
 export interface ChannelDraw {

@@ -65,13 +65,18 @@ const connectRetryMs = 1_000;
 async function connectPatiently({ config, logger }: Deps): Promise<NativeConnection> {
   for (let tries = 1; ; tries++) {
     try {
-      return await NativeConnection.connect(temporalConnectionOptions(temporalAccess(config)));
+      const options = temporalConnectionOptions(temporalAccess(config));
+      // Compressing what never leaves the machine costs a tenth of the worker's time.
+      const grpcCompression = isLoopback(config.TEMPORAL_ADDRESS) ? { grpcCompression: { codec: 'none' as const } } : {};
+      return await NativeConnection.connect({ ...options, ...grpcCompression });
     } catch (error) {
       if (tries % 10 === 1) logger.warn({ err: error, tries }, 'Temporal does not answer yet');
       await delay(connectRetryMs);
     }
   }
 }
+
+const isLoopback = (address: string): boolean => /^(127\.|localhost:|\[::1\])/.test(address);
 
 const keywordType = 2;
 

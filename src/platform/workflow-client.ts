@@ -25,6 +25,7 @@ import {
   taskQueues,
   taskSummary,
   type MediaTaskInput,
+  type RedeliveryInput,
 } from '../domain/workflow-contract.ts';
 
 /** What a workflow is started with: ids, and words for the Temporal UI. */
@@ -49,7 +50,7 @@ export interface WorkflowClient {
   /** Cuts a callback's wait short. `gone`: no open workflow holds it. */
   retryCallback(workflowId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
   /** Starts the workflow of a callback that is delivered again; false when Temporal is away, then the sweep delivers. */
-  startDelivery(delivery: { deliveryId: string; projectId: string; turnsMax: number }, timeoutMs: number): Promise<boolean>;
+  startDelivery(delivery: RedeliveryInput & { projectId: string }, timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -127,13 +128,14 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
       }
     },
 
-    async startDelivery({ deliveryId, projectId, turnsMax }, timeoutMs) {
+    async startDelivery({ deliveryId, projectId, limits }, timeoutMs) {
+      const input: RedeliveryInput = { deliveryId, limits };
       try {
         await client.withDeadline(Date.now() + timeoutMs, () =>
           client.workflow.start(redeliveryWorkflow, {
             workflowId: deliveryId,
             taskQueue: taskQueues.tasks,
-            args: [{ deliveryId, turnsMax }],
+            args: [input],
             workflowIdConflictPolicy: 'USE_EXISTING',
             priority: { fairnessKey: projectId },
             staticSummary: 'callback, delivered again',

@@ -1,7 +1,13 @@
 import type { Family } from './family.ts';
+import { anthropic } from './families/anthropic.ts';
 import { fal } from './families/fal.ts';
+import { gemini } from './families/gemini.ts';
+import { openai } from './families/openai.ts';
 
 /** The families that the sandbox speaks, by the name in its paths. One line per family. */
 export const families: Readonly<Record<string, Family>> = {
   fal,
+  openai,
+  gemini,
+  anthropic,
 };

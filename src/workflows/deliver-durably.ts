@@ -1,13 +1,6 @@
 import { condition, defineSignal, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { retryCallbackSignal, taskQueues } from '../domain/workflow-contract.ts';
-
-const { deliver } = proxyActivities<Pick<Activities, 'deliver'>>({
-  taskQueue: taskQueues.deliveries,
-  // One try ends within its own timeout; more means that the worker is gone.
-  startToCloseTimeout: '60 seconds',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
-});
+import { retryCallbackSignal, taskQueues, type DeliveryLimits } from '../domain/workflow-contract.ts';
 
 /** Set by the signal that cuts a callback's wait short. */
 export interface Kicks {
@@ -24,11 +17,17 @@ export function listenForKicks(): Kicks {
 
 /**
  * Delivers one callback, a try per activity and durable waits between, until it is over. Call it in a non-cancellable scope:
- * in a cancelled one every wait throws. `turnsMax` bounds the history; what then still waits is the sweep's.
+ * in a cancelled one every wait throws. The limit of turns bounds the history; what then still waits is the sweep's.
  */
-export async function deliverDurably(deliveryId: string | null, turnsMax: number, kicks: Kicks): Promise<void> {
+export async function deliverDurably(deliveryId: string | null, limits: DeliveryLimits, kicks: Kicks): Promise<void> {
   if (deliveryId === null) return;
-  for (let turn = 0; turn < turnsMax; turn++) {
+  const { deliver } = proxyActivities<Pick<Activities, 'deliver'>>({
+    taskQueue: taskQueues.deliveries,
+    // One try ends within its own timeout and lease; more means that the worker is gone.
+    startToCloseTimeout: limits.deliveryTryMs,
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+  });
+  for (let turn = 0; turn < limits.deliveryTurnsMax; turn++) {
     const report = await deliver(deliveryId);
     if (report.over) return;
     setCurrentDetails('waiting to try the callback again');

@@ -44,7 +44,7 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   decided.plan = plan;
   if (!plan.admitted) return 'rejected';
   if (plan.ended) {
-    await CancellationScope.nonCancellable(() => deliverDurably(plan.deliveryId, plan.limits.deliveryTurnsMax, kicks));
+    await CancellationScope.nonCancellable(() => deliverDurably(plan.deliveryId, plan.limits, kicks));
     return 'ended';
   }
 
@@ -57,7 +57,7 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   // Settling, refunding and telling the client survive a cancellation, also one that comes now.
   const end = await CancellationScope.nonCancellable(async () => {
     const finished = await finish(taskId, outcome);
-    await deliverDurably(finished.deliveryId, plan.limits.deliveryTurnsMax, kicks);
+    await deliverDurably(finished.deliveryId, plan.limits, kicks);
     return finished;
   });
   // The Temporal UI shows a canceled task as canceled, after its credits are back.

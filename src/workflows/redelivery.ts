@@ -1,8 +1,9 @@
 import { CancellationScope } from '@temporalio/workflow';
+import type { RedeliveryInput } from '../domain/workflow-contract.ts';
 import { deliverDurably, listenForKicks } from './deliver-durably.ts';
 
 /** A callback that was started again by hand, under its own id. */
-export async function redelivery(input: { deliveryId: string; turnsMax: number }): Promise<void> {
+export async function redelivery({ deliveryId, limits }: RedeliveryInput): Promise<void> {
   const kicks = listenForKicks();
-  await CancellationScope.nonCancellable(() => deliverDurably(input.deliveryId, input.turnsMax, kicks));
+  await CancellationScope.nonCancellable(() => deliverDurably(deliveryId, limits, kicks));
 }

@@ -31,7 +31,11 @@ afterAll(() => scratch.drop());
 
 async function newChannel(): Promise<string> {
   const id = newId('chn');
-  await run(db, `insert into channel (id, name, adapter, base_url, credential, groups) values ($1, $1, 'fal', 'http://127.0.0.1', 'sealed', '{default}')`, [id]);
+  await run(
+    db,
+    `insert into channel (id, name, adapter, base_url, credential, groups) values ($1, $1, 'fal', 'http://127.0.0.1', 'sealed', '{default}')`,
+    [id],
+  );
   return id;
 }
 
@@ -39,7 +43,14 @@ async function newAttempt({ submitSeconds = 60 } = {}) {
   const { taskId } = await admitted(ledger, newTask(book, 1));
   const channelId = await newChannel();
   const begin = (database = db): Promise<AttemptMemory | null> =>
-    beginAttempt(database, { attemptId: newId('att'), taskId, channelId, fence: newId('fence'), submitSeconds, costMicroUsd: 40_000 });
+    beginAttempt(database, {
+      attemptId: newId('att'),
+      taskId,
+      channelId,
+      fence: newId('fence'),
+      submitSeconds,
+      costMicroUsd: 40_000,
+    });
   return { taskId, channelId, begin };
 }
 
@@ -48,11 +59,13 @@ const passSubmitDeadline = ({ attemptId }: AttemptMemory) =>
   run(db, `update attempt set submit_deadline = clock_timestamp() - interval '1 second' where id = $1`, [attemptId]);
 
 const rowOf = async ({ attemptId }: AttemptMemory) =>
-  (await rowsOf<{ operation: unknown; result: unknown; outcome: string | null; fence: string }>(
-    db,
-    'select operation, result, outcome, fence from attempt where id = $1',
-    [attemptId],
-  ))[0];
+  (
+    await rowsOf<{ operation: unknown; result: unknown; outcome: string | null; fence: string }>(
+      db,
+      'select operation, result, outcome, fence from attempt where id = $1',
+      [attemptId],
+    )
+  )[0];
 
 describe('beginning an attempt', () => {
   it('lets one of two that begin at once submit, and gives the other the same row', async () => {
@@ -61,7 +74,9 @@ describe('beginning an attempt', () => {
       const [left, right] = await Promise.all([begin(db), begin(other)]);
       expect([left?.fresh, right?.fresh].sort()).toEqual([false, true]);
       expect(left?.attemptId).toBe(right?.attemptId);
-      expect(await rowsOf(db, 'select status, attempts from task where id = $1', [taskId])).toEqual([{ status: 'processing', attempts: 1 }]);
+      expect(await rowsOf(db, 'select status, attempts from task where id = $1', [taskId])).toEqual([
+        { status: 'processing', attempts: 1 },
+      ]);
     }
   });
 
@@ -90,7 +105,11 @@ describe('beginning an attempt', () => {
     const first = (await begin())!;
     await saveOperation(db, first, { id: 'job-2' });
     await saveResult(db, first, [{ url: 'https://example.com/a.png' }]);
-    expect(await begin(other)).toMatchObject({ fresh: false, operation: { id: 'job-2' }, result: [{ url: 'https://example.com/a.png' }] });
+    expect(await begin(other)).toMatchObject({
+      fresh: false,
+      operation: { id: 'job-2' },
+      result: [{ url: 'https://example.com/a.png' }],
+    });
   });
 
   it('answers a recorded outcome for ever, and takes nothing over', async () => {
@@ -112,7 +131,13 @@ describe('beginning an attempt', () => {
 
     const undecided = newTask(book, 1);
     await ledger.createTask(undecided);
-    const given = { attemptId: newId('att'), channelId: await newChannel(), fence: 'f', submitSeconds: 60, costMicroUsd: 0 };
+    const given = {
+      attemptId: newId('att'),
+      channelId: await newChannel(),
+      fence: 'f',
+      submitSeconds: 60,
+      costMicroUsd: 0,
+    };
     expect(await beginAttempt(db, { ...given, taskId: undecided.taskId })).toBeNull();
     expect(await beginAttempt(db, { ...given, taskId: 'task_unknown' })).toBeNull();
   });

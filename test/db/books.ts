@@ -19,7 +19,10 @@ export interface KeyLimits {
 export const newId = (prefix: string): string => `${prefix}_${randomBytes(8).toString('hex')}`;
 
 /** Opens a book with `credits` on its account, written as a top-up so that the entries add up. */
-export async function openBook(db: Database, { credits = 0, ...limits }: KeyLimits & { credits?: number } = {}): Promise<Book> {
+export async function openBook(
+  db: Database,
+  { credits = 0, ...limits }: KeyLimits & { credits?: number } = {},
+): Promise<Book> {
   const projectId = newId('prj');
   await run(db, `insert into project (id, name, callback_secret) values ($1, 'test', 'sealed')`, [projectId]);
   await run(db, 'insert into credit_account (project_id) values ($1)', [projectId]);
@@ -28,9 +31,18 @@ export async function openBook(db: Database, { credits = 0, ...limits }: KeyLimi
 }
 
 /** One more key of a project. */
-export async function addKey(db: Database, projectId: string, { budget = null, inFlightMax = null }: KeyLimits = {}): Promise<string> {
+export async function addKey(
+  db: Database,
+  projectId: string,
+  { budget = null, inFlightMax = null }: KeyLimits = {},
+): Promise<string> {
   const keyId = newId('key');
-  await run(db, 'insert into api_key (id, project_id, budget, in_flight_max) values ($1, $2, $3, $4)', [keyId, projectId, budget, inFlightMax]);
+  await run(db, 'insert into api_key (id, project_id, budget, in_flight_max) values ($1, $2, $3, $4)', [
+    keyId,
+    projectId,
+    budget,
+    inFlightMax,
+  ]);
   return keyId;
 }
 
@@ -65,7 +77,8 @@ export const openLedger = (db: Database, { inFlightPerProjectMax = 1_000 } = {})
 export async function admitted(ledger: Ledger, task: NewTask): Promise<NewTask> {
   const verdict = await ledger.createTask(task);
   const admission = await ledger.reserveTask(task.taskId, true);
-  if (verdict.kind !== 'created' || !admission.admitted) throw new Error(`not admitted: ${JSON.stringify({ verdict, admission })}`);
+  if (verdict.kind !== 'created' || !admission.admitted)
+    throw new Error(`not admitted: ${JSON.stringify({ verdict, admission })}`);
   return task;
 }
 
@@ -96,7 +109,11 @@ export interface Account {
 }
 
 export async function accountOf(db: Database, projectId: string): Promise<Account> {
-  const [row] = await rowsOf<Account>(db, 'select balance, reserved, in_flight from credit_account where project_id = $1', [projectId]);
+  const [row] = await rowsOf<Account>(
+    db,
+    'select balance, reserved, in_flight from credit_account where project_id = $1',
+    [projectId],
+  );
   if (!row) throw new Error('no account');
   return row;
 }
@@ -114,11 +131,17 @@ export async function entriesOf(db: Database, taskId: string): Promise<Record<st
 /** The names of the invariants that are broken; none is the promise. */
 export async function breachesIn(db: Database, graceSeconds = 60): Promise<string[]> {
   const { invariants } = await verifyLedger(db, graceSeconds);
-  return Object.entries(invariants).flatMap(([name, { breaches, examples }]) => (breaches > 0 ? [`${name}: ${examples.join(', ')}`] : []));
+  return Object.entries(invariants).flatMap(([name, { breaches, examples }]) =>
+    breaches > 0 ? [`${name}: ${examples.join(', ')}`] : [],
+  );
 }
 
 /** SQL of a test's own, not prepared. */
-export async function rowsOf<Row extends Record<string, unknown>>(db: Database, text: string, values: unknown[] = []): Promise<Row[]> {
+export async function rowsOf<Row extends Record<string, unknown>>(
+  db: Database,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
   return db.query<Row>({ name: '', text }, values);
 }
 

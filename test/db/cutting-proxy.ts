@@ -18,11 +18,13 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
     const upstream = connect({ port, host: '127.0.0.1' });
     for (const socket of [client, upstream]) {
       sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(socket);
+          client.destroy();
+          upstream.destroy();
+        });
     }
     client.pipe(upstream);
     upstream.on('data', (answer) => {

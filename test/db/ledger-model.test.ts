@@ -3,7 +3,17 @@ import fc from 'fast-check';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { accountOf, addKey, attemptEndedOk, breachesIn, newTask, openBook, openLedger, rowsOf, taskEnd } from './books.ts';
+import {
+  accountOf,
+  addKey,
+  attemptEndedOk,
+  breachesIn,
+  newTask,
+  openBook,
+  openLedger,
+  rowsOf,
+  taskEnd,
+} from './books.ts';
 
 let scratch: TestDatabase;
 let db: Database;
@@ -25,7 +35,11 @@ const ends = ['succeeded', 'failed', 'canceled'] as const;
 const anyTask = fc.nat({ max: tasksMax - 1 });
 const anyBatch = fc.oneof(
   fc.record({ verb: fc.constant('create' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }) }),
-  fc.record({ verb: fc.constant('reserve' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }), byWorkflow: fc.boolean() }),
+  fc.record({
+    verb: fc.constant('reserve' as const),
+    tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }),
+    byWorkflow: fc.boolean(),
+  }),
   fc.record({
     verb: fc.constant('finish' as const),
     tasks: fc.array(fc.tuple(anyTask, fc.constantFrom(...ends)), { minLength: 1, maxLength: 6 }),
@@ -35,10 +49,13 @@ const anyRun = fc.record({
   balance: fc.nat({ max: 40 }),
   budget: fc.option(fc.nat({ max: 30 })),
   inFlightMax: fc.option(fc.integer({ min: 1, max: 4 })),
-  tasks: fc.array(fc.record({ credits: fc.integer({ min: 1, max: 12 }), second: fc.boolean(), hasResult: fc.boolean() }), {
-    minLength: tasksMax,
-    maxLength: tasksMax,
-  }),
+  tasks: fc.array(
+    fc.record({ credits: fc.integer({ min: 1, max: 12 }), second: fc.boolean(), hasResult: fc.boolean() }),
+    {
+      minLength: tasksMax,
+      maxLength: tasksMax,
+    },
+  ),
   batches: fc.array(anyBatch, { minLength: 3, maxLength: 14 }),
 });
 type Run = (typeof anyRun)['generate'] extends (...given: never[]) => { value: infer Value } ? Value : never;
@@ -62,7 +79,12 @@ class SerialModel {
     this.balance = run.balance;
     const first = { budget: run.budget, inFlightMax: run.inFlightMax, used: 0, inFlight: 0 };
     const second = { budget: null, inFlightMax: null, used: 0, inFlight: 0 };
-    this.tasks = run.tasks.map((task) => ({ ...task, purse: task.second ? second : first, state: 'absent', refusal: null }));
+    this.tasks = run.tasks.map((task) => ({
+      ...task,
+      purse: task.second ? second : first,
+      state: 'absent',
+      refusal: null,
+    }));
   }
 
   create(index: number): string {
@@ -156,7 +178,9 @@ describe('the ledger', () => {
           switch (batch.verb) {
             case 'create': {
               const expected = batch.tasks.map((index) => model.create(index));
-              expect(await Promise.all(batch.tasks.map((index) => calls.create(ledger, tasks[index]!)))).toEqual(expected);
+              expect(await Promise.all(batch.tasks.map((index) => calls.create(ledger, tasks[index]!)))).toEqual(
+                expected,
+              );
               break;
             }
             case 'reserve': {
@@ -202,7 +226,9 @@ describe('the ledger', () => {
         for (const [name, verdicts] of said) {
           if (name.startsWith('verdict')) expect([name, verdicts.size]).toEqual([name, 1]);
           // Whoever ended it, and whatever the others asked for: one end stands.
-          const standing = new Set([...verdicts].filter((verdict) => verdict !== 'error').map((verdict) => verdict.replace(/^\w+ /, '')));
+          const standing = new Set(
+            [...verdicts].filter((verdict) => verdict !== 'error').map((verdict) => verdict.replace(/^\w+ /, '')),
+          );
           if (name.startsWith('end')) expect(standing.size).toBeLessThanOrEqual(1);
         }
         const { balance, reserved } = await accountOf(db, projectId);

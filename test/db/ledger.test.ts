@@ -53,7 +53,9 @@ describe('creating tasks', () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, idempotently('repeated'));
     for (let call = 0; call < 3; call++) expect(await ledger.createTask(task)).toEqual({ kind: 'created' });
-    expect(await rowsOf(db, 'select id from task where project_id = $1', [book.projectId])).toEqual([{ id: task.taskId }]);
+    expect(await rowsOf(db, 'select id from task where project_id = $1', [book.projectId])).toEqual([
+      { id: task.taskId },
+    ]);
   });
 
   it('writes one task for equal idempotency keys in one batch; the others replay it, another body is told so', async () => {
@@ -79,7 +81,9 @@ describe('creating tasks', () => {
         Promise.all(forward.map((task) => ledger.createTask(task))),
         Promise.all(backward.map((task) => elsewhere.createTask(task))),
       ]);
-      expect(kinds([...left, ...right]).sort()).toEqual([...names.map(() => 'created'), ...names.map(() => 'replay')].sort());
+      expect(kinds([...left, ...right]).sort()).toEqual(
+        [...names.map(() => 'created'), ...names.map(() => 'replay')].sort(),
+      );
       const written = await rowsOf<{ key: string; task_id: string }>(
         db,
         'select i.key, i.task_id from idempotency i join task t on t.id = i.task_id where i.key = any ($1)',
@@ -106,7 +110,9 @@ describe('creating tasks', () => {
     const book = await openBook(db, { credits: 10 });
     const [first, again] = [newTask(book, 1, idempotently('old')), newTask(book, 1, idempotently('old', 'other body'))];
     await ledger.createTask(first);
-    await run(db, `update idempotency set expires_at = clock_timestamp() - interval '1 second' where task_id = $1`, [first.taskId]);
+    await run(db, `update idempotency set expires_at = clock_timestamp() - interval '1 second' where task_id = $1`, [
+      first.taskId,
+    ]);
     expect(await ledger.createTask(again)).toEqual({ kind: 'created' });
   });
 
@@ -129,7 +135,11 @@ describe('reserving', () => {
     const tasks = [8, 5, 2].map((credits) => newTask(book, credits));
     await Promise.all(tasks.map((task) => ledger.createTask(task)));
     const admissions = await Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)));
-    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([true, 'insufficient_credits', true]);
+    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([
+      true,
+      'insufficient_credits',
+      true,
+    ]);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, in_flight: 2 });
   });
 
@@ -138,7 +148,11 @@ describe('reserving', () => {
     const tasks = [8, 5, 2].map((credits) => newTask(book, credits));
     await Promise.all(tasks.map((task) => ledger.createTask(task)));
     const admissions = await Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)));
-    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([true, 'key_budget_exceeded', true]);
+    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([
+      true,
+      'key_budget_exceeded',
+      true,
+    ]);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 990, reserved: 10, in_flight: 2 });
   });
 
@@ -156,7 +170,9 @@ describe('reserving', () => {
     const book = await openBook(db, { credits: 35 });
     const tasks = Array.from({ length: 40 }, () => newTask(book, 5));
     await Promise.all(tasks.map((task, index) => (index % 2 ? ledger : elsewhere).createTask(task)));
-    const admissions = await Promise.all(tasks.map(({ taskId }, index) => (index % 3 ? ledger : elsewhere).reserveTask(taskId, index % 2 === 0)));
+    const admissions = await Promise.all(
+      tasks.map(({ taskId }, index) => (index % 3 ? ledger : elsewhere).reserveTask(taskId, index % 2 === 0)),
+    );
     expect(admissions.filter(({ admitted }) => admitted)).toHaveLength(7);
     expect(admissions.filter(({ refusalCode }) => refusalCode === 'insufficient_credits')).toHaveLength(33);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 35, in_flight: 7 });
@@ -168,7 +184,10 @@ describe('reserving', () => {
     await Promise.all([taken, refused].map((task) => ledger.createTask(task)));
     await Promise.all([taken, refused].map(({ taskId }) => ledger.reserveTask(taskId, false)));
     await addCredits({ db }, { projectId: book.projectId, amount: 100, reference: 'later', actor: 'test' });
-    expect(await elsewhere.reserveTask(refused.taskId, true)).toMatchObject({ admitted: false, refusalCode: 'insufficient_credits' });
+    expect(await elsewhere.reserveTask(refused.taskId, true)).toMatchObject({
+      admitted: false,
+      refusalCode: 'insufficient_credits',
+    });
     await ledger.finishTask(taskEnd(taken.taskId, 'failed'));
     await run(db, 'update api_key set revoked_at = clock_timestamp() where id = $1', [book.keyId]);
     expect(await elsewhere.reserveTask(taken.taskId, true)).toMatchObject({ admitted: true, status: 'failed' });
@@ -179,7 +198,10 @@ describe('reserving', () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5);
     await ledger.createTask(task);
-    const [first, second] = await Promise.all([ledger.reserveTask(task.taskId, false), ledger.reserveTask(task.taskId, true)]);
+    const [first, second] = await Promise.all([
+      ledger.reserveTask(task.taskId, false),
+      ledger.reserveTask(task.taskId, true),
+    ]);
     expect([first.admitted, second.admitted]).toEqual([true, true]);
     expect(await entriesOf(db, task.taskId)).toEqual({ hold: 1 });
   });
@@ -187,7 +209,10 @@ describe('reserving', () => {
   it('frees the idempotency key of a task that it rejects', async () => {
     const book = await openBook(db, { credits: 5 });
     const [taken, refused] = [newTask(book, 5), newTask(book, 5, idempotently('freed'))];
-    expect(kinds(await Promise.all([taken, refused].map((task) => ledger.createTask(task))))).toEqual(['created', 'created']);
+    expect(kinds(await Promise.all([taken, refused].map((task) => ledger.createTask(task))))).toEqual([
+      'created',
+      'created',
+    ]);
     await Promise.all([taken, refused].map(({ taskId }) => ledger.reserveTask(taskId, false)));
     expect(await rowsOf(db, `select key from idempotency where key = 'freed'`)).toEqual([]);
     await addCredits({ db }, { projectId: book.projectId, amount: 5, reference: 'later', actor: 'test' });
@@ -203,7 +228,10 @@ describe('reserving', () => {
     const task = newTask(book, 5);
     await ledger.createTask(task);
     await run(db, change, [book.projectId]);
-    expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({ admitted: false, refusalCode: 'invalid_api_key' });
+    expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({
+      admitted: false,
+      refusalCode: 'invalid_api_key',
+    });
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, in_flight: 0 });
   });
 
@@ -215,7 +243,13 @@ describe('reserving', () => {
     await Promise.all(tasks.map((task) => narrow.createTask(task)));
     const admissions = await Promise.all(tasks.map(({ taskId }) => narrow.reserveTask(taskId, true)));
     const full = 'concurrency_limit_exceeded';
-    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([true, true, full, true, full]);
+    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([
+      true,
+      true,
+      full,
+      true,
+      full,
+    ]);
     await attemptEndedOk(db, tasks[0]!.taskId);
     await narrow.finishTask(taskEnd(tasks[0]!.taskId, 'succeeded'));
     await narrow.finishTask(taskEnd(tasks[1]!.taskId, 'canceled'));
@@ -227,11 +261,17 @@ describe('reserving', () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, { deadlineSeconds: 0 });
     await ledger.createTask(task);
-    expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({ admitted: false, refusalCode: 'service_unavailable' });
+    expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({
+      admitted: false,
+      refusalCode: 'service_unavailable',
+    });
   });
 
   it('knows no verdict about a task that was never written', async () => {
-    expect(await ledger.reserveTask('task_never', true)).toMatchObject({ admitted: false, refusalCode: 'task_not_found' });
+    expect(await ledger.reserveTask('task_never', true)).toMatchObject({
+      admitted: false,
+      refusalCode: 'task_not_found',
+    });
   });
 });
 
@@ -242,12 +282,25 @@ describe('finishing', () => {
     for (let round = 0; round < 12; round++) {
       const { taskId } = await admitted(ledger, newTask(book, 5, { callbackUrl: 'https://example.com/hook' }));
       await attemptEndedOk(db, taskId);
-      const asked = ['succeeded', 'failed', 'succeeded', 'canceled', 'failed', 'succeeded', 'canceled', 'failed'] as const;
-      const ends = await Promise.all(asked.map((status, index) => ledgers[index % 4]!.finishTask(taskEnd(taskId, status))));
+      const asked = [
+        'succeeded',
+        'failed',
+        'succeeded',
+        'canceled',
+        'failed',
+        'succeeded',
+        'canceled',
+        'failed',
+      ] as const;
+      const ends = await Promise.all(
+        asked.map((status, index) => ledgers[index % 4]!.finishTask(taskEnd(taskId, status))),
+      );
       expect(ends.filter(({ finished }) => finished)).toHaveLength(1);
       const standing = ends.find(({ finished }) => finished)!;
       for (const end of ends) expect({ ...end, finished: true }).toEqual(standing);
-      expect(await entriesOf(db, taskId)).toEqual(standing.status === 'succeeded' ? { hold: 1, settle: 1 } : { hold: 1, refund: 1 });
+      expect(await entriesOf(db, taskId)).toEqual(
+        standing.status === 'succeeded' ? { hold: 1, settle: 1 } : { hold: 1, refund: 1 },
+      );
       expect(await rowsOf(db, 'select id from delivery where task_id = $1', [taskId])).toHaveLength(1);
     }
     expect(await breachesIn(db)).toEqual([]);
@@ -256,7 +309,12 @@ describe('finishing', () => {
   it('refuses a success without an attempt that ended ok, and changes nothing', async () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
-    const state = () => rowsOf(db, 'select to_jsonb(t) as t, to_jsonb(r) as r from task t join reservation r using (id) where t.id = $1', [taskId]);
+    const state = () =>
+      rowsOf(
+        db,
+        'select to_jsonb(t) as t, to_jsonb(r) as r from task t join reservation r using (id) where t.id = $1',
+        [taskId],
+      );
     const before = await state();
     await expect(ledger.finishTask(taskEnd(taskId, 'succeeded'))).rejects.toThrow();
     expect(await state()).toEqual(before);
@@ -333,10 +391,12 @@ describe('the entries', () => {
 });
 
 describe('orders that invite deadlocks', () => {
-  it('are never the callers\' trouble: every verb answers, and the books add up', async () => {
+  it("are never the callers' trouble: every verb answers, and the books add up", async () => {
     const [left, right] = [await openBook(db, { credits: 10_000 }), await openBook(db, { credits: 10_000 })];
     for (let round = 0; round < 15; round++) {
-      const tasks = Array.from({ length: 10 }, (_, index) => newTask(index % 2 ? left : right, 1, idempotently(newId('idem'))));
+      const tasks = Array.from({ length: 10 }, (_, index) =>
+        newTask(index % 2 ? left : right, 1, idempotently(newId('idem'))),
+      );
       await Promise.all(tasks.map((task) => ledger.createTask(task)));
       const backward = [...tasks].reverse();
       const admissions = await Promise.all([

@@ -61,8 +61,14 @@ describe('a connection lost after the commit', () => {
     const book = await openBook(db, { credits: 10 });
     const tasks = [8, 5, 2].map((credits) => newTask(book, credits));
     for (const task of tasks) await ledger.createTask(task);
-    const admissions = await withLostAnswer(() => Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true))));
-    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([true, 'insufficient_credits', true]);
+    const admissions = await withLostAnswer(() =>
+      Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true))),
+    );
+    expect(admissions.map(({ admitted, refusalCode }) => refusalCode ?? admitted)).toEqual([
+      true,
+      'insufficient_credits',
+      true,
+    ]);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, in_flight: 2 });
     expect(await entriesOf(db, tasks[0]!.taskId)).toEqual({ hold: 1 });
   });
@@ -71,7 +77,9 @@ describe('a connection lost after the commit', () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
     await attemptEndedOk(db, taskId);
-    expect(await withLostAnswer(() => ledger.finishTask(taskEnd(taskId, 'succeeded')))).toMatchObject({ status: 'succeeded' });
+    expect(await withLostAnswer(() => ledger.finishTask(taskEnd(taskId, 'succeeded')))).toMatchObject({
+      status: 'succeeded',
+    });
     expect(await entriesOf(db, taskId)).toEqual({ hold: 1, settle: 1 });
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 0, in_flight: 0 });
   });
@@ -83,7 +91,9 @@ describe('a connection killed in mid call', () => {
     const tasks: NewTask[] = [newTask(book, 5), newTask(book, 5)];
     for (const task of tasks) await ledger.createTask(task);
     const asked = await db.transaction('begin', async (query) => {
-      await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [book.projectId]);
+      await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [
+        book.projectId,
+      ]);
       const waiting = Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)));
       const pid = await eventually(async () => {
         const [row] = await rowsOf<{ pid: number }>(

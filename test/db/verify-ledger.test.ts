@@ -12,7 +12,8 @@ beforeAll(async () => {
   const db = await sound.open();
   const ledger = openLedger(db);
   const book = await openBook(db, { credits: 100, budget: 90 });
-  for (const taskId of ['task_held', 'task_settled', 'task_refunded']) await admitted(ledger, newTask(book, 10, { taskId }));
+  for (const taskId of ['task_held', 'task_settled', 'task_refunded'])
+    await admitted(ledger, newTask(book, 10, { taskId }));
   await attemptEndedOk(db, 'task_settled');
   await ledger.finishTask(taskEnd('task_settled', 'succeeded'));
   await ledger.finishTask(taskEnd('task_refunded', 'failed'));
@@ -41,16 +42,39 @@ const unlocked = (change: string): string[] => [
 const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ['C1', 'a balance that no entry explains', ['update credit_account set balance = balance + 1']],
   ['C1', 'a reserved sum that no entry explains', ['update credit_account set reserved = reserved + 1']],
-  ['C1', 'an entry that is gone', unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'hold'`)],
-  ['C1', 'an entry whose amount was changed', unlocked(`update ledger_entry set d_balance = d_balance + 5 where kind = 'topup'`)],
+  [
+    'C1',
+    'an entry that is gone',
+    unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'hold'`),
+  ],
+  [
+    'C1',
+    'an entry whose amount was changed',
+    unlocked(`update ledger_entry set d_balance = d_balance + 5 where kind = 'topup'`),
+  ],
   ['C1', 'an account without any entries', unlocked('delete from ledger_entry')],
-  ['C2', 'an account that holds more than its reservations', ['update credit_account set reserved = reserved + 1, balance = balance - 1']],
+  [
+    'C2',
+    'an account that holds more than its reservations',
+    ['update credit_account set reserved = reserved + 1, balance = balance - 1'],
+  ],
   ['C2', 'a key that holds more than its reservations', ['update api_key set reserved = reserved + 1']],
   ['C2', 'a key that spent more than was settled', ['update api_key set spent = spent + 1']],
   ['C2', 'an account with a wrong count of tasks in flight', ['update credit_account set in_flight = in_flight + 1']],
   ['C2', 'a key with a wrong count of tasks in flight', ['update api_key set in_flight = in_flight + 1']],
-  ['C3', 'a negative balance', ['alter table credit_account drop constraint credit_account_balance_check', 'update credit_account set balance = -1']],
-  ['C3', 'a key that spent less than nothing', ['alter table api_key drop constraint api_key_spent_check', 'update api_key set spent = -1']],
+  [
+    'C3',
+    'a negative balance',
+    [
+      'alter table credit_account drop constraint credit_account_balance_check',
+      'update credit_account set balance = -1',
+    ],
+  ],
+  [
+    'C3',
+    'a key that spent less than nothing',
+    ['alter table api_key drop constraint api_key_spent_check', 'update api_key set spent = -1'],
+  ],
   [
     'C3',
     'a balance that was negative for a moment and is right again',
@@ -59,20 +83,76 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
       `insert into ledger_entry (project_id, kind, d_balance, d_reserved) select project_id, 'adjust', 1000, 0 from credit_account`,
     ],
   ],
-  ['C4', 'a second hold', [`insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'hold', -10, 10 from reservation where id = 'task_held'`]],
-  ['C4', 'a refund written twice', [`insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'refund', 10, -10 from reservation where id = 'task_refunded'`]],
+  [
+    'C4',
+    'a second hold',
+    [
+      `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'hold', -10, 10 from reservation where id = 'task_held'`,
+    ],
+  ],
+  [
+    'C4',
+    'a refund written twice',
+    [
+      `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'refund', 10, -10 from reservation where id = 'task_refunded'`,
+    ],
+  ],
   ['C4', 'a reservation without a hold', unlocked(`delete from ledger_entry where reservation_id = 'task_held'`)],
-  ['C4', 'an end without its entry', unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'settle'`)],
-  ['C4', 'a settlement of another amount than was taken', [`update reservation set settled_amount = 9 where id = 'task_settled'`]],
-  ['C5', 'a hold past its expiry', [`update reservation set expires_at = clock_timestamp() - interval '2 minutes' where id = 'task_held'`]],
-  ['C6', 'a success that was not charged', [`update reservation set state = 'refunded', settled_amount = null where id = 'task_settled'`]],
-  ['C6', 'a failure that was not given back', [`update reservation set state = 'settled', settled_amount = 10 where id = 'task_refunded'`]],
-  ['C6', 'a failure whose credits are still held', [`update reservation set state = 'held', ended_at = null where id = 'task_refunded'`]],
-  ['C6', 'an open task whose hold has ended', [`update reservation set state = 'refunded', ended_at = clock_timestamp() where id = 'task_held'`]],
-  ['C6', 'a task that tells another charge than was made', [`update task set credits_charged = 9 where id = 'task_settled'`]],
-  ['C6', 'a task that tells another refund than was made', [`update task set credits_refunded = 9 where id = 'task_refunded'`]],
-  ['C6', 'an admitted task without a reservation', [`update task set admission = 'reserved' where id = 'task_rejected'`]],
-  ['C6', 'a reservation of a task that was never admitted', [`update task set admission = 'rejected' where id = 'task_settled'`]],
+  [
+    'C4',
+    'an end without its entry',
+    unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'settle'`),
+  ],
+  [
+    'C4',
+    'a settlement of another amount than was taken',
+    [`update reservation set settled_amount = 9 where id = 'task_settled'`],
+  ],
+  [
+    'C5',
+    'a hold past its expiry',
+    [`update reservation set expires_at = clock_timestamp() - interval '2 minutes' where id = 'task_held'`],
+  ],
+  [
+    'C6',
+    'a success that was not charged',
+    [`update reservation set state = 'refunded', settled_amount = null where id = 'task_settled'`],
+  ],
+  [
+    'C6',
+    'a failure that was not given back',
+    [`update reservation set state = 'settled', settled_amount = 10 where id = 'task_refunded'`],
+  ],
+  [
+    'C6',
+    'a failure whose credits are still held',
+    [`update reservation set state = 'held', ended_at = null where id = 'task_refunded'`],
+  ],
+  [
+    'C6',
+    'an open task whose hold has ended',
+    [`update reservation set state = 'refunded', ended_at = clock_timestamp() where id = 'task_held'`],
+  ],
+  [
+    'C6',
+    'a task that tells another charge than was made',
+    [`update task set credits_charged = 9 where id = 'task_settled'`],
+  ],
+  [
+    'C6',
+    'a task that tells another refund than was made',
+    [`update task set credits_refunded = 9 where id = 'task_refunded'`],
+  ],
+  [
+    'C6',
+    'an admitted task without a reservation',
+    [`update task set admission = 'reserved' where id = 'task_rejected'`],
+  ],
+  [
+    'C6',
+    'a reservation of a task that was never admitted',
+    [`update task set admission = 'rejected' where id = 'task_settled'`],
+  ],
 ];
 
 describe('verifyLedger', () => {
@@ -88,7 +168,10 @@ describe('verifyLedger', () => {
 
   it('leaves a hold the time of one sweep after its expiry', async () => {
     await withCopy(async (db) => {
-      await run(db, `update reservation set expires_at = clock_timestamp() - interval '30 seconds' where id = 'task_held'`);
+      await run(
+        db,
+        `update reservation set expires_at = clock_timestamp() - interval '30 seconds' where id = 'task_held'`,
+      );
       expect(await verifyLedger(db, 3_600)).toMatchObject({ ok: true });
       expect(await verifyLedger(db, 5)).toMatchObject({ ok: false });
     });
@@ -96,8 +179,14 @@ describe('verifyLedger', () => {
 
   it('counts every offender and names ten of them', async () => {
     await withCopy(async (db) => {
-      await run(db, `insert into project (id, name, callback_secret) select 'prj_' || n, 'test', 'sealed' from generate_series(1, 25) n`);
-      await run(db, `insert into credit_account (project_id, balance) select 'prj_' || n, 1 from generate_series(1, 25) n`);
+      await run(
+        db,
+        `insert into project (id, name, callback_secret) select 'prj_' || n, 'test', 'sealed' from generate_series(1, 25) n`,
+      );
+      await run(
+        db,
+        `insert into credit_account (project_id, balance) select 'prj_' || n, 1 from generate_series(1, 25) n`,
+      );
       const { invariants } = await verifyLedger(db, 60);
       expect(invariants['C1']).toMatchObject({ breaches: 25 });
       expect(invariants['C1']?.examples).toHaveLength(10);

@@ -47,12 +47,19 @@ const anyCandidates = fc
   )
   .map((rows) => rows.map((row, index) => candidate(`channel-${index}`, row)));
 const anyRandom = fc.integer().map(seeded);
-const anyTried = fc.array(fc.nat({ max: 11 }), { maxLength: 4 }).map((indices) => new Set(indices.map((index) => `channel-${index}`)));
+const anyTried = fc
+  .array(fc.nat({ max: 11 }), { maxLength: 4 })
+  .map((indices) => new Set(indices.map((index) => `channel-${index}`)));
 
 /** Said again, in plain words, beside the code under test. */
-const isOpen = ({ closedUntil }: Candidate) => (closedUntil['model-a'] ?? 0) <= nowMs && (closedUntil['*'] ?? 0) <= nowMs;
+const isOpen = ({ closedUntil }: Candidate) =>
+  (closedUntil['model-a'] ?? 0) <= nowMs && (closedUntil['*'] ?? 0) <= nowMs;
 const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
-  channel.enabled && channel.weight > 0 && channel.adapter === 'fal' && channel.groups.some((group) => group !== 'private') && !tried.has(channel.id);
+  channel.enabled &&
+  channel.weight > 0 &&
+  channel.adapter === 'fal' &&
+  channel.groups.some((group) => group !== 'private') &&
+  !tried.has(channel.id);
 
 describe('drawOrder', () => {
   it('orders exactly the eligible channels, each once: enabled, weighted, of a group and a family of the model, open, not tried', () => {
@@ -79,7 +86,9 @@ describe('drawOrder', () => {
       fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
         const closed = channels.filter((channel) => mayServe(channel, tried) && !isOpen(channel));
         const opens = closed.map(({ closedUntil }) => Math.max(closedUntil['model-a'] ?? 0, closedUntil['*'] ?? 0));
-        expect(drawOrder(channels, { ...wanted, tried }, random).reopensAtMs).toBe(opens.length === 0 ? null : Math.min(...opens));
+        expect(drawOrder(channels, { ...wanted, tried }, random).reopensAtMs).toBe(
+          opens.length === 0 ? null : Math.min(...opens),
+        );
       }),
     );
   });
@@ -101,7 +110,8 @@ describe('drawOrder', () => {
     const firsts: Record<string, number> = { a: 0, b: 0, c: 0, never: 0 };
     for (let draws = 0; draws < 10_000; draws++) firsts[drawOrder(channels, wanted, random).order[0]!.id]! += 1;
     expect(firsts['never']).toBe(0);
-    for (const [id, weight] of Object.entries(weights)) expect(Math.abs(firsts[id]! / 10_000 - weight / 10)).toBeLessThan(0.03);
+    for (const [id, weight] of Object.entries(weights))
+      expect(Math.abs(firsts[id]! / 10_000 - weight / 10)).toBeLessThan(0.03);
   });
 
   it('draws the next by the weights that are left', () => {
@@ -119,13 +129,20 @@ describe('drawOrder', () => {
 
   it('survives a random number at the very end of its range', () => {
     const channels = [candidate('a', { weight: 3 }), candidate('b', { weight: 0 }), candidate('c', { weight: 1 })];
-    expect(drawOrder(channels, wanted, () => 1 - Number.EPSILON / 2).order.map(({ id }) => id).sort()).toEqual(['a', 'c']);
+    expect(
+      drawOrder(channels, wanted, () => 1 - Number.EPSILON / 2)
+        .order.map(({ id }) => id)
+        .sort(),
+    ).toEqual(['a', 'c']);
     expect(drawOrder(channels, wanted, () => 0).order.map(({ id }) => id)).toEqual(['a', 'c']);
   });
 
   it('has nothing to offer where nothing serves', () => {
     expect(drawOrder([], wanted, () => 0.5)).toEqual({ order: [], reopensAtMs: null });
-    expect(drawOrder([candidate('a')], { ...wanted, families: [] }, () => 0.5)).toEqual({ order: [], reopensAtMs: null });
+    expect(drawOrder([candidate('a')], { ...wanted, families: [] }, () => 0.5)).toEqual({
+      order: [],
+      reopensAtMs: null,
+    });
   });
 });
 
@@ -133,7 +150,9 @@ describe('listServing', () => {
   it('minds no health: a model whose channels all rest is still served', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, (channels, tried) => {
-        expect(listServing(channels, { ...wanted, tried })).toEqual(channels.filter((channel) => mayServe(channel, tried)));
+        expect(listServing(channels, { ...wanted, tried })).toEqual(
+          channels.filter((channel) => mayServe(channel, tried)),
+        );
       }),
     );
   });

@@ -17,7 +17,9 @@ const imageCredits = 4;
 describe('credits', () => {
   it('accept exactly as many parallel creates as they pay for, over two APIs; the others are 402 and leave nothing', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 7 * imageCredits + 3 });
-    const answers = await inParallel(24, (index) => gateway.create(apiKey, mediaRoutes.image, image, { baseUrl: api(index) }));
+    const answers = await inParallel(24, (index) =>
+      gateway.create(apiKey, mediaRoutes.image, image, { baseUrl: api(index) }),
+    );
     const accepted = answers.filter(({ status }) => status === 202);
     const refused = answers.filter(({ status }) => status !== 202);
     expect(accepted).toHaveLength(7);
@@ -38,7 +40,12 @@ describe('credits', () => {
     const prices = { '1k': 4, '2k': 8, '4k': 16 };
     const answers = await inParallel(21, async (index) => {
       const size = sizes[index % 3] ?? '1k';
-      const answer = await gateway.create(apiKey, mediaRoutes.image, { ...image, img_size: size }, { baseUrl: api(index) });
+      const answer = await gateway.create(
+        apiKey,
+        mediaRoutes.image,
+        { ...image, img_size: size },
+        { baseUrl: api(index) },
+      );
       return { ...answer, price: prices[size] };
     });
     const spent = sum(answers.filter(({ status }) => status === 202).map(({ price }) => price));
@@ -55,7 +62,9 @@ describe('credits', () => {
   it('that could never pay for it refuse a create without leaving a row', async () => {
     const { apiKey } = await gateway.project({ credits: imageCredits - 1 });
     const before = await countRows(gateway.database);
-    const answer = await gateway.create(apiKey, mediaRoutes.image, image, { headers: { 'idempotency-key': randomUUID() } });
+    const answer = await gateway.create(apiKey, mediaRoutes.image, image, {
+      headers: { 'idempotency-key': randomUUID() },
+    });
     expect(answer).toMatchObject({ status: 402, body: { error: { code: 'insufficient_credits', param: null } } });
     expect(await countRows(gateway.database)).toEqual(before);
   });
@@ -111,7 +120,10 @@ describe('an Idempotency-Key', () => {
     const key = randomUUID();
     const { taskId } = await createWithKey(apiKey, key, image);
     const other = await createWithKey(apiKey, key, { ...image, prompt: 'a badger' });
-    expect(other).toMatchObject({ status: 422, body: { error: { code: 'idempotency_key_reused', type: 'idempotency_error' } } });
+    expect(other).toMatchObject({
+      status: 422,
+      body: { error: { code: 'idempotency_key_reused', type: 'idempotency_error' } },
+    });
     await gateway.poll(apiKey, taskId);
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
   });
@@ -143,9 +155,14 @@ describe('an Idempotency-Key', () => {
     const tasks = [
       await createWithKey(one.apiKey, key, image),
       await createWithKey(two.apiKey, key, image),
-      await gateway.create(one.apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: 'a dancer' }, {
-        headers: { 'idempotency-key': key },
-      }),
+      await gateway.create(
+        one.apiKey,
+        mediaRoutes.video,
+        { model: 'kling-2.5-turbo', prompt: 'a dancer' },
+        {
+          headers: { 'idempotency-key': key },
+        },
+      ),
     ];
     expect(tasks.map(({ status }) => status)).toEqual([202, 202, 202]);
     expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(3);

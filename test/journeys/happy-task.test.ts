@@ -24,7 +24,13 @@ describe('a media task', () => {
     });
     expect(created.status).toBe(202);
     expect(created.headers.get('location')).toBe(`/api/v1/tasks/${created.taskId}`);
-    expect(created.body).toMatchObject({ object: 'task', type: 'image', model: 'aurora-image-1', output: null, error: null });
+    expect(created.body).toMatchObject({
+      object: 'task',
+      type: 'image',
+      model: 'aurora-image-1',
+      output: null,
+      error: null,
+    });
     expect(created.body['request_id']).toBe(created.headers.get('x-request-id'));
 
     const task = await gateway.poll(apiKey, created.taskId);
@@ -42,7 +48,10 @@ describe('a media task', () => {
 
   it('brings a video from create to downloaded bytes of the announced size, length and hash', async () => {
     const { apiKey } = await gateway.project();
-    const taskId = await gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: 'a dancer turns' });
+    const taskId = await gateway.accept(apiKey, mediaRoutes.video, {
+      model: 'kling-2.5-turbo',
+      prompt: 'a dancer turns',
+    });
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ type: 'video', status: 'succeeded', input: { duration: 5, aspect_ratio: '16:9' } });
     const { output, bytes } = await download(task);
@@ -53,7 +62,11 @@ describe('a media task', () => {
 
   it('charges once exactly what it quoted and reserved', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
-    const created = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox', img_size: '4k' });
+    const created = await gateway.create(apiKey, mediaRoutes.image, {
+      model: 'aurora-image-1',
+      prompt: 'a fox',
+      img_size: '4k',
+    });
     expect(created.body['credits']).toEqual({ quoted: 16, reserved: 16, charged: 0, refunded: 0 });
     const task = await gateway.poll(apiKey, created.taskId);
     expect(task.credits).toEqual({ quoted: 16, reserved: 16, charged: 16, refunded: 0 });
@@ -63,7 +76,10 @@ describe('a media task', () => {
 
   it('copies every output that the upstream made', async () => {
     const { apiKey } = await gateway.project();
-    const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'foxes [[outputs=3]]' });
+    const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
+      model: 'aurora-image-1',
+      prompt: 'foxes [[outputs=3]]',
+    });
     const { output } = await gateway.poll(apiKey, taskId);
     expect(new Set(output?.map(({ sha256 }) => sha256)).size).toBe(3);
   });
@@ -84,10 +100,13 @@ describe('a picture sent as a data: URI', () => {
     const { apiKey } = await gateway.project();
     const recorder = await startRecordingUpstream(gateway.sandboxUrl);
     try {
-      await gateway.database.query({
-        name: 'test-record-upstream',
-        text: `update channel set base_url = $1 || substring(base_url from length($2) + 1)`,
-      }, [recorder.url, gateway.sandboxUrl]);
+      await gateway.database.query(
+        {
+          name: 'test-record-upstream',
+          text: `update channel set base_url = $1 || substring(base_url from length($2) + 1)`,
+        },
+        [recorder.url, gateway.sandboxUrl],
+      );
       const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
         model: 'aurora-image-1',
         prompt: 'in watercolour',
@@ -105,10 +124,13 @@ describe('a picture sent as a data: URI', () => {
       expect(submits).toHaveLength(1);
       expect(submits[0]?.body).toContain(picture);
     } finally {
-      await gateway.database.query({
-        name: 'test-restore-upstream',
-        text: `update channel set base_url = $2 || substring(base_url from length($1) + 1) where base_url like $1 || '%'`,
-      }, [recorder.url, gateway.sandboxUrl]);
+      await gateway.database.query(
+        {
+          name: 'test-restore-upstream',
+          text: `update channel set base_url = $2 || substring(base_url from length($1) + 1) where base_url like $1 || '%'`,
+        },
+        [recorder.url, gateway.sandboxUrl],
+      );
       await recorder.close();
     }
   });
@@ -130,7 +152,10 @@ describe('what belongs to a project', () => {
 
   it('is reached by each of its keys', async () => {
     const project = await gateway.project();
-    const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
+    const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+      model: 'aurora-image-1',
+      prompt: 'a fox',
+    });
     const { apiKey } = await gateway.key(project.projectId);
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });

@@ -70,7 +70,8 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
         // An API that has just been killed, or a database that is away, is asked again.
         const task = status === 200 ? Task.parse(body) : null;
         if (task && until(task)) return task;
-        if (Date.now() > giveUpAt) throw new Error(`waited ${secondsMax} s for ${taskId}: ${status} ${JSON.stringify(body)}`);
+        if (Date.now() > giveUpAt)
+          throw new Error(`waited ${secondsMax} s for ${taskId}: ${status} ${JSON.stringify(body)}`);
         await sleep(pollPauseMs);
       }
     },

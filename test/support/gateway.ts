@@ -10,6 +10,8 @@ import { createScratchDatabase } from './scratch-database.ts';
 import { createOperator, type Operator } from './operator.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
+export type { KeyOptions, TestProject } from './operator.ts';
+
 export interface GatewayOptions {
   /** Beside or instead of the quick settings below. */
   env?: Record<string, string>;

@@ -36,10 +36,14 @@ export interface Operator {
 }
 
 /** Speaks to the database by the same commands as the command line. */
-export function createOperator(database: Database, env: Record<string, string>): Operator & { prepare(): Promise<void> } {
+export function createOperator(
+  database: Database,
+  env: Record<string, string>,
+): Operator & { prepare(): Promise<void> } {
   const config = loadConfig(env);
   const deps = { config, db: database, sealer: createSealer(config.MASTER_KEYS) };
-  const key = (projectId: string, options: KeyOptions = {}) => createKey(deps, { projectId, name: 'test', actor, ...options });
+  const key = (projectId: string, options: KeyOptions = {}) =>
+    createKey(deps, { projectId, name: 'test', actor, ...options });
   return {
     async prepare() {
       await migrate(database);

@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { searchAttributes } from '../../src/domain/workflow-contract.ts';
@@ -25,7 +26,7 @@ export async function createTemporalNamespace(): Promise<TemporalNamespace> {
     await connection.withDeadline(Date.now() + readyMs, () =>
       connection.workflowService.registerNamespace({
         namespace,
-        workflowExecutionRetentionPeriod: { seconds: 86_400 as unknown as Long },
+        workflowExecutionRetentionPeriod: msToTs('1 day'),
       }),
     );
     const client = new Client({ connection, namespace });

@@ -20,7 +20,8 @@ const modulesIn = (code: string): string[] => {
   const map = /sourceMappingURL=data:application\/json;[^,]*base64,([A-Za-z0-9+/=]+)/.exec(code)?.[1];
   if (!map) throw new Error('the bundle carries no source map to read its modules from');
   const parsed: unknown = JSON.parse(Buffer.from(map, 'base64').toString('utf8'));
-  if (typeof parsed !== 'object' || parsed === null || !('sources' in parsed) || !Array.isArray(parsed.sources)) return [];
+  if (typeof parsed !== 'object' || parsed === null || !('sources' in parsed) || !Array.isArray(parsed.sources))
+    return [];
   return parsed.sources.map(String);
 };
 
@@ -28,9 +29,13 @@ describe('the workflow bundle', () => {
   it('holds the story and the rules of the domain, and of packages nothing but the SDK', async () => {
     const modules = modulesIn((await workflowBundle()).code);
     expect(modules.some((name) => name.includes('src/workflows/media-task.ts'))).toBe(true);
-    const rooms = new Set(modules.map((name) => /\/src\/(\w+)\//.exec(name.replace(/.*node_modules.*/, ''))?.[1]).filter(Boolean));
+    const rooms = new Set(
+      modules.map((name) => /\/src\/(\w+)\//.exec(name.replace(/.*node_modules.*/, ''))?.[1]).filter(Boolean),
+    );
     expect([...rooms].sort()).toEqual(['domain', 'workflows']);
-    const packages = new Set(modules.map((name) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name)?.[1]).filter(Boolean));
+    const packages = new Set(
+      modules.map((name) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name)?.[1]).filter(Boolean),
+    );
     expect([...packages].filter((name) => !sdk.has(name!))).toEqual([]);
   });
 
@@ -38,9 +43,17 @@ describe('the workflow bundle', () => {
     ['the activities themselves', './fixtures/imports-activities.ts'],
     ["Node's own randomness", './fixtures/imports-node-core.ts'],
   ])('is refused when a workflow imports %s', async (_what, path) => {
-    expect(await complaintsAbout(path)).toMatch(/disallowed modules[^]*crypto/);
+    expect(await complaintsAbout(path)).toMatch(/Reading from "node:\w+|disallowed modules/);
   });
 });
 
 /** The SDK and what it brings into every workflow. */
-const sdk = new Set(['@temporalio/common', '@temporalio/workflow', '@temporalio/worker', '@temporalio/proto', 'nexus-rpc', 'ms', 'long']);
+const sdk = new Set([
+  '@temporalio/common',
+  '@temporalio/workflow',
+  '@temporalio/worker',
+  '@temporalio/proto',
+  'nexus-rpc',
+  'ms',
+  'long',
+]);

@@ -283,7 +283,8 @@ begin
 end $$;
 `;
 
-/** Adds credits once per reference. Verdicts: added, already_added, or reference_reused (same reference, other amount). */
+/** Adds credits once per reference. Verdicts: added, already_added, reference_reused (same reference, other amount), too_many (counts stay exact in
+ * every client only up to 2^53 - 1). */
 const addCredits = `
 create function add_credits(p_project_id text, p_amount bigint, p_reference text)
 returns table (verdict text, balance bigint, reserved bigint) language plpgsql as $$
@@ -294,6 +295,12 @@ begin
   perform from credit_account a where a.project_id = p_project_id for no key update;
   if not found then
     verdict := 'project_not_found';
+    return next;
+    return;
+  end if;
+  if p_amount <= 0 or p_amount > 9007199254740991
+     or exists (select from credit_account a where a.project_id = p_project_id and a.balance + a.reserved > 9007199254740991 - p_amount) then
+    verdict := 'too_many';
     return next;
     return;
   end if;

@@ -26,8 +26,11 @@ const ListInput = z.object({ subject: shortText.optional(), limit: limit(50) });
 async function list({ db }: DatabaseDeps, input: z.infer<typeof ListInput>): Promise<Report> {
   const rows = await listAudit(db, input.subject ?? null, input.limit);
   const text = table(
-    rows.map(({ id, at, detail, ...row }) => ({ id, at: time(at), ...row, detail: JSON.stringify(detail) })),
+    rows.map(({ id, at, detail, ...row }) => ({ id, at: time(at), ...row, detail: shortened(JSON.stringify(detail)) })),
     'Nothing was changed yet.',
   );
   return { document: { data: rows }, text: limited(text, rows, input.limit) };
 }
+
+/** A line that a person can still read; `--json` has it all. */
+const shortened = (text: string): string => (text.length > 160 ? `${text.slice(0, 159)}…` : text);

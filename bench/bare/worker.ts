@@ -1,0 +1,35 @@
+import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { fileURLToPath } from 'node:url';
+
+/** The bare workflow's worker: the same queues and settings as Tollgate's, and nothing to do. Counts finished ones on stdout. */
+const [address = '', namespace = ''] = process.argv.slice(2);
+const quiet = () => undefined;
+const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
+Runtime.install({ logger });
+const workflowBundle = await bundleWorkflowCode({
+  workflowsPath: fileURLToPath(new URL('./workflow.ts', import.meta.url)),
+  logger,
+});
+const connection = await NativeConnection.connect({ address, grpcCompression: { codec: 'none' } });
+const nothing = () => Promise.resolve(true);
+const workers = await Promise.all([
+  Worker.create({
+    connection,
+    namespace,
+    taskQueue: 'tollgate-tasks',
+    workflowBundle,
+    activities: { step: nothing },
+    maxConcurrentLocalActivityExecutions: 100,
+    maxCachedWorkflows: 5_000,
+  }),
+  Worker.create({
+    connection,
+    namespace,
+    taskQueue: 'tollgate-attempts',
+    activities: { work: nothing },
+    maxConcurrentActivityTaskExecutions: 2_000,
+    maxHeartbeatThrottleInterval: '15 seconds',
+  }),
+]);
+process.stdout.write('ready\n');
+await Promise.all(workers.map((worker) => worker.run()));

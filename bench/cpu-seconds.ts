@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Linux counts in hundredths of a second. */
+const ticksPerSecond = 100;
+
+interface ProcessTimes {
+  parent: number;
+  ticks: number;
+}
+
+function timesOf(pid: number): ProcessTimes | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The command's name may hold spaces; what follows its closing bracket does not.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const ended = Number(fields[13]) + Number(fields[14]);
+    return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) + ended };
+  } catch {
+    return null;
+  }
+}
+
+/** CPU seconds that a process and its children have used so far, those that ended included. Linux only. */
+export function cpuSeconds(pid: number): number {
+  let ticks = timesOf(pid)?.ticks ?? 0;
+  for (const name of readdirSync('/proc')) {
+    const times = /^\d+$/.test(name) ? timesOf(Number(name)) : null;
+    if (times?.parent === pid) ticks += times.ticks;
+  }
+  return ticks / ticksPerSecond;
+}

@@ -1,0 +1,206 @@
+import { Client, Connection } from '@temporalio/client';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startGateway, type Gateway } from '../test/support/gateway.ts';
+import { createTemporalNamespace, type TemporalNamespace } from '../test/support/temporal-namespace.ts';
+import { cpuSeconds } from './cpu-seconds.ts';
+import { startBenchServers } from './servers.ts';
+
+const rounds = 5;
+const tasksPerRound = 300;
+const connections = 64;
+/** As many starts at once as the gateway's starter loop makes. */
+const bareStartsAtOnce = 8;
+
+/** What production has; the tests' own settings look more often. */
+const asInProduction = {
+  SWEEP_INTERVAL_SECONDS: '20',
+  SWEEP_OPEN_SECONDS: '10',
+  SWEEP_SILENT_SECONDS: '120',
+  ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '30',
+  SUBMIT_TIMEOUT_SECONDS: '60',
+  POLL_INTERVAL_MIN_MS: '250',
+  POLL_INTERVAL_MAX_MS: '5000',
+  STARTER_INTERVAL_MS: '200',
+  LOG_LEVEL: 'info',
+};
+
+interface Round {
+  perSecond: number;
+  createP50Ms: number;
+  createP95Ms: number;
+  cpuMsPerTask: Record<string, number>;
+}
+
+/**
+ * Tasks finished per second, create latency and CPU per task, beside a bare workflow (two no-op local activities, one no-op
+ * activity, same queues and settings) on the same servers, in interleaved rounds; medians are printed.
+ */
+export async function benchMedia(): Promise<void> {
+  const servers = await startBenchServers();
+  const gateway = await startGateway({ env: asInProduction });
+  const bare = await startBare(servers.temporalAddress);
+  try {
+    const { apiKey } = await gateway.project({ credits: 10_000_000 });
+    const pids = gateway.pids();
+    const watched = {
+      api: pids['api-1'] ?? 0,
+      worker: pids['worker-1'] ?? 0,
+      temporal: servers.temporalPid,
+      postgres: servers.postgresPid,
+      sandbox: pids['sandbox'] ?? 0,
+    };
+    const barePids = { worker: bare.worker.pid ?? 0, temporal: servers.temporalPid, client: process.pid };
+    await measureGateway(gateway, apiKey, watched, 50);
+    await measureBare(bare, barePids, 50);
+    const results: { gateway: Round[]; bare: Round[] } = { gateway: [], bare: [] };
+    for (let round = 1; round <= rounds; round++) {
+      results.gateway.push(await measureGateway(gateway, apiKey, watched, tasksPerRound));
+      results.bare.push(await measureBare(bare, barePids, tasksPerRound));
+      const [ours, theirs] = [results.gateway.at(-1), results.bare.at(-1)];
+      say(`round ${round}: tollgate ${ours?.perSecond.toFixed(1)}/s, bare ${theirs?.perSecond.toFixed(1)}/s`);
+    }
+    report('tollgate', results.gateway);
+    report('bare workflow', results.bare);
+    const ratio = median(results.gateway.map((r) => r.perSecond)) / median(results.bare.map((r) => r.perSecond));
+    say(`\nratio to the bare workflow: ${ratio.toFixed(2)}`);
+    const books = await gateway.verifyLedger();
+    say(`ledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)}`);
+    if (!books.ok) process.exitCode = 1;
+  } finally {
+    await bare.stop();
+    await gateway.stop();
+    await servers.close();
+  }
+}
+
+async function measureGateway(gateway: Gateway, apiKey: string, pids: Record<string, number>, tasks: number): Promise<Round> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const before = cpuOf(pids);
+  const began = performance.now();
+  const latencies: number[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < tasks) {
+      next += 1;
+      latencies.push(await create(agent, gateway.baseUrl, apiKey, `bench ${began} ${next} [[latency=0]]`));
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, lane));
+  for (;;) {
+    const [row] = await gateway.database.query<{ open: number }>({
+      name: 'bench-open',
+      text: 'select count(*)::float8 as open from task where completed_at is null',
+    });
+    if ((row?.open ?? 0) === 0) break;
+    await delay(100);
+  }
+  const seconds = (performance.now() - began) / 1000;
+  agent.destroy();
+  return roundOf(tasks, seconds, latencies, before, pids);
+}
+
+function create(agent: Agent, baseUrl: string, apiKey: string, prompt: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const began = performance.now();
+    const call = request(
+      `${baseUrl}/api/v1/images/generate`,
+      { agent, method: 'POST', headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' } },
+      (answer) => {
+        answer.resume();
+        answer.on('end', () => {
+          if (answer.statusCode === 202) resolve(performance.now() - began);
+          else reject(new Error(`a create was answered ${answer.statusCode}`));
+        });
+      },
+    );
+    call.on('error', reject);
+    call.end(JSON.stringify({ model: 'aurora-image-1', prompt }));
+  });
+}
+
+interface Bare {
+  client: Client;
+  namespace: TemporalNamespace;
+  worker: ChildProcess;
+  stop(): Promise<void>;
+}
+
+async function startBare(address: string): Promise<Bare> {
+  const namespace = await createTemporalNamespace();
+  const connection = await Connection.connect({ address });
+  const client = new Client({ connection, namespace: namespace.namespace });
+  const worker = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('./bare/worker.ts', import.meta.url)), address, namespace.namespace],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  if (worker.stdout) await once(worker.stdout, 'data');
+  return {
+    client,
+    namespace,
+    worker,
+    async stop() {
+      worker.kill('SIGKILL');
+      await connection.close();
+      await namespace.close();
+    },
+  };
+}
+
+async function measureBare(bare: Bare, pids: Record<string, number>, tasks: number): Promise<Round> {
+  const before = cpuOf(pids);
+  const began = performance.now();
+  const latencies: number[] = [];
+  const ends: Promise<unknown>[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < tasks) {
+      const workflowId = `bare-${began}-${next++}`;
+      const at = performance.now();
+      const handle = await bare.client.workflow.start('bare', { workflowId, taskQueue: 'tollgate-tasks', args: [] });
+      latencies.push(performance.now() - at);
+      ends.push(handle.result());
+    }
+  };
+  await Promise.all(Array.from({ length: bareStartsAtOnce }, lane));
+  await Promise.all(ends);
+  return roundOf(tasks, (performance.now() - began) / 1000, latencies, before, pids);
+}
+
+const cpuOf = (pids: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)]));
+
+function roundOf(
+  tasks: number,
+  seconds: number,
+  latencies: number[],
+  before: Record<string, number>,
+  pids: Record<string, number>,
+): Round {
+  const sorted = [...latencies].sort((a, b) => a - b);
+  const after = cpuOf(pids);
+  const perTask = Object.keys(pids).map((name) => [name, (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / tasks] as const);
+  return {
+    perSecond: tasks / seconds,
+    createP50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
+    createP95Ms: sorted[Math.floor(sorted.length * 0.95)] ?? 0,
+    cpuMsPerTask: Object.fromEntries(perTask),
+  };
+}
+
+function report(name: string, results: Round[]): void {
+  const cpu = Object.keys(results[0]?.cpuMsPerTask ?? {})
+    .map((part) => `${part} ${median(results.map((r) => r.cpuMsPerTask[part] ?? 0)).toFixed(1)}`)
+    .join(', ');
+  say(`\n${name}, median of ${results.length} rounds of ${tasksPerRound}:`);
+  say(`  finished per second  ${median(results.map((r) => r.perSecond)).toFixed(1)}`);
+  say(`  start latency        p50 ${median(results.map((r) => r.createP50Ms)).toFixed(0)} ms, p95 ${median(results.map((r) => r.createP95Ms)).toFixed(0)} ms`);
+  say(`  CPU ms per task      ${cpu}`);
+}
+
+const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const say = (text: string): void => void process.stdout.write(`${text}\n`);

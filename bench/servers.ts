@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findTemporal } from '../scripts/find-temporal.mjs';
+import { startPostgres } from '../src/main/servers/postgres.ts';
+import { startGuardian } from '../src/main/servers/start-guardian.ts';
+import { startTemporal } from '../src/main/servers/temporal.ts';
+
+export interface BenchServers {
+  postgresPid: number;
+  temporalPid: number;
+  temporalAddress: string;
+  close(): Promise<void>;
+}
+
+/** PostgreSQL and Temporal as `npm start` runs them, fsync and all, where the test harness looks for them. */
+export async function startBenchServers(): Promise<BenchServers> {
+  const guardian = startGuardian();
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+  guardian.removeFolder(folder);
+  const temporal = findTemporal();
+  if (!temporal) throw new Error('There is no Temporal server; `npm run bench` finds or makes one first.');
+  const avoid = new Set<number>();
+  const password = randomBytes(16).toString('hex');
+  const postgres = await startPostgres({ dir: join(folder, 'postgres'), port: 0, avoid, password, guardian });
+  const server = await startTemporal({
+    binary: temporal.path,
+    dbFile: join(folder, 'temporal.db'),
+    port: 0,
+    uiPort: 0,
+    avoid,
+    guardian,
+  });
+  process.env['TEST_DATABASE_URL'] = postgres.url;
+  process.env['TEST_TEMPORAL_ADDRESS'] = server.address;
+  process.env['TEST_TEMPORAL_BINARY'] = temporal.path;
+  return {
+    postgresPid: postgres.pid,
+    temporalPid: server.pid,
+    temporalAddress: server.address,
+    close: () => guardian.close(),
+  };
+}

@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import {
+  partsOf,
+  splitDataUri,
+  textOf,
+  type ChatMessage,
+  type ChatPart,
+  type ChatReply,
+  type ChatUsage,
+  type FinishReason,
+  type UpstreamChat,
+} from '../domain/chat.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { Adapter, Upstream } from './channel.ts';
+import { classifyChat, classifyProbe, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import { ModelList, argumentsObject, chatCall, count } from './chat-call.ts';
+
+/**
+ * Anthropic's Messages API. Base URL `https://api.anthropic.com/v1`.
+ *
+ * Read on 2026-11-21: https://platform.claude.com/docs/en/api/messages, …/api/errors,
+ * …/build-with-claude/handling-stop-reasons and …/build-with-claude/prompt-caching.
+ *
+ * System and developer messages become the one `system` text, wherever they stood. Temperatures above 1, its highest, are
+ * sent as 1: every chat model takes 0 to 2 (spec §4.2).
+ */
+export function createAnthropic(caller: UpstreamCaller): Adapter {
+  return {
+    chatSupports: {
+      httpsImages: true,
+      jsonObject: false,
+      jsonSchema: false,
+      seed: false,
+      topK: true,
+      serialToolCalls: true,
+      stopMax: 16,
+      extra: false,
+    },
+
+    async chat(upstream, request, options) {
+      const outcome = await caller.call(
+        upstream,
+        chatCall({ path: '/messages', headers: headersFor(upstream), body: toBody(request) }, options),
+      );
+      return classifyChat(outcome, toReply, readError);
+    },
+
+    async probe(upstream, { signal }) {
+      const outcome = await caller.call(upstream, {
+        method: 'GET',
+        path: '/models',
+        headers: headersFor(upstream),
+        signal,
+      });
+      return classifyProbe(outcome, (json) => ModelList.safeParse(json).success, readError);
+    },
+  };
+}
+
+const headersFor = (upstream: Upstream) => ({
+  'x-api-key': upstream.credential,
+  'anthropic-version': '2023-06-01',
+});
+
+const temperatureMax = 1;
+
+function toBody(request: UpstreamChat): JsonObject {
+  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
+  const system = request.messages
+    .filter(isSystem)
+    .map(({ content }) => textOf(content))
+    .filter(Boolean)
+    .join('\n\n');
+  const said = toTurns(request.messages.filter((message) => !isSystem(message)));
+  // A conversation must hold a turn of the user's.
+  const isAlone = said.length === 0;
+  const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
+  return {
+    model: request.model,
+    max_tokens: request.maxTokens,
+    messages: isAlone ? [{ role: 'user', content: system }] : said,
+    ...(system !== '' && !isAlone && { system }),
+    ...(sendsTemperature && { temperature: Math.min(request.temperature ?? 0, temperatureMax) }),
+    ...(request.topP !== undefined && { top_p: request.topP }),
+    ...(request.topK !== undefined && { top_k: request.topK }),
+    ...(request.stop && { stop_sequences: request.stop }),
+    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...(request.tools.length > 0 && { tools: request.tools.map(toTool), ...toToolChoice(request) }),
+  };
+}
+
+const toTool = ({ name, description, parameters }: UpstreamChat['tools'][number]): JsonObject => ({
+  name,
+  ...(description !== undefined && { description }),
+  input_schema: { type: 'object', ...(parameters ?? { properties: {} }) },
+});
+
+function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObject {
+  const serial = parallelToolCalls === false && { disable_parallel_tool_use: true };
+  if (toolChoice === 'none') return { tool_choice: { type: 'none' } };
+  if (toolChoice === 'required') return { tool_choice: { type: 'any', ...serial } };
+  if (typeof toolChoice === 'object') return { tool_choice: { type: 'tool', name: toolChoice.name, ...serial } };
+  return serial || toolChoice ? { tool_choice: { type: 'auto', ...serial } } : {};
+}
+
+/** Neighbours of one role become one turn: the answers to parallel tool calls must stand in one. */
+function toTurns(messages: ChatMessage[]): JsonObject[] {
+  const turns: { role: string; content: JsonValue[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const blocks = toBlocks(message);
+    const last = turns.at(-1);
+    if (blocks.length === 0) continue;
+    if (last?.role === role) last.content.push(...blocks);
+    else turns.push({ role, content: blocks });
+  }
+  return turns;
+}
+
+function toBlocks(message: ChatMessage): JsonValue[] {
+  if (message.role === 'tool') {
+    const content = partsOf(message.content).map(toBlock);
+    return [
+      {
+        type: 'tool_result',
+        tool_use_id: plainId(message.toolCallId),
+        ...(content.length > 0 && { content }),
+      },
+    ];
+  }
+  const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
+  if (message.role !== 'assistant') return blocks;
+  const calls = message.toolCalls.map((call) => ({
+    type: 'tool_use',
+    id: plainId(call.id),
+    name: call.name,
+    input: argumentsObject(call.arguments),
+  }));
+  return [...blocks, ...calls];
+}
+
+function toBlock(part: ChatPart): JsonObject {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const inline = splitDataUri(part.url);
+  return {
+    type: 'image',
+    source: inline
+      ? { type: 'base64', media_type: inline.mimeType, data: inline.base64 }
+      : { type: 'url', url: part.url },
+  };
+}
+
+/** Its ids are letters, digits, `_` and `-`; a conversation begun with another family may hold other ones. */
+const plainId = (id: string): string => id.replace(/[^\w-]/g, '_');
+
+const Block = z.object({
+  type: z.string(),
+  text: z.string().optional(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  input: z.record(z.string(), z.json()).nullish(),
+});
+const Reply = z.object({
+  type: z.literal('message').optional(),
+  content: z.array(Block),
+  stop_reason: z.string().nullish(),
+  usage: z.unknown().optional(),
+});
+const Usage = z.object({
+  input_tokens: count,
+  output_tokens: count,
+  cache_creation_input_tokens: count,
+  cache_read_input_tokens: count,
+  output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
+});
+
+function toReply(json: unknown): ChatReply | null {
+  const reply = Reply.safeParse(json).data;
+  if (!reply) return null;
+  const texts = reply.content.filter(({ type }) => type === 'text').map(({ text }) => text ?? '');
+  const uses = reply.content.filter(({ type }) => type === 'tool_use');
+  if (uses.some(({ name }) => !name)) return null;
+  return {
+    content: texts.length > 0 ? texts.join('') : null,
+    refusal: null,
+    toolCalls: uses.map(({ id, name, input }, index) => ({
+      id: id || `call_${index}`,
+      name: name ?? '',
+      arguments: JSON.stringify(input ?? {}),
+    })),
+    finishReason: stopReasons[reply.stop_reason ?? 'end_turn'] ?? 'stop',
+    usage: toUsage(reply.usage),
+  };
+}
+
+const stopReasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+/** `input_tokens` leaves out what was read from or written to the cache: all three together are the prompt. */
+function toUsage(json: unknown): ChatUsage | null {
+  const usage = Usage.safeParse(json).data;
+  if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
+  const cached = usage.cache_read_input_tokens;
+  const thinking = usage.output_tokens_details?.thinking_tokens ?? null;
+  return {
+    inputTokens:
+      usage.input_tokens === null
+        ? null
+        : usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (cached ?? 0),
+    outputTokens: usage.output_tokens,
+    ...(cached !== null && { cachedTokens: cached }),
+    ...(thinking !== null && { reasoningTokens: thinking }),
+  };
+}
+
+const ErrorBody = z.object({
+  type: z.literal('error'),
+  error: z.object({ type: z.string(), message: z.string() }),
+});
+
+const readError: ReadError = (json) => {
+  const body = ErrorBody.safeParse(json).data;
+  if (!body) return null;
+  const { type, message } = body.error;
+  const words = [type];
+  // Our own empty account and spend limits come as 400 `invalid_request_error`, told in prose only.
+  if (/credit balance|usage limits/i.test(message)) words.push('insufficient_credits');
+  if (/prompt is too long|exceeds? (the )?context/i.test(message)) words.push('context_length_exceeded');
+  if (/content filtering policy/i.test(message)) words.push('content_filter');
+  return { words };
+};

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import type { JsonObject } from '../domain/json.ts';
+import { chatJsonBytesMax, chatTimeouts, type UpstreamCall } from './call-upstream.ts';
+import type { CallOptions } from './channel.ts';
+
+/** A chat's POST with the limits that every family shares (reliability §4). */
+export const chatCall = (
+  call: { path: string; headers: Record<string, string>; body: JsonObject },
+  { signal, headersMs, timeoutMs }: CallOptions,
+): UpstreamCall => ({
+  method: 'POST',
+  ...call,
+  signal,
+  headersMs: headersMs ?? chatTimeouts.headersMs,
+  timeoutMs: timeoutMs ?? chatTimeouts.totalMs,
+  bodyBytesMax: chatJsonBytesMax,
+});
+
+/** A count of tokens in a reply. What is no whole number is as if it were not there: the answer itself may still be good. */
+export const count = z
+  .int()
+  .nullish()
+  .catch(null)
+  .transform((value) => value ?? null);
+
+/** A model list in OpenAI's shape, which Anthropic shares. */
+export const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** A tool call's arguments as the object that some families want; a model's broken JSON becomes an empty one. */
+export function argumentsObject(text: string): JsonObject {
+  try {
+    const value = Arguments.safeParse(JSON.parse(text));
+    return value.success ? value.data : {};
+  } catch {
+    return {};
+  }
+}
+const Arguments = z.record(z.string(), z.json());

@@ -1,0 +1,274 @@
+import { z } from 'zod';
+import {
+  partsOf,
+  splitDataUri,
+  textOf,
+  type ChatMessage,
+  type ChatPart,
+  type ChatReply,
+  type ChatUsage,
+  type FinishReason,
+  type UpstreamChat,
+} from '../domain/chat.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { Adapter, Upstream } from './channel.ts';
+import { classifyChat, classifyProbe, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import { argumentsObject, chatCall, count } from './chat-call.ts';
+
+/**
+ * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
+ *
+ * Read on 2026-11-21: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/caching (Content, Part, Tool),
+ * https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures and …/troubleshooting.
+ *
+ * Pictures go as bytes only. System and developer messages become `systemInstruction`, wherever they stood. `user` has no
+ * counterpart and says nothing about the answer: it is not sent.
+ */
+export function createGemini(caller: UpstreamCaller): Adapter {
+  return {
+    chatSupports: {
+      httpsImages: false,
+      jsonObject: true,
+      jsonSchema: true,
+      seed: true,
+      topK: true,
+      serialToolCalls: false,
+      stopMax: 5,
+      extra: false,
+    },
+
+    async chat(upstream, request, options) {
+      const path = `/models/${encodeURIComponent(request.model)}:generateContent`;
+      const outcome = await caller.call(
+        upstream,
+        chatCall({ path, headers: authorization(upstream), body: toBody(request) }, options),
+      );
+      return classifyChat(outcome, toReply, readError);
+    },
+
+    async probe(upstream, { signal }) {
+      const outcome = await caller.call(upstream, {
+        method: 'GET',
+        path: '/models?pageSize=1',
+        headers: authorization(upstream),
+        signal,
+      });
+      return classifyProbe(outcome, (json) => ModelList.safeParse(json).success, readError);
+    },
+  };
+}
+
+const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
+const ModelList = z.object({ models: z.array(z.object({ name: z.string() })) });
+
+function toBody(request: UpstreamChat): JsonObject {
+  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
+  const system = request.messages
+    .filter(isSystem)
+    .map(({ content }) => textOf(content))
+    .filter(Boolean)
+    .join('\n\n');
+  const contents = toContents(request.messages.filter((message) => !isSystem(message)));
+  // A conversation must hold a turn of the user's.
+  const isAlone = contents.length === 0;
+  return {
+    contents: isAlone ? [{ role: 'user', parts: [{ text: system }] }] : contents,
+    ...(system !== '' && !isAlone && { systemInstruction: { parts: [{ text: system }] } }),
+    generationConfig: toConfig(request),
+    ...(request.tools.length > 0 && {
+      tools: [
+        {
+          functionDeclarations: request.tools.map(({ name, description, parameters }) => ({
+            name,
+            ...(description !== undefined && { description }),
+            ...(parameters && { parametersJsonSchema: parameters }),
+          })),
+        },
+      ],
+      ...toToolConfig(request),
+    }),
+  };
+}
+
+function toConfig(request: UpstreamChat): JsonObject {
+  const format = request.responseFormat;
+  const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
+  return {
+    maxOutputTokens: request.maxTokens,
+    candidateCount: 1,
+    ...(sendsTemperature && { temperature: request.temperature ?? 0 }),
+    ...(request.topP !== undefined && { topP: request.topP }),
+    ...(request.topK !== undefined && { topK: request.topK }),
+    ...(request.stop && { stopSequences: request.stop }),
+    ...(request.seed !== undefined && { seed: request.seed }),
+    ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
+    ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),
+  };
+}
+
+function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
+  if (toolChoice === undefined) return {};
+  const config: JsonObject =
+    typeof toolChoice === 'object'
+      ? { mode: 'ANY', allowedFunctionNames: [toolChoice.name] }
+      : { mode: { auto: 'AUTO', none: 'NONE', required: 'ANY' }[toolChoice] };
+  return { toolConfig: { functionCallingConfig: config } };
+}
+
+/** Neighbours of one role become one turn: the answers to parallel calls must stand in one. */
+function toContents(messages: ChatMessage[]): JsonObject[] {
+  const turns: { role: string; parts: JsonValue[] }[] = [];
+  // A function's answer is told by name here, and by id in ours.
+  const names = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
+    const role = message.role === 'assistant' ? 'model' : 'user';
+    const parts = toParts(message, names);
+    const last = turns.at(-1);
+    if (parts.length === 0) continue;
+    if (last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts });
+  }
+  return turns;
+}
+
+function toParts(message: ChatMessage, names: ReadonlyMap<string, string>): JsonValue[] {
+  if (message.role === 'tool') {
+    const name = names.get(message.toolCallId) ?? message.toolCallId;
+    return [{ functionResponse: { name, response: toResponse(textOf(message.content)) } }];
+  }
+  const parts: JsonValue[] = partsOf(message.content).map(toPart);
+  if (message.role !== 'assistant') return parts;
+  const calls = message.toolCalls.map((call) => ({
+    functionCall: { name: call.name, args: argumentsObject(call.arguments) },
+    ...(call.signature !== undefined && { thoughtSignature: call.signature }),
+  }));
+  return [...parts, ...calls];
+}
+
+/** A function's answer must be an object; a text that is none is put into one, under the word the guide uses. */
+function toResponse(text: string): JsonObject {
+  try {
+    const value = z.record(z.string(), z.json()).safeParse(JSON.parse(text));
+    return value.success ? value.data : { result: text };
+  } catch {
+    return { result: text };
+  }
+}
+
+function toPart(part: ChatPart): JsonObject {
+  if (part.type === 'text') return { text: part.text };
+  const inline = splitDataUri(part.url);
+  // `chatSupports` keeps every other URL away from here.
+  if (!inline) throw new Error('Gemini takes pictures as data URIs only.');
+  return { inlineData: { mimeType: inline.mimeType, data: inline.base64 } };
+}
+
+const Part = z.object({
+  text: z.string().optional(),
+  thought: z.boolean().nullish(),
+  thoughtSignature: z.string().nullish(),
+  functionCall: z
+    .object({
+      id: z.string().nullish(),
+      name: z.string().min(1),
+      args: z.record(z.string(), z.json()).nullish(),
+    })
+    .optional(),
+});
+const Candidate = z.object({
+  content: z.object({ parts: z.array(Part).nullish() }).nullish(),
+  finishReason: z.string().nullish(),
+});
+const Reply = z.object({
+  candidates: z.array(Candidate).nullish(),
+  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
+  usageMetadata: z.unknown().optional(),
+});
+const Usage = z.object({
+  promptTokenCount: count,
+  toolUsePromptTokenCount: count,
+  candidatesTokenCount: count,
+  thoughtsTokenCount: count,
+  cachedContentTokenCount: count,
+});
+
+function toReply(json: unknown): ChatReply | 'blocked' | null {
+  const reply = Reply.safeParse(json).data;
+  const candidate = reply?.candidates?.[0];
+  if (!reply || !candidate) return reply?.promptFeedback?.blockReason ? 'blocked' : null;
+  const parts = (candidate.content?.parts ?? []).filter(({ thought }) => thought !== true);
+  const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
+  const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }, index) =>
+    call
+      ? [
+          {
+            id: call.id || `call_${index}`,
+            name: call.name,
+            arguments: JSON.stringify(call.args ?? {}),
+            ...(thoughtSignature && { signature: thoughtSignature }),
+          },
+        ]
+      : [],
+  );
+  const told = finishReasons[candidate.finishReason ?? ''];
+  // Nothing in it, and no reason for that which we know (MALFORMED_FUNCTION_CALL, OTHER): that is no answer.
+  if (told === undefined && texts.length === 0 && toolCalls.length === 0) return null;
+  return {
+    content: texts.length > 0 ? texts.join('') : null,
+    refusal: null,
+    toolCalls,
+    finishReason: toolCalls.length > 0 && (told ?? 'stop') === 'stop' ? 'tool_calls' : (told ?? 'stop'),
+    usage: toUsage(reply.usageMetadata, texts.length > 0 || toolCalls.length > 0),
+  };
+}
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+};
+
+/** The prompt's count holds the cached part; thinking is counted beside the candidates and billed as output. */
+function toUsage(json: unknown, isSaid: boolean): ChatUsage | null {
+  const usage = Usage.safeParse(json).data;
+  if (!usage || usage.promptTokenCount === null) return null;
+  const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = usage;
+  return {
+    inputTokens: usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0),
+    // Zero counts are left out of its JSON, so a missing one is none, unless something was said.
+    outputTokens:
+      usage.candidatesTokenCount === null && isSaid ? null : (usage.candidatesTokenCount ?? 0) + (thoughts ?? 0),
+    ...(cached !== null && { cachedTokens: cached }),
+    ...(thoughts !== null && { reasoningTokens: thoughts }),
+  };
+}
+
+const ErrorBody = z.object({
+  error: z.object({
+    code: z.number(),
+    message: z.string(),
+    status: z.string().nullish(),
+    details: z
+      .array(z.object({ reason: z.string().nullish() }))
+      .nullish()
+      .catch(null),
+  }),
+});
+
+const readError: ReadError = (json) => {
+  const body = ErrorBody.safeParse(json).data;
+  if (!body) return null;
+  const { status, message, details } = body.error;
+  const words = [...(status ? [status] : []), ...(details ?? []).flatMap(({ reason }) => (reason ? [reason] : []))];
+  // A bad key is a 400 here, and so is a place it does not serve: our account's trouble, not the request's.
+  const isAccount = words.some((word) => /^API_KEY_|BILLING/.test(word)) || status === 'FAILED_PRECONDITION';
+  if (isAccount) words.push('billing');
+  if (/token count .{0,60}exceeds/i.test(message)) words.push('context_length_exceeded');
+  return { words };
+};

@@ -1,0 +1,299 @@
+import { z } from 'zod';
+import {
+  checkConversation,
+  maxTokensDefault,
+  temperatureDefault,
+  type ChatMessage,
+  type ChatPart,
+  type ChatRequest,
+  type FinishReason,
+  type ToolCall,
+} from '../../domain/chat.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { validate } from '../validate.ts';
+import { FunctionName, MaxTokens, messagesMax, Temperature, toolsMax, within, type ChatAnswer } from './openai-chat.ts';
+
+/**
+ * A generateContent request as ours (https://ai.google.dev/api/generate-content, read 2026-11-21; spec §4.7). `model` is
+ * the path's. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Google's own examples
+ * write some fields in snake_case, and so may a client.
+ */
+export function readGeminiChat(model: string, body: unknown): ChatRequest {
+  const asked = validate(Body, body);
+  const config = asked.generationConfig ?? {};
+  const tools = (asked.tools ?? []).flatMap(({ functionDeclarations }) => (functionDeclarations ?? []).map(toTool));
+  if (tools.length > toolsMax) throw refused('tools', `at most ${toolsMax} functions`);
+  const toolChoice = readToolChoice(asked.toolConfig?.functionCallingConfig, tools);
+  const system = (asked.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
+  const messages: ChatMessage[] = [
+    ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
+    ...toMessages(asked.contents),
+  ];
+  checkConversation(messages, 'contents');
+  const responseFormat = readFormat(config);
+  return {
+    model,
+    messages,
+    tools,
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(responseFormat && { responseFormat }),
+    maxTokens: config.maxOutputTokens ?? maxTokensDefault,
+    temperature: config.temperature ?? temperatureDefault,
+    ...(isGiven(config.topP) && { topP: config.topP }),
+    ...(isGiven(config.topK) && { topK: config.topK }),
+    ...(isGiven(config.stopSequences) && config.stopSequences.length > 0 && { stop: config.stopSequences }),
+    ...(isGiven(config.seed) && { seed: config.seed }),
+    extra: {},
+  };
+}
+
+const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+const refused = (param: string, what: string) =>
+  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
+
+/** An object whose fields may also come under their snake_case names. */
+const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]): [string, unknown] => {
+        const camel = key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+        return [Object.hasOwn(shape, camel) ? camel : key, inner];
+      }),
+    );
+  }, z.strictObject(shape));
+
+const Schema = z.record(z.string(), z.json());
+const base64 = z
+  .string()
+  .min(1)
+  .max(10_000_000)
+  .regex(/^[\w+/-]+={0,2}$/, 'must be base64');
+const imageType = z
+  .string()
+  .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
+  .transform((type) => type.toLowerCase());
+
+const Part = aliased({
+  text: z.string().optional(),
+  inlineData: aliased({ mimeType: imageType, data: base64, displayName: z.string().optional() }).optional(),
+  functionCall: aliased({ id: z.string().max(512).optional(), name: FunctionName, args: Schema.nullish() }).optional(),
+  functionResponse: aliased({
+    id: z.string().max(512).optional(),
+    name: FunctionName,
+    response: Schema,
+  }).optional(),
+  thought: z.boolean().optional(),
+  thoughtSignature: z.string().optional(),
+}).superRefine((part, context) => {
+  const given = [part.text, part.inlineData, part.functionCall, part.functionResponse].filter(
+    (one) => one !== undefined,
+  );
+  if (given.length === 1) return;
+  context.addIssue({
+    code: 'custom',
+    message: 'must have exactly one of text, inlineData, functionCall and functionResponse',
+  });
+});
+type Part = z.output<typeof Part>;
+
+const partsMax = 1_000;
+const Content = aliased({
+  // `function` is what the answers to function calls came under once.
+  role: z.enum(['user', 'model', 'function']).nullish(),
+  parts: z.array(Part).min(1).max(partsMax),
+});
+
+const SystemParts = z.union([
+  z.string().transform((text) => ({ parts: [{ text }] })),
+  aliased({
+    role: z.string().nullish(),
+    parts: z.union([
+      z.array(aliased({ text: z.string() })).max(partsMax),
+      aliased({ text: z.string() }).transform((part) => [part]),
+    ]),
+  }),
+]);
+
+const Declaration = aliased({
+  name: FunctionName,
+  description: z.string().nullish(),
+  parameters: Schema.nullish(),
+  parametersJsonSchema: Schema.nullish(),
+});
+
+const GenerationConfig = aliased({
+  maxOutputTokens: MaxTokens.nullish(),
+  temperature: Temperature.nullish(),
+  topP: z.number().min(0).max(1).nullish(),
+  // Google's own type is a whole number; some clients send it as a float.
+  topK: z.int().min(1).max(1_000).nullish(),
+  stopSequences: z.array(z.string().min(1).max(500)).max(5).nullish(),
+  seed: z.int().nullish(),
+  candidateCount: z.literal(1).nullish(),
+  responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
+  responseSchema: Schema.nullish(),
+  responseJsonSchema: Schema.nullish(),
+});
+type GenerationConfig = z.output<typeof GenerationConfig>;
+
+const CallingConfig = aliased({
+  mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),
+  allowedFunctionNames: z.array(FunctionName).max(toolsMax).nullish(),
+});
+
+const Body = aliased({
+  // Some SDKs repeat the path's model.
+  model: z.string().optional(),
+  contents: z.array(Content).min(1).max(messagesMax),
+  systemInstruction: SystemParts.nullish(),
+  generationConfig: GenerationConfig.nullish(),
+  tools: z
+    .array(aliased({ functionDeclarations: z.array(Declaration).max(toolsMax).nullish() }))
+    .max(toolsMax)
+    .nullish(),
+  toolConfig: aliased({ functionCallingConfig: CallingConfig.nullish() }).nullish(),
+});
+
+const toTool = ({ name, description, parameters, parametersJsonSchema }: z.output<typeof Declaration>) => {
+  const schema = parametersJsonSchema ?? (isGiven(parameters) ? fromGeminiSchema(parameters) : null);
+  return { name, ...(isGiven(description) && { description }), ...(schema && { parameters: schema }) };
+};
+
+function readToolChoice(
+  config: z.output<typeof CallingConfig> | null | undefined,
+  tools: readonly { name: string }[],
+): ChatRequest['toolChoice'] {
+  const mode = config?.mode ?? 'AUTO';
+  const allowed = config?.allowedFunctionNames ?? [];
+  const param = 'toolConfig.functionCallingConfig';
+  if (tools.length === 0 && mode === 'ANY') throw refused(param, 'mode ANY needs functions');
+  if (!config || tools.length === 0) return undefined;
+  if (mode === 'NONE') return 'none';
+  if (allowed.length === 0) return mode === 'ANY' ? 'required' : 'auto';
+  const [only = ''] = allowed;
+  if (mode !== 'ANY' || allowed.length > 1) {
+    throw new GatewayError('unsupported_parameter', {
+      param: `${param}.allowedFunctionNames`,
+      message: 'allowedFunctionNames is supported with one name and mode ANY.',
+    });
+  }
+  if (!tools.some(({ name }) => name === only))
+    throw refused(`${param}.allowedFunctionNames`, 'names no function of this request');
+  return { name: only };
+}
+
+function readFormat(config: GenerationConfig): ChatRequest['responseFormat'] {
+  const schema =
+    config.responseJsonSchema ?? (isGiven(config.responseSchema) ? fromGeminiSchema(config.responseSchema) : undefined);
+  if (config.responseMimeType !== 'application/json') {
+    if (schema) throw refused('generationConfig.responseMimeType', 'must be application/json where a schema is given');
+    return undefined;
+  }
+  return schema ? { type: 'json_schema', name: 'response', schema } : { type: 'json_object' };
+}
+
+/**
+ * Calls without an id get one from their place, so that the same conversation has the same ids each time it is sent; an
+ * answer without one belongs to the first unanswered call of its name.
+ */
+function toMessages(contents: z.output<typeof Content>[]): ChatMessage[] {
+  const unanswered: { id: string; name: string }[] = [];
+  return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
+    const at = `contents.${index}`;
+    // What the model thought aloud belongs to its own turn only.
+    const said = parts.filter(({ thought }) => thought !== true);
+    if (role === 'model') {
+      if (said.some(({ functionResponse }) => functionResponse))
+        throw refused(at, "a functionResponse is not the model's");
+      if (said.some(({ inlineData }) => inlineData)) throw refused(at, "an image of the model's cannot be sent back");
+      const toolCalls = said.flatMap((part, place) => toToolCall(part, `call_${index}_${place}`));
+      unanswered.push(...toolCalls);
+      const content = said.flatMap(toPart);
+      return [{ role: 'assistant', content: content.length > 0 ? content : null, toolCalls }];
+    }
+    if (said.some(({ functionCall }) => functionCall)) throw refused(at, "a functionCall is the model's only");
+    const answers = said.flatMap(({ functionResponse: answer }): ChatMessage[] => {
+      if (!answer) return [];
+      const place = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
+      const [call] = place < 0 ? [] : unanswered.splice(place, 1);
+      if (!call) throw refused(at, 'no earlier functionCall belongs to this functionResponse');
+      return [{ role: 'tool', toolCallId: call.id, content: JSON.stringify(answer.response) }];
+    });
+    const content = said.flatMap(toPart);
+    return content.length > 0 ? [...answers, { role: 'user', content }] : answers;
+  });
+}
+
+const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>
+  call
+    ? [
+        {
+          id: call.id || ownId,
+          name: call.name,
+          arguments: JSON.stringify(call.args ?? {}),
+          ...(signature !== undefined && { signature }),
+        },
+      ]
+    : [];
+
+function toPart({ text, inlineData }: Part): ChatPart[] {
+  if (text !== undefined) return [{ type: 'text', text }];
+  if (!inlineData) return [];
+  // Clients may send the URL-safe alphabet, which protobuf's JSON takes too; data URIs know only the other one.
+  const data = inlineData.data.replaceAll('-', '+').replaceAll('_', '/');
+  return [{ type: 'image', url: `data:${inlineData.mimeType};base64,${data}` }];
+}
+
+/** The generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
+export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObject {
+  const calls = reply.toolCalls.map(toCallPart);
+  const isBroken = calls.includes(null);
+  const text = reply.content ?? reply.refusal ?? '';
+  const cached = within(reply.usage?.cachedTokens, usage.input);
+  const thoughts = within(reply.usage?.reasoningTokens, usage.output);
+  return {
+    candidates: [
+      {
+        content: {
+          role: 'model',
+          parts: [...(text === '' ? [] : [{ text }]), ...calls.filter((part) => part !== null)],
+        },
+        // Google's word for a call whose arguments the model left broken; here they must be an object.
+        finishReason: isBroken ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
+        index: 0,
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: usage.input,
+      candidatesTokenCount: usage.output - thoughts,
+      totalTokenCount: usage.input + usage.output,
+      ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+      ...(cached > 0 && { cachedContentTokenCount: cached }),
+    },
+    modelVersion: model,
+    responseId: id,
+  };
+}
+
+const finishWords = {
+  stop: 'STOP',
+  tool_calls: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter: 'SAFETY',
+} satisfies Record<FinishReason, string>;
+
+function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
+  const args = objectOf(text);
+  return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
+}
+
+function objectOf(text: string): JsonObject | null {
+  try {
+    return Schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,334 @@
+import { z } from 'zod';
+import {
+  checkConversation,
+  maxTokensDefault,
+  splitDataUri,
+  temperatureDefault,
+  type ChatContent,
+  type ChatMessage,
+  type ChatReply,
+  type ChatRequest,
+  type ToolCall,
+} from '../../domain/chat.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { validate } from '../validate.ts';
+
+/**
+ * An OpenAI chat completion request as ours (https://platform.openai.com/docs/api-reference/chat/create, read
+ * 2026-11-21; limits of spec §4.2). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`.
+ * Null in an optional field is as if absent. Whether the model exists, and takes it, is for others to say.
+ */
+export function readOpenaiChat(body: unknown): ChatRequest {
+  const asked = validate(Body, body);
+  refuseUnsupported(asked);
+  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed, user } = asked;
+  if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
+    throw new GatewayError('invalid_value', {
+      param: 'max_completion_tokens',
+      message: 'max_completion_tokens and max_tokens are the same field here and must not differ.',
+    });
+  }
+  const tools = (asked.tools ?? []).map(({ function: tool }) => ({
+    name: tool.name,
+    ...(isGiven(tool.description) && { description: tool.description }),
+    ...(isGiven(tool.parameters) && { parameters: tool.parameters }),
+    ...(isGiven(tool.strict) && { strict: tool.strict }),
+  }));
+  const toolChoice = readToolChoice(asked.tool_choice, tools);
+  const format = asked.response_format;
+  const canonical = messages.map(toMessage);
+  checkConversation(canonical, 'messages');
+  return {
+    model,
+    messages: canonical,
+    tools,
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(isGiven(asked.parallel_tool_calls) && { parallelToolCalls: asked.parallel_tool_calls }),
+    ...(isGiven(format) && { responseFormat: toFormat(format) }),
+    maxTokens: max_tokens ?? max_completion_tokens ?? maxTokensDefault,
+    temperature: temperature ?? temperatureDefault,
+    ...(isGiven(top_p) && { topP: top_p }),
+    ...(isGiven(top_k) && { topK: top_k }),
+    ...(isGiven(stop) && { stop: typeof stop === 'string' ? [stop] : stop }),
+    ...(isGiven(seed) && { seed }),
+    ...(isGiven(user) && { user }),
+    extra: extraOf(asked),
+  };
+}
+
+/** The smallest and the longest answer that may be asked for, in tokens, and the hottest temperature (spec §4.2). */
+export const MaxTokens = z.int().min(16).max(8_192);
+export const Temperature = z.number().min(0).max(2);
+export const messagesMax = 1_000;
+/** Providers' own limit (OpenAI: 128). */
+export const toolsMax = 128;
+export const FunctionName = z
+  .string()
+  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
+
+const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+
+const Schema = z.record(z.string(), z.json());
+
+const TextPart = z.object({ type: z.literal('text'), text: z.string() });
+/** An https URL, or a picture's bytes in base64. */
+const ImageUrl = z
+  .string()
+  .max(10_000_000)
+  .refine(
+    (url) => isHttps(url) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
+    'must be an https URL or a base64 data URI of an image',
+  );
+const ImagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: ImageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
+});
+const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+
+const partsMax = 1_000;
+const textContent = z.union([z.string(), z.array(TextPart).min(1).max(partsMax)]);
+const userContent = z.union([
+  z.string(),
+  z
+    .array(z.discriminatedUnion('type', [TextPart, ImagePart]))
+    .min(1)
+    .max(partsMax),
+]);
+const assistantContent = z.union([
+  z.string(),
+  z
+    .array(z.discriminatedUnion('type', [TextPart, RefusalPart]))
+    .min(1)
+    .max(partsMax),
+]);
+const name = z.string().max(256).nullish();
+
+const ToolCallIn = z.object({
+  id: z.string().min(1).max(512),
+  type: z.literal('function').optional(),
+  function: z.object({ name: FunctionName, arguments: z.string() }),
+  extra_content: z.object({ google: z.object({ thought_signature: z.string().optional() }).optional() }).nullish(),
+});
+
+const Message = z.discriminatedUnion('role', [
+  z.object({ role: z.literal('system'), content: textContent, name }),
+  z.object({ role: z.literal('developer'), content: textContent, name }),
+  z.object({ role: z.literal('user'), content: userContent, name }),
+  z
+    .object({
+      role: z.literal('assistant'),
+      content: assistantContent.nullish(),
+      refusal: z.string().nullish(),
+      tool_calls: z.array(ToolCallIn).max(toolsMax).nullish(),
+      // Retired; what SDKs echo of an answer has it as null.
+      function_call: z.null().optional(),
+      audio: z.null().optional(),
+      name,
+    })
+    .superRefine((message, context) => {
+      const isEmpty = !isGiven(message.content) && !isGiven(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
+      if (isEmpty) {
+        context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
+      }
+    }),
+  z.object({ role: z.literal('tool'), content: textContent, tool_call_id: z.string().min(1).max(512) }),
+]);
+
+const Tool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name: FunctionName,
+    description: z.string().nullish(),
+    parameters: Schema.nullish(),
+    strict: z.boolean().nullish(),
+  }),
+});
+const ToolChoiceIn = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.object({ type: z.literal('function'), function: z.object({ name: FunctionName }) }),
+]);
+const Format = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    json_schema: z.object({
+      name: z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
+      description: z.string().nullish(),
+      schema: Schema.nullish(),
+      strict: z.boolean().nullish(),
+    }),
+  }),
+]);
+
+const known = {
+  model: z.string().min(1).max(200),
+  messages: z.array(Message).min(1).max(messagesMax),
+  max_tokens: MaxTokens.nullish(),
+  max_completion_tokens: MaxTokens.nullish(),
+  temperature: Temperature.nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(1).max(1_000).nullish(),
+  stop: z.union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).max(4)]).nullish(),
+  seed: z.int().nullish(),
+  user: z.string().max(512).nullish(),
+  stream: z.boolean().nullish(),
+  n: z.int().min(1).max(128).nullish(),
+  logprobs: z.boolean().nullish(),
+  tools: z.array(Tool).max(toolsMax).nullish(),
+  tool_choice: ToolChoiceIn.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: Format.nullish(),
+};
+const Body = z.object(known).catchall(z.json());
+
+/**
+ * What would change the answer's shape, or what it costs us: retired fields, streams, several answers, log probabilities,
+ * sound, paid add-ons, other prices and other models.
+ */
+const unsupported: Readonly<Record<string, readonly unknown[]>> = {
+  stream: [false],
+  n: [1],
+  logprobs: [false],
+  stream_options: [],
+  top_logprobs: [0],
+  functions: [],
+  function_call: [],
+  audio: [],
+  web_search_options: [],
+  service_tier: ['auto', 'default'],
+  models: [],
+  plugins: [],
+  best_of: [1],
+};
+
+function refuseUnsupported(asked: Readonly<Record<string, unknown>>): void {
+  const isFine = (field: string, fine: readonly unknown[]): boolean =>
+    !Object.hasOwn(asked, field) || !isGiven(asked[field]) || fine.includes(asked[field]);
+  const field = Object.entries(unsupported).find(([key, fine]) => !isFine(key, fine))?.[0];
+  const isTextOnly = !isGiven(asked.modalities) || JSON.stringify(asked.modalities) === '["text"]';
+  const param = field ?? (isTextOnly ? undefined : 'modalities');
+  if (param === undefined) return;
+  throw new GatewayError('unsupported_parameter', { param, message: `${param} is not supported as it was sent.` });
+}
+
+const extraOf = (asked: z.infer<typeof Body>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(asked).flatMap(([field, value]) =>
+      Object.hasOwn(known, field) || Object.hasOwn(unsupported, field) || !isGiven(value) || field === 'modalities'
+        ? []
+        : [[field, value as JsonObject[string]]],
+    ),
+  );
+
+function readToolChoice(
+  choice: z.infer<typeof ToolChoiceIn> | null | undefined,
+  tools: readonly { name: string }[],
+): ChatRequest['toolChoice'] {
+  if (!isGiven(choice) || (choice === 'none' && tools.length === 0)) return undefined;
+  const wanted = typeof choice === 'string' ? choice : { name: choice.function.name };
+  const isOffered = typeof wanted === 'string' ? tools.length > 0 : tools.some((tool) => tool.name === wanted.name);
+  if (isOffered) return wanted;
+  throw new GatewayError('invalid_value', {
+    param: 'tool_choice',
+    message: 'tool_choice: names no tool of this request',
+  });
+}
+
+function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['responseFormat']> {
+  if (format.type !== 'json_schema') return format;
+  const { name: schemaName, description, schema, strict } = format.json_schema;
+  return {
+    type: 'json_schema',
+    name: schemaName,
+    schema: schema ?? { type: 'object' },
+    ...(isGiven(description) && { description }),
+    ...(isGiven(strict) && { strict }),
+  };
+}
+
+function toMessage(message: z.infer<typeof Message>): ChatMessage {
+  if (message.role === 'tool') {
+    return { role: 'tool', toolCallId: message.tool_call_id, content: toContent(message.content) };
+  }
+  const named = isGiven(message.name) && message.name !== '' && { name: message.name };
+  if (message.role !== 'assistant') return { role: message.role, content: toContent(message.content), ...named };
+  const content = isGiven(message.content) ? toContent(message.content) : (message.refusal ?? null);
+  return { role: 'assistant', content, toolCalls: (message.tool_calls ?? []).map(toToolCall), ...named };
+}
+
+type ContentIn = z.infer<typeof userContent> | z.infer<typeof assistantContent>;
+const toContent = (content: ContentIn): ChatContent =>
+  typeof content === 'string'
+    ? content
+    : content.map((part) => {
+        if (part.type === 'text') return { type: 'text', text: part.text };
+        if (part.type === 'refusal') return { type: 'text', text: part.refusal };
+        const { url, detail } = part.image_url;
+        return { type: 'image', url, ...(isGiven(detail) && { detail }) };
+      });
+
+function toToolCall({ id, function: called, extra_content }: z.infer<typeof ToolCallIn>): ToolCall {
+  const signature = extra_content?.google?.thought_signature;
+  return { id, name: called.name, arguments: called.arguments, ...(signature !== undefined && { signature }) };
+}
+
+function isHttps(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' && url.username === '' && url.password === '' && text.length <= 2_048;
+}
+
+export interface ChatAnswer {
+  /** Ours, not the provider's. */
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  /** Our model id. */
+  model: string;
+  reply: ChatReply;
+  /** As it is billed, in tokens. */
+  usage: { input: number; output: number };
+}
+
+/** The chat completion object (https://platform.openai.com/docs/api-reference/chat/object). */
+export function openaiCompletion({ id, created, model, reply, usage }: ChatAnswer): JsonObject {
+  const { cachedTokens, reasoningTokens } = reply.usage ?? {};
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: reply.content,
+          refusal: reply.refusal,
+          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map(toToolCallOut) }),
+        },
+        logprobs: null,
+        finish_reason: reply.finishReason,
+      },
+    ],
+    usage: {
+      prompt_tokens: usage.input,
+      completion_tokens: usage.output,
+      total_tokens: usage.input + usage.output,
+      prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
+      completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
+    },
+  };
+}
+
+const toToolCallOut = ({ id, name: called, arguments: text, signature }: ToolCall): JsonObject => ({
+  id,
+  type: 'function',
+  function: { name: called, arguments: text },
+  // Where Google's own OpenAI dialect puts it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+  ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+});
+
+/** A part of a count: never negative, never above the whole. */
+export const within = (part: number | undefined, whole: number): number => Math.min(Math.max(part ?? 0, 0), whole);

@@ -1,0 +1,140 @@
+import { json, type Family, type Reply } from '../family.ts';
+import {
+  answerChat,
+  hashOf,
+  objectOf,
+  objectsOf,
+  strangeField,
+  textOfParts,
+  type ChatAsked,
+  type Fields,
+} from '../chat.ts';
+
+/**
+ * Anthropic's Messages API, as https://platform.claude.com/docs/en/api/messages and …/api/errors describe it (read on
+ * 2026-11-21): messages and the model list.
+ */
+export const anthropic: Family = (parts, call) => Promise.resolve(answer(parts, call));
+
+function answer(parts: Parameters<Family>[0], call: Parameters<Family>[1]): Reply {
+  if (!call.headers['x-api-key']) return authRefused;
+  if (!call.headers['anthropic-version']) return invalid('anthropic-version: header is required');
+  if (call.path === '/models' && call.method === 'GET') {
+    return json(200, { data: [modelEntry], has_more: false, first_id: modelEntry.id, last_id: modelEntry.id });
+  }
+  if (call.path !== '/messages' || call.method !== 'POST') return problem(404, 'not_found_error', 'Not found');
+  const input = objectOf(call.body);
+  if (!input) return invalid('The request body is not valid JSON');
+  const complaint = complaintAbout(input);
+  if (complaint) return invalid(complaint);
+  return answerChat(parts, call, toAsked(input), {
+    family: 'anthropic',
+    refusals,
+    answer: ({ text, tool, finish, usage }) => ({
+      id: `msg_sbx${hashOf(call.body)}`,
+      type: 'message',
+      role: 'assistant',
+      model: input.model,
+      content: [
+        ...(text === '' ? [] : [{ type: 'text', text }]),
+        ...(tool ? [{ type: 'tool_use', id: tool.id, name: tool.name, input: tool.arguments }] : []),
+      ],
+      stop_reason: { stop: 'end_turn', empty: 'end_turn', length: 'max_tokens', tool: 'tool_use' }[finish],
+      stop_sequence: null,
+      ...(usage && {
+        usage: {
+          input_tokens: usage.input,
+          output_tokens: usage.output,
+          cache_creation_input_tokens: 0,
+          cache_read_input_tokens: 0,
+          service_tier: 'standard',
+        },
+      }),
+    }),
+  });
+}
+
+const knownFields = [
+  'model',
+  'messages',
+  'max_tokens',
+  'system',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'metadata',
+  'tools',
+  'tool_choice',
+  'stream',
+  'thinking',
+  'service_tier',
+];
+
+/** What the real one would refuse, so that an adapter's slip is seen here. */
+function complaintAbout(input: Fields): string | null {
+  const strange = strangeField(input, knownFields);
+  if (strange !== undefined) return `${strange}: Extra inputs are not permitted`;
+  if (typeof input.model !== 'string' || input.model === '') return 'model: Field required';
+  if (typeof input.max_tokens !== 'number') return 'max_tokens: Field required';
+  if (typeof input.temperature === 'number' && input.temperature > 1) return 'temperature: range: 0..1';
+  const messages = objectsOf(input.messages);
+  if (messages.length === 0) return 'messages: at least one message is required';
+  if (messages.some(({ role }) => role !== 'user' && role !== 'assistant')) return 'messages: Unexpected role';
+  const blocks = messages.flatMap(({ content }) => objectsOf(content));
+  if (blocks.some(({ type, text }) => type === 'text' && text === ''))
+    return 'messages: text content blocks must be non-empty';
+  return null;
+}
+
+function toAsked(input: Fields): ChatAsked {
+  const choice = objectOf(input.tool_choice);
+  return {
+    messages: [
+      ...(input.system === undefined ? [] : [{ role: 'system' as const, text: textOfParts(input.system) }]),
+      ...objectsOf(input.messages).flatMap(toMessages),
+    ],
+    maxTokens: typeof input.max_tokens === 'number' ? input.max_tokens : 0,
+    tools: objectsOf(input.tools).flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
+    forced:
+      choice?.type === 'tool' && typeof choice.name === 'string'
+        ? { name: choice.name }
+        : choice?.type === 'any'
+          ? 'any'
+          : null,
+    schema: null,
+  };
+}
+
+/** Answers of tools come inside a user's message. */
+function toMessages({ role, content }: Fields): ChatAsked['messages'] {
+  const results = objectsOf(content).filter(({ type }) => type === 'tool_result');
+  const text = textOfParts(content);
+  return [
+    ...results.map((result) => ({ role: 'tool' as const, text: textOfParts(result.content) })),
+    ...(text !== '' || results.length === 0
+      ? [{ role: role === 'assistant' ? ('assistant' as const) : ('user' as const), text }]
+      : []),
+  ];
+}
+
+const modelEntry = {
+  type: 'model',
+  id: 'sandbox-chat',
+  display_name: 'Sandbox chat',
+  created_at: '2025-01-01T00:00:00Z',
+};
+
+const problem = (status: number, type: string, message: string, headers: Record<string, string> = {}): Reply =>
+  json(status, { type: 'error', error: { type, message }, request_id: 'req_sandbox' }, headers);
+const invalid = (message: string): Reply => problem(400, 'invalid_request_error', message);
+
+const authRefused = problem(401, 'authentication_error', 'invalid x-api-key');
+const refusals = {
+  transient: problem(503, 'overloaded_error', 'Overloaded'),
+  rate_limit: problem(429, 'rate_limit_error', 'This request would exceed your rate limit.', { 'retry-after': '7' }),
+  refused: invalid('Output blocked by content filtering policy'),
+  auth: authRefused,
+  lost: problem(404, 'not_found_error', 'model: not found'),
+  late_fail: problem(500, 'api_error', 'Internal server error'),
+};

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { endsOf, expectBooksInOrder, expectOneSubmitPerAttempt, insist, tryCreate } from './crowd.ts';
+
+let gateway: Gateway;
+/** The one that lives on. */
+let otherApi: string;
+
+beforeAll(async () => {
+  gateway = await startGateway({ apis: 2 });
+  otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
+});
+afterAll(() => gateway.stop());
+
+const crowd = 60;
+const member = (index: number) => ({ prompt: `a crowd at the door, ${index} [[latency=50]]`, key: `door-${index}` });
+
+describe('an API that is killed among creates', () => {
+  it('loses nothing that it acknowledged, and a retry with the same key finds the same task wherever it was cut', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const acknowledged = new Map<string, string>();
+    const first = Array.from({ length: crowd }, async (_, index) => {
+      // All to the one that dies: in a slow trickle, so that some are before, some in and some after every step.
+      await new Promise((resolve) => setTimeout(resolve, index * 5));
+      const answer = await tryCreate(gateway, apiKey, { ...member(index), baseUrl: gateway.baseUrl });
+      if (answer === null) return;
+      expect(answer.status).toBe(202);
+      acknowledged.set(member(index).key, answer.taskId);
+      if (acknowledged.size === 8) await gateway.kill('api-1');
+    });
+    await Promise.all(first);
+    expect(acknowledged.size).toBeGreaterThanOrEqual(8);
+    expect(acknowledged.size).toBeLessThan(crowd);
+
+    const retried = await Promise.all(
+      Array.from({ length: crowd }, (_, index) => insist(gateway, apiKey, { ...member(index), baseUrl: otherApi })),
+    );
+    for (const [key, taskId] of acknowledged) expect([key, retried[Number(key.slice(5))]]).toEqual([key, taskId]);
+    expect(new Set(retried).size).toBe(crowd);
+
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.map(({ id }) => id).sort()).toEqual([...retried].sort());
+    expect(ends.filter(({ status }) => status !== 'succeeded')).toEqual([]);
+    expect(await expectOneSubmitPerAttempt(gateway, 'a crowd at the door')).toBe(crowd);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+
+  it('leaves no task undecided when nobody asks again', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const { name, baseUrl } = await gateway.startApi();
+    let answered = 0;
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const answer = await tryCreate(gateway, apiKey, {
+          prompt: `nobody asks again, ${index} [[latency=50]]`,
+          key: `alone-${index}`,
+          baseUrl,
+        });
+        if (answer !== null && ++answered === 3) await gateway.kill(name);
+      }),
+    );
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.length).toBeGreaterThanOrEqual(3);
+    expect(ends.filter(({ status }) => status !== 'succeeded')).toEqual([]);
+    expect(await expectOneSubmitPerAttempt(gateway, 'nobody asks again')).toBe(ends.length);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+});

@@ -1,0 +1,124 @@
+import { expect } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mediaRoutes, type Answer } from '../support/api-client.ts';
+import type { Gateway } from '../support/gateway.ts';
+
+export interface Ended {
+  id: string;
+  status: string;
+  error_code: string | null;
+  credits_charged: number;
+  credits_refunded: number;
+}
+
+const image = (prompt: string) => ({ model: 'aurora-image-1', prompt });
+export const imageCredits = 4;
+
+/** One create of a crowd, told apart by its Idempotency-Key; null when no answer came. */
+export async function tryCreate(
+  gateway: Gateway,
+  apiKey: string,
+  { prompt, key, baseUrl = gateway.baseUrl }: { prompt: string; key: string; baseUrl?: string },
+): Promise<Answer | null> {
+  return gateway
+    .create(apiKey, mediaRoutes.image, image(prompt), { headers: { 'idempotency-key': key }, baseUrl })
+    .catch(() => null);
+}
+
+/** Asks until it is accepted, as a client would that knows its Idempotency-Key. */
+export async function insist(
+  gateway: Gateway,
+  apiKey: string,
+  given: { prompt: string; key: string; baseUrl?: string },
+): Promise<string> {
+  const until = Date.now() + 30_000;
+  for (;;) {
+    const answer = await tryCreate(gateway, apiKey, given);
+    if (answer?.status === 202) return answer.taskId;
+    if (Date.now() > until) throw new Error(`never accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
+    await sleep(200);
+  }
+}
+
+/** Waits until nothing of the project is undecided or unended, then answers the admitted tasks. */
+export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 60): Promise<Ended[]> {
+  await eventually(secondsMax, async () => {
+    const [row] = await gateway.database.query<{ open: number }>(
+      { name: 'open-tasks', text: `select count(*) as open from task where project_id = $1 and completed_at is null` },
+      [projectId],
+    );
+    return row?.open === 0 || `${row?.open} tasks have not ended`;
+  });
+  return gateway.database.query<Ended & Record<string, unknown>>(
+    {
+      name: 'ended-tasks',
+      text: `select id, status, error_code, credits_charged, credits_refunded from task
+             where project_id = $1 and admission = 'reserved' order by id`,
+    },
+    [projectId],
+  );
+}
+
+/** How many attempts of the project stand where `condition` says. */
+export async function countAttempts(gateway: Gateway, projectId: string, condition: string): Promise<number> {
+  const [row] = await gateway.database.query<{ n: number }>(
+    {
+      name: '',
+      text: `select count(*) as n from attempt a join task t on t.id = a.request_id where t.project_id = $1 and ${condition}`,
+    },
+    [projectId],
+  );
+  return row?.n ?? 0;
+}
+
+/** Every submit that the sandbox saw has an attempt row of its own: so none was sent twice, to any channel. */
+export async function expectOneSubmitPerAttempt(gateway: Gateway, text: string): Promise<number> {
+  const submits = await gateway.hits(text, 'submit');
+  const keys = submits.map(({ idempotency_key: key }) => key);
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+  const known = await gateway.database.query<{ id: string; channel_name: string }>(
+    { name: '', text: 'select id, channel_name from attempt where id = any ($1)' },
+    [keys],
+  );
+  const channels = new Map(known.map(({ id, channel_name }) => [id, channel_name]));
+  for (const { channel, idempotency_key: key } of submits) expect(channels.get(key ?? '')).toBe(channel);
+  return submits.length;
+}
+
+/** Credits of the ended tasks and the account agree, and every invariant of the ledger holds. */
+export async function expectBooksInOrder(
+  gateway: Gateway,
+  { projectId, credits }: { projectId: string; credits: number },
+): Promise<void> {
+  const report = await gateway.verifyLedger();
+  expect(Object.entries(report.invariants).filter(([, { breaches }]) => breaches > 0)).toEqual([]);
+  const [account] = await gateway.database.query<{ balance: number; reserved: number; charged: number }>(
+    {
+      name: '',
+      text: `select a.balance, a.reserved, (select coalesce(sum(t.credits_charged), 0)::bigint from task t where t.project_id = a.project_id) as charged
+             from credit_account a where a.project_id = $1`,
+    },
+    [projectId],
+  );
+  expect(account).toEqual({ balance: credits - (account?.charged ?? 0), reserved: 0, charged: account?.charged });
+}
+
+/** Looks again until `look` says true; anything else it says is told when the time is up. */
+export async function eventually(secondsMax: number, look: () => Promise<true | string>): Promise<void> {
+  const until = Date.now() + secondsMax * 1_000;
+  for (;;) {
+    const said = await look().catch((error: unknown) => String(error));
+    if (said === true) return;
+    if (Date.now() > until) throw new Error(`waited ${secondsMax} s: ${said}`);
+    await sleep(100);
+  }
+}
+
+export const isRunning = (pid: number | undefined): boolean => {
+  if (pid === undefined) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import {
+  countAttempts,
+  endsOf,
+  eventually,
+  expectBooksInOrder,
+  expectOneSubmitPerAttempt,
+  imageCredits,
+  insist,
+} from './crowd.ts';
+
+let gateway: Gateway;
+
+beforeAll(async () => {
+  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '4' } });
+});
+afterAll(() => gateway.stop());
+
+const crowd = 50;
+
+describe('fifty running tasks', () => {
+  it('all end, each bought once and charged once, while the worker and the API are killed in turn', async () => {
+    const credits = crowd * imageCredits;
+    const { projectId, apiKey } = await gateway.project({ credits });
+    let { baseUrl } = gateway;
+    // A client of its own each, that knows nothing of the deaths and insists.
+    const clients = Array.from({ length: crowd }, async (_, index) => {
+      await sleep(index * 20);
+      return insist(gateway, apiKey, {
+        prompt: `killed in turn, ${index} [[latency=5000]]`,
+        key: `turn-${index}`,
+        get baseUrl() {
+          return baseUrl;
+        },
+      });
+    });
+    const running = (count: number) =>
+      eventually(30, async () => {
+        const n = await countAttempts(gateway, projectId, 'a.operation is not null');
+        return n >= count || `${n} of ${count} jobs run`;
+      });
+
+    await running(15);
+    await gateway.kill('worker-1');
+    await gateway.startWorker();
+    await gateway.kill('api-1');
+    ({ baseUrl } = await gateway.startApi());
+    await running(40);
+    await gateway.kill('worker-2');
+    await gateway.startWorker();
+    await gateway.kill('api-2');
+    ({ baseUrl } = await gateway.startApi());
+
+    const taskIds = await Promise.all(clients);
+    const ends = await endsOf(gateway, projectId, 60);
+    expect(ends.map(({ id }) => id).sort()).toEqual([...taskIds].sort());
+    const succeeded = ends.filter(({ status }) => status === 'succeeded');
+    const others = ends.filter(({ status }) => status !== 'succeeded');
+    // A submit that was on its way when its worker died is the one thing that nobody can know.
+    expect(others.filter(({ error_code: code }) => code !== 'upstream_outcome_unknown')).toEqual([]);
+    expect(succeeded.length).toBeGreaterThanOrEqual(45);
+    expect(await expectOneSubmitPerAttempt(gateway, 'killed in turn')).toBeLessThanOrEqual(crowd);
+    await expectBooksInOrder(gateway, { projectId, credits });
+  });
+});

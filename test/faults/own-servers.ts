@@ -1,0 +1,95 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres, type PostgresServer } from '../../src/main/servers/postgres.ts';
+import { startGuardian } from '../../src/main/servers/start-guardian.ts';
+import { startTemporal, type TemporalServer } from '../../src/main/servers/temporal.ts';
+
+/** A server that a test may stop, wipe and start again in the same place, without troubling the other test files. */
+export interface OwnServer {
+  stop(): Promise<void>;
+  /** On the same port; `wiped` begins with nothing. */
+  start(how?: { wiped: boolean }): Promise<void>;
+  /** Stops it for good and removes its folder. */
+  close(): Promise<void>;
+}
+
+/** A Temporal server of the file's own; the tests of this file find it as TEST_TEMPORAL_ADDRESS. */
+export async function ownTemporal(): Promise<OwnServer> {
+  const binary = process.env['TEST_TEMPORAL_BINARY'];
+  if (!binary) throw new Error('TEST_TEMPORAL_BINARY is not set; the tests are run by `npm test`');
+  return ownServer({
+    launch: ({ folder, guardian, ports }) =>
+      startTemporal({
+        binary,
+        dbFile: join(folder, 'temporal.db'),
+        port: ports.port,
+        uiPort: ports.uiPort,
+        keepPort: ports.keep,
+        guardian,
+      }),
+    wipe: (folder) =>
+      Promise.all(['', '-wal', '-shm'].map((end) => rm(join(folder, `temporal.db${end}`), { force: true }))),
+    announce: (server: TemporalServer) => {
+      process.env['TEST_TEMPORAL_ADDRESS'] = server.address;
+    },
+  });
+}
+
+/** A PostgreSQL of the file's own; the tests of this file find it as TEST_DATABASE_URL. What was committed stays. */
+export async function ownPostgres(): Promise<OwnServer> {
+  return ownServer({
+    launch: ({ folder, guardian, ports }) =>
+      startPostgres({
+        dir: join(folder, 'postgres'),
+        port: ports.port,
+        keepPort: ports.keep,
+        password: 'of-this-test',
+        guardian,
+      }),
+    wipe: (folder) => rm(join(folder, 'postgres'), { recursive: true, force: true }),
+    announce: (server: PostgresServer) => {
+      process.env['TEST_DATABASE_URL'] = server.url;
+    },
+  });
+}
+
+interface Ports {
+  port: number;
+  uiPort: number;
+  keep: boolean;
+}
+
+interface Kind<Server> {
+  launch(place: { folder: string; guardian: ReturnType<typeof startGuardian>; ports: Ports }): Promise<Server>;
+  wipe(folder: string): Promise<unknown>;
+  announce(server: Server): void;
+}
+
+async function ownServer<Server extends { port: number; uiPort?: number; stop(): Promise<void> }>(
+  kind: Kind<Server>,
+): Promise<OwnServer> {
+  const guardian = startGuardian();
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-own-'));
+  guardian.removeFolder(folder);
+  try {
+    let server = await kind.launch({ folder, guardian, ports: { port: 0, uiPort: 0, keep: false } });
+    kind.announce(server);
+    const ports = { port: server.port, uiPort: server.uiPort ?? 0, keep: true };
+    return {
+      stop: () => server.stop(),
+      async start({ wiped } = { wiped: false }) {
+        if (wiped) await kind.wipe(folder);
+        server = await kind.launch({ folder, guardian, ports });
+      },
+      async close() {
+        await server.stop();
+        await guardian.close();
+      },
+    };
+  } catch (error) {
+    await guardian.close();
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mediaRoutes } from '../support/api-client.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import {
+  countAttempts,
+  endsOf,
+  eventually,
+  expectBooksInOrder,
+  expectOneSubmitPerAttempt,
+  insist,
+  isRunning,
+} from './crowd.ts';
+import { ownPostgres, type OwnServer } from './own-servers.ts';
+
+let postgres: OwnServer;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  postgres = await ownPostgres();
+  gateway = await startGateway({
+    env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '4', DATABASE_CONNECT_TIMEOUT_MS: '1000' },
+  });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await postgres?.close();
+});
+
+describe('while PostgreSQL is restarted', () => {
+  it('requests are told to come back, no process ends, and afterwards all goes on: nothing is lost or charged twice', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const before = gateway.pids();
+    const running = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        insist(gateway, apiKey, { prompt: `postgres restarts, ${index} [[latency=3000]]`, key: `before-${index}` }),
+      ),
+    );
+    await eventually(
+      20,
+      async () => (await countAttempts(gateway, projectId, 'a.operation is not null')) === 10 || 'too few jobs run',
+    );
+
+    await postgres.stop();
+    // Long enough for jobs to end and for sweeps to fail meanwhile.
+    const refusals = [];
+    for (let asked = 0; asked < 8; asked++) {
+      refusals.push(
+        await gateway.create(apiKey, mediaRoutes.image, {
+          model: 'aurora-image-1',
+          prompt: 'postgres restarts, refused',
+        }),
+        await gateway.get(apiKey, `/api/v1/tasks/${running[0]}`),
+      );
+    }
+    for (const { status, headers, body } of refusals) {
+      expect([status, body]).toMatchObject([503, { error: { code: 'service_unavailable' } }]);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    // A client that goes on asking through the restart, with its key.
+    const insisting = insist(gateway, apiKey, { prompt: 'postgres restarts, insisting', key: 'meanwhile' });
+    await postgres.start();
+
+    const taskIds = [...running, await insisting];
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.map(({ id, status }) => [id, status]).sort()).toEqual(taskIds.map((id) => [id, 'succeeded']).sort());
+    expect(await expectOneSubmitPerAttempt(gateway, 'postgres restarts')).toBe(taskIds.length);
+    expect(gateway.pids()).toEqual(before);
+    expect(Object.values(before).filter((pid) => !isRunning(pid))).toEqual([]);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+});

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import {
+  countAttempts,
+  endsOf,
+  eventually,
+  expectBooksInOrder,
+  expectOneSubmitPerAttempt,
+  insist,
+  tryCreate,
+} from './crowd.ts';
+
+let gateway: Gateway;
+/** The one that lives on. */
+let otherApi: string;
+
+beforeAll(async () => {
+  gateway = await startGateway({ apis: 2, env: { SHUTDOWN_READY_DELAY_SECONDS: '3' } });
+  otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
+});
+afterAll(() => gateway.stop());
+
+const crowd = 40;
+
+describe('SIGTERM under load', () => {
+  it('to an API: it says at once that it is not ready, and every create that reaches it until the balancer has noticed is accepted', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    let stopped: Promise<void> | undefined;
+    const answers = await Promise.all(
+      Array.from({ length: crowd }, async (_, index) => {
+        await sleep(index * 10);
+        if (index === 10) stopped = gateway.kill('api-1', 'SIGTERM');
+        return tryCreate(gateway, apiKey, {
+          prompt: `an API is stopped, ${index} [[latency=50]]`,
+          key: `api-${index}`,
+        });
+      }),
+    );
+    expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(503);
+    expect((await fetch(`${otherApi}/readyz`)).status).toBe(200);
+    await stopped;
+    expect(answers.filter((answer) => answer?.status !== 202)).toEqual([]);
+
+    const taskIds = answers.map((answer) => answer?.taskId);
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.map(({ id, status }) => [id, status]).sort()).toEqual(taskIds.map((id) => [id, 'succeeded']).sort());
+    expect(await expectOneSubmitPerAttempt(gateway, 'an API is stopped')).toBe(crowd);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+
+  it('to a worker: the next one takes every task over where it was, and none is bought twice or given up', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const taskIds = await Promise.all(
+      Array.from({ length: crowd }, (_, index) =>
+        insist(gateway, apiKey, {
+          prompt: `a worker is stopped, ${index} [[latency=3000]]`,
+          key: `worker-${index}`,
+          baseUrl: otherApi,
+        }),
+      ),
+    );
+    await eventually(
+      20,
+      async () => (await countAttempts(gateway, projectId, 'a.operation is not null')) >= 15 || 'too few jobs run',
+    );
+    const next = gateway.startWorker();
+    await gateway.kill('worker-1', 'SIGTERM');
+    await next;
+
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.map(({ id, status }) => [id, status]).sort()).toEqual(taskIds.map((id) => [id, 'succeeded']).sort());
+    expect(await expectOneSubmitPerAttempt(gateway, 'a worker is stopped')).toBe(crowd);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { accountOf, attemptsOf, entriesOf } from '../support/rows.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ env: { SWEEP_SILENT_SECONDS: '3', ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '2' } });
+});
+afterAll(() => gateway.stop());
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+describe('an operator who works in Temporal', () => {
+  it('cancels a task: its credits are back, it is canceled, and the upstream is told once', async () => {
+    const { apiKey, projectId, taskId, mark } = await submitted('a fox [[fail=never]]');
+    await workflow(taskId).cancel();
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task).toMatchObject({
+      status: 'canceled',
+      error: { code: 'canceled' },
+      output: null,
+      credits: { charged: 0, refunded: 4 },
+    });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 100, reserved: 0 });
+    await eventually(async () => (await gateway.hits(mark, 'cancel')).length > 0, { what: 'the cancel upstream' });
+    await eventually(async () => (await workflow(taskId).describe()).status.name === 'CANCELLED');
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+  });
+
+  it('terminates a workflow, which stops nothing: the task is resumed, succeeds and was submitted once', async () => {
+    const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=3000]]');
+    await workflow(taskId).terminate();
+    expect((await workflow(taskId).describe()).status.name).toBe('TERMINATED');
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ n: 1, outcome: 'ok' }]);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
+  });
+
+  it('terminates a workflow between two channels, and no channel that was asked is asked again', async () => {
+    const { apiKey, taskId, mark } = await submitted(
+      'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=2500]]',
+    );
+    await workflow(taskId).terminate();
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task.status).toBe('succeeded');
+    const channels = (await gateway.hits(mark, 'submit')).map(({ channel }) => channel);
+    expect(channels).toEqual([...new Set(channels)]);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+  });
+});
+
+describe('a worker that is killed while a job runs', () => {
+  it('leaves it to another one, which goes on polling the same job', async () => {
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=2000]]');
+    const { name } = await gateway.startWorker();
+    const first = Object.keys(gateway.pids()).find((other) => other.startsWith('worker-') && other !== name);
+    await gateway.kill(first ?? 'worker-1', 'SIGKILL');
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+  });
+});
+
+const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
+
+/** A task whose job the upstream has taken, and whose attempt row knows it. */
+async function submitted(prompt: string) {
+  const { apiKey, projectId } = await gateway.project({ credits: 100 });
+  const mark = randomUUID();
+  const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
+    model: 'aurora-image-1',
+    prompt: `${prompt} ${mark}`,
+  });
+  const isPolled = async (): Promise<Task | false> =>
+    (await gateway.hits(mark, 'poll')).length > 0 && gateway.poll(apiKey, taskId, { until: () => true });
+  const task = await eventually(isPolled, { what: 'the first poll of the job' });
+  expect(task.status).toBe('processing');
+  return { apiKey, projectId, taskId, mark };
+}
