@@ -118,6 +118,16 @@ const Environment = z.object({
   CREATE_BACKLOG_SECONDS_MAX: seconds(60),
   CREATE_BATCH_MAX: integer(64, 1, 1_000),
 
+  CHAT_DEADLINE_SECONDS: seconds(120),
+  CHAT_ATTEMPT_TIMEOUT_SECONDS: seconds(90),
+  CHAT_ATTEMPT_LEFT_MIN_SECONDS: seconds(10),
+  CHAT_HOLD_EXTRA_SECONDS: seconds(60),
+  CHAT_SETTLE_RETRY_SECONDS: seconds(5),
+  CHAT_BATCH_MAX: integer(128, 1, 1_000),
+  IDEMPOTENT_BODY_MAX_BYTES: integer(1_000_000, 0),
+  RETRIES_PER_MINUTE_MIN: integer(20, 0),
+  RETRY_SHARE: z.coerce.number().min(0).max(1).default(0.2),
+
   ATTEMPTS_MAX: integer(3, 1, 10),
   SUBMIT_TIMEOUT_SECONDS: seconds(60),
   POLL_TIMEOUT_SECONDS: seconds(15),

@@ -4,10 +4,12 @@ import type { ChannelCache } from './commands/channel-cache.ts';
 import type { KeyCache } from './commands/key-cache.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import type { ChatLedger } from './db/chat-ledger.ts';
 import type { Ledger } from './db/ledger.ts';
 import type { Egress } from './platform/egress.ts';
 import type { FileStore } from './platform/file-store.ts';
 import type { Logger } from './platform/logger.ts';
+import type { Metrics } from './platform/metrics.ts';
 import type { Sealer } from './platform/seal.ts';
 import type { UrlSigner } from './platform/signed-url.ts';
 import type { WorkflowClient } from './platform/workflow-client.ts';
@@ -18,6 +20,7 @@ export interface Deps {
   logger: Logger;
   db: Database;
   ledger: Ledger;
+  chatLedger: ChatLedger;
   catalog: CatalogCache;
   channels: ChannelCache;
   keys: KeyCache;
@@ -26,5 +29,6 @@ export interface Deps {
   files: FileStore;
   urls: UrlSigner;
   sealer: Sealer;
+  metrics: Metrics;
   workflows: WorkflowClient;
 }

@@ -329,7 +329,11 @@ export function classifyChat<T extends object>(
   const verdict = readOutcome(outcome, read, readError);
   if (verdict.kind === 'ok') {
     if (verdict.value !== 'blocked') return { kind: 'ok', value: verdict.value };
-    return { ...chatRefusal('content_policy_violation'), errorClass: 'content_policy', detail: 'the prompt was blocked' };
+    return {
+      ...chatRefusal('content_policy_violation'),
+      errorClass: 'content_policy',
+      detail: 'the prompt was blocked',
+    };
   }
   const { errorClass, detail, status, retryAfterSeconds } = verdict;
   const trouble = { errorClass, detail, ...(status !== undefined && { status }) };

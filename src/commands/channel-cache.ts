@@ -1,4 +1,5 @@
-import { listChannels, type ChannelRow } from '../db/channels.ts';
+import type { Config } from '../config.ts';
+import { listChannels, restChannel, type ChannelRow } from '../db/channels.ts';
 import type { Database } from '../db/database.ts';
 import { createCached } from './cached.ts';
 
@@ -6,10 +7,15 @@ export interface ChannelCache {
   /** The channels with their health, and the database's clock now. At most `keptMs` old. */
   look(): Promise<{ channels: readonly ChannelRow[]; nowMs: number }>;
   find(channelId: string): Promise<ChannelRow | null>;
+  /** Keeps a channel that answered 429 out of every instance's draw, for what it asked within bounds. */
+  rest(channelId: string, askedSeconds: number | undefined): Promise<void>;
   forget(): void;
 }
 
-export function createChannelCache(db: Database, keptMs: number): ChannelCache {
+/** How long a channel rests after 429, without and at most with a Retry-After. */
+type RestBounds = Pick<Config, 'RATE_LIMIT_REST_SECONDS' | 'RATE_LIMIT_REST_MAX_SECONDS'>;
+
+export function createChannelCache(db: Database, keptMs: number, bounds: RestBounds): ChannelCache {
   const cached = createCached(keptMs, async () => {
     const { channels, nowMs } = await listChannels(db);
     return { channels, nowMs, at: performance.now() };
@@ -21,6 +27,11 @@ export function createChannelCache(db: Database, keptMs: number): ChannelCache {
   return {
     look,
     find: async (channelId) => (await look()).channels.find(({ id }) => id === channelId) ?? null,
+    async rest(channelId, askedSeconds) {
+      const seconds = Math.min(askedSeconds ?? bounds.RATE_LIMIT_REST_SECONDS, bounds.RATE_LIMIT_REST_MAX_SECONDS);
+      await restChannel(db, { channelId, modelId: '*', seconds, reason: 'rate_limit' });
+      cached.forget();
+    },
     forget: () => cached.forget(),
   };
 }

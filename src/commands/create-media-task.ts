@@ -1,8 +1,7 @@
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { CatalogEntry } from '../domain/catalog.ts';
-import { GatewayError, quoted } from '../domain/errors.ts';
+import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/json.ts';
-import { isOffered } from '../domain/model-list.ts';
 import { resolveMediaRequest } from '../domain/parameters.ts';
 import { mediaCredits } from '../domain/pricing.ts';
 import { listServing } from '../domain/routing.ts';
@@ -16,6 +15,7 @@ import type { Deps } from '../deps.ts';
 import { EgressRefusal } from '../platform/egress.ts';
 import { sha256Hex } from '../platform/hash.ts';
 import { newId } from '../platform/ids.ts';
+import { findModelFor } from './find-model.ts';
 import { storeDataUris, type StoredInput } from './store-inputs.ts';
 import type { AdmissionDesk } from './admission-desk.ts';
 
@@ -51,7 +51,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const earlier = await findReplay(deps, request, fingerprint);
   if (earlier) return earlier;
 
-  const entry = await findOfferedModel(deps, request);
+  const entry = await findModelFor(deps, request.body.model, request.key);
   const callbackUrl = readCallbackUrl(deps, request.body.callback_url);
   const { input } = resolveMediaRequest(entry, request.body, {
     face: request.face === 'legacy' ? 'legacy' : 'core',
@@ -144,22 +144,6 @@ async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskVie
   const task = await findTask(deps.db, taskId);
   if (!task) throw new Error(`task ${taskId} was admitted and is not there`);
   return task;
-}
-
-async function findOfferedModel(deps: CreateDeps, { body, key }: CreateMediaRequest): Promise<CatalogEntry> {
-  const { model } = body;
-  if (model === undefined || model === null)
-    throw new GatewayError('missing_parameter', { message: 'model is required.', param: 'model' });
-  if (typeof model !== 'string' || model === '' || model.length > 200) {
-    throw new GatewayError('invalid_value', { message: 'model must be the id of a model.', param: 'model' });
-  }
-  const entry = await deps.catalog.find(model);
-  if (!entry || !isOffered(entry)) {
-    throw new GatewayError('model_not_found', { message: `There is no model ${quoted(model)}.`, param: 'model' });
-  }
-  if (key.models !== null && !key.models.includes(model))
-    throw new GatewayError('model_not_allowed', { param: 'model' });
-  return entry;
 }
 
 function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): string | null {

@@ -1,3 +1,4 @@
+import { expireChats } from '../db/chat-ledger.ts';
 import { listStaleTasks } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
 import { finishTask } from './finish-task.ts';
@@ -9,11 +10,11 @@ const cancelTimeoutMs = 2_000;
 
 /**
  * Fails every task that is past its deadline by the database clock and gives its credits back; then tells its workflow and
- * its upstream, best effort (spec §3). Any number of these may run at once: each task is ended once.
+ * its upstream, best effort (spec §3). Chat holds past their expiry are refunded too: no answer was delivered. Any number of these may run at once: each task is ended once.
  */
 export async function endStaleTasks(
   deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
-): Promise<{ failed: number }> {
+): Promise<{ failed: number; expired: number }> {
   let failed = 0;
   for (let batch = 0; batch < batchesMax; batch++) {
     const ids = await listStaleTasks(deps.db, batchMax);
@@ -29,5 +30,5 @@ export async function endStaleTasks(
     }
     if (ids.length < batchMax) break;
   }
-  return { failed };
+  return { failed, expired: await expireChats(deps.db, batchMax) };
 }

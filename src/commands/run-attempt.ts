@@ -10,7 +10,7 @@ import {
   type AttemptMemory,
   type AttemptTask,
 } from '../db/attempts.ts';
-import { restChannel, type ChannelRow } from '../db/channels.ts';
+import type { ChannelRow } from '../db/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { UpstreamMapping } from '../domain/catalog.ts';
 import type { JsonObject } from '../domain/json.ts';
@@ -329,11 +329,10 @@ class AttemptRun {
 
   async #noteHealth(attempt: Exclude<Attempt<Operation>, { kind: 'ok' }>): Promise<void> {
     if (attempt.errorClass !== 'rate_limit') return;
-    const { config, db, channels } = this.#deps;
-    const asked = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;
-    const seconds = Math.min(asked ?? config.RATE_LIMIT_REST_SECONDS, config.RATE_LIMIT_REST_MAX_SECONDS);
-    await restChannel(db, { channelId: this.#opened.row.id, modelId: '*', seconds, reason: 'rate_limit' });
-    channels.forget();
+    await this.#deps.channels.rest(
+      this.#opened.row.id,
+      attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined,
+    );
   }
 
   #remainingMs(): number {

@@ -3,6 +3,11 @@ import type { Database } from './database.ts';
 export interface IdempotentRequest {
   fingerprint: string;
   taskId: string | null;
+  /** Of a chat: null while it runs. */
+  status: number | null;
+  /** The sealed answer; null when it was too large to keep. */
+  body: string | null;
+  requestId: string;
 }
 
 /** The request that a key stands for, unless it has expired. */
@@ -10,13 +15,27 @@ export async function findIdempotent(
   database: Database,
   { projectId, route, key }: { projectId: string; route: string; key: string },
 ): Promise<IdempotentRequest | null> {
-  const [row] = await database.query<{ fingerprint: string; task_id: string | null }>(
+  const [row] = await database.query<{
+    fingerprint: string;
+    task_id: string | null;
+    status: number | null;
+    body: string | null;
+    request_id: string;
+  }>(
     {
       name: 'find-idempotent',
-      text: `select fingerprint, task_id from idempotency
+      text: `select fingerprint, task_id, status, body, request_id from idempotency
              where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
     },
     [projectId, route, key],
   );
-  return row ? { fingerprint: row.fingerprint, taskId: row.task_id } : null;
+  return row
+    ? {
+        fingerprint: row.fingerprint,
+        taskId: row.task_id,
+        status: row.status,
+        body: row.body,
+        requestId: row.request_id,
+      }
+    : null;
 }

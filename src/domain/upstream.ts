@@ -40,7 +40,12 @@ interface Trouble {
  */
 export type Attempt<T> =
   | { kind: 'ok'; value: T }
-  | ({ kind: 'refused'; code: TaskErrorCode; /** What a chat's client is told. */ clientCode?: ChatRefusalCode } & Trouble)
+  | ({
+      kind: 'refused';
+      code: TaskErrorCode;
+      /** What a chat's client is told. */
+      clientCode?: ChatRefusalCode;
+    } & Trouble)
   | ({ kind: 'transient'; retryAfterSeconds?: number } & Trouble)
   | ({ kind: 'unknown' } & Trouble);
 

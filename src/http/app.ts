@@ -8,6 +8,7 @@ import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { demandApiKey, demandJobToken } from './middleware/authenticate.ts';
 import { health } from './middleware/health.ts';
+import { limitRate } from './middleware/limit-rate.ts';
 import { limitInFlight } from './middleware/limit-in-flight.ts';
 import { readJson } from './middleware/read-json.ts';
 import { requestContext } from './middleware/request-context.ts';
@@ -46,7 +47,7 @@ function tableRouter(deps: HttpDeps, routes: readonly Route[]): Router<AppState>
   const failures = createFailureThrottle({ max: config.AUTH_FAILURES_PER_MINUTE_MAX });
   const apiKey = demandApiKey(deps, failures);
   const jobToken = demandJobToken(config.INTERNAL_JOB_TOKENS, failures);
-  const guards = { api_key: [apiKey], job_token: [jobToken], none: [], signed: [] } satisfies Record<
+  const guards = { api_key: [apiKey, limitRate(deps)], job_token: [jobToken], none: [], signed: [] } satisfies Record<
     Route['auth'],
     AppMiddleware[]
   >;

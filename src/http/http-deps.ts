@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
+import type { Deps } from '../deps.ts';
 import type { Config } from '../config.ts';
 
 /**
@@ -14,6 +15,8 @@ export interface HttpDeps {
   isReady: () => Promise<boolean>;
   /** Named apart from the file store, which knows nothing of signatures. */
   signedFiles: SignedFiles;
+  /** Exact requests per minute; asked only for keys that have a limit. */
+  chatLedger: Pick<Deps['chatLedger'], 'hitRate'>;
 }
 
 export interface AuthenticatedKey {

@@ -13,5 +13,7 @@ export interface Route {
   face: FaceName;
   /** Which size limit its JSON body has; `none`: a body is not read by the frame. */
   bodyMaxBytes: 'none' | 'small' | 'media';
+  /** The handler counts the request against its key's rate itself, in the same call that admits it. */
+  rate?: 'in_handler';
   handler: AppMiddleware;
 }

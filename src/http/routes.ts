@@ -1,5 +1,6 @@
 import type { HttpDeps } from './http-deps.ts';
 import type { Route } from './route.ts';
+import { chatCompletions } from './routes/chat.ts';
 import { showFile } from './routes/files.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { listModels, showModel } from './routes/models.ts';
@@ -11,6 +12,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof listModels>[0] &
   Parameters<typeof showTask>[0] &
   Parameters<typeof cancelTaskRoute>[0] &
+  Parameters<typeof chatCompletions>[0] &
   Parameters<typeof redeliverRoute>[0];
 
 const client = { auth: 'api_key', face: 'openai' } as const;
@@ -21,6 +23,14 @@ const client = { auth: 'api_key', face: 'openai' } as const;
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...client, method: 'GET', path: '/api/v1/models', bodyMaxBytes: 'none', handler: listModels(deps) },
   { ...client, method: 'GET', path: '/api/v1/models/:model', bodyMaxBytes: 'none', handler: showModel(deps) },
+  {
+    ...client,
+    method: 'POST',
+    path: '/api/v1/chat/completions',
+    bodyMaxBytes: 'media',
+    rate: 'in_handler',
+    handler: chatCompletions(deps),
+  },
   { ...client, method: 'POST', path: '/api/v1/images/generate', bodyMaxBytes: 'media', handler: createImage(deps) },
   { ...client, method: 'POST', path: '/api/v1/video/generate', bodyMaxBytes: 'media', handler: createVideo(deps) },
   { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', bodyMaxBytes: 'none', handler: showTask(deps) },

@@ -1,4 +1,5 @@
 import { createAdmissionDesk } from '../commands/admission-desk.ts';
+import { createRetryBudget } from '../commands/retry-budget.ts';
 import { openSignedFile } from '../commands/open-signed-file.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
@@ -15,6 +16,7 @@ await assertSchemaVersion(db);
 const httpDeps = {
   ...deps,
   desk: createAdmissionDesk(deps),
+  retryBudget: createRetryBudget({ floor: config.RETRIES_PER_MINUTE_MIN, share: config.RETRY_SHARE }),
   authenticate: (secret: string) => deps.keys.find(secret),
   isReady: async () => {
     await assertSchemaVersion(db);

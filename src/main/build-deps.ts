@@ -5,12 +5,14 @@ import { createChannelCache } from '../commands/channel-cache.ts';
 import { createKeyCache } from '../commands/key-cache.ts';
 import type { Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
+import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
 import { createEgress } from '../platform/egress.ts';
 import { createFileStore } from '../platform/file-store.ts';
 import { createLogger } from '../platform/logger.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { createSealer, deriveKeys } from '../platform/seal.ts';
 import { createUrlSigner } from '../platform/signed-url.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/workflow-client.ts';
@@ -49,7 +51,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);
   const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
-  const channels = createChannelCache(db, 2_000);
+  const channels = createChannelCache(db, 2_000, config);
   const keys = createKeyCache(db, config.KEY_PEPPERS, config.KEY_CACHE_SECONDS * 1000);
   const listener = listenForChanges({
     url: config.DATABASE_LISTEN_URL === '' ? config.DATABASE_URL : config.DATABASE_LISTEN_URL,
@@ -65,11 +67,13 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     membersMax: config.CREATE_BATCH_MAX,
     inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
   });
+  const chatLedger = new ChatLedger(db, { membersMax: config.CHAT_BATCH_MAX });
   const deps: Deps = {
     config,
     logger,
     db,
     ledger,
+    chatLedger,
     catalog,
     channels,
     keys,
@@ -81,12 +85,13 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,
     }),
     sealer: createSealer(config.MASTER_KEYS),
+    metrics: createMetrics(),
     workflows,
   };
   return {
     deps,
     async close() {
-      await ledger.flush();
+      await Promise.all([ledger.flush(), chatLedger.flush()]);
       await listener.close();
       await workflows.close();
       await caller.close();

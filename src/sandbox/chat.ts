@@ -172,7 +172,10 @@ export function objectOf(value: unknown): Fields | null {
 
 /** The objects of a list; everything else in it is left out. */
 export const objectsOf = (value: unknown): Fields[] =>
-  (Array.isArray(value) ? value : []).flatMap((one) => objectOf(one) ?? []);
+  (Array.isArray(value) ? value : []).flatMap((one: unknown): Fields[] => {
+    const object = objectOf(one);
+    return object ? [object] : [];
+  });
 
 /** The text of a content that is a string or a list of parts. */
 export const textOfParts = (content: unknown): string =>

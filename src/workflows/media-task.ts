@@ -147,7 +147,10 @@ async function attemptOn(
   try {
     return await attempt({ taskId, channelId: channel.id });
   } catch (error) {
-    if (error instanceof ActivityFailure && error.cause instanceof TimeoutFailure) return { kind: 'deadline' };
+    // Where no retry fits in before the deadline, the cause is the last try's own failure and the retry state says so.
+    const timedOut =
+      error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');
+    if (timedOut) return { kind: 'deadline' };
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { QueryResultRow } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addCredits } from '../../src/commands/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -137,7 +138,7 @@ export async function breachesIn(db: Database, graceSeconds = 60): Promise<strin
 }
 
 /** SQL of a test's own, not prepared. */
-export async function rowsOf<Row extends Record<string, unknown>>(
+export async function rowsOf<Row extends QueryResultRow>(
   db: Database,
   text: string,
   values: unknown[] = [],

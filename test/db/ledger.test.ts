@@ -36,6 +36,15 @@ afterAll(() => scratch.drop());
 
 const kinds = (verdicts: CreateVerdict[]) => verdicts.map(({ kind }) => kind);
 
+/** Five credits held for a chat, whose id is $1. */
+const holdForChat = [
+  `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+   values ($1, $2, $3, 'chat', 'model-c', 5, clock_timestamp() + interval '1 minute')`,
+  `insert into ledger_entry (reservation_id, project_id, key_id, kind, d_balance, d_reserved) values ($1, $2, $3, 'hold', -5, 5)`,
+  `with held as (update credit_account set balance = balance - 5, reserved = reserved + 5 where project_id = $2)
+   update api_key set reserved = reserved + 5 where id = $3 and $1 <> ''`,
+];
+
 describe('creating tasks', () => {
   it('leaves no row where no credit could cover the task, and says which purse is empty', async () => {
     const book = await openBook(db, { credits: 5 });
@@ -355,6 +364,19 @@ describe('finishing', () => {
     expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({ admitted: false });
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, in_flight: 0 });
     expect(await rowsOf(db, `select key from idempotency where key = 'undecided'`)).toEqual([]);
+  });
+
+  it('ends a reservation once, also one that has no task', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const id = newId('chat');
+    for (const text of holdForChat) await run(db, text, [id, book.projectId, book.keyId]);
+    const end = (settled: number | null) => rowsOf(db, 'select end_reservation($1, $2, null) as ended', [id, settled]);
+    expect(await end(3)).toEqual([{ ended: true }]);
+    expect(await end(3)).toEqual([{ ended: false }]);
+    expect(await end(null)).toEqual([{ ended: false }]);
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 7, reserved: 0, in_flight: 0 });
+    expect(await entriesOf(db, id)).toEqual({ hold: 1, settle: 1 });
+    expect(await breachesIn(db)).toEqual([]);
   });
 
   it('says so when the task to be ended does not exist, to that caller only', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import {
@@ -18,7 +19,12 @@ let gateway: Gateway;
 beforeAll(async () => {
   postgres = await ownPostgres();
   gateway = await startGateway({
-    env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '4', DATABASE_CONNECT_TIMEOUT_MS: '1000' },
+    env: {
+      ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
+      SUBMIT_TIMEOUT_SECONDS: '4',
+      DATABASE_CONNECT_TIMEOUT_MS: '1000',
+      VIDEO_DEADLINE_SECONDS: '8',
+    },
   });
 });
 afterAll(async () => {
@@ -66,6 +72,31 @@ describe('while PostgreSQL is restarted', () => {
     expect(await expectOneSubmitPerAttempt(gateway, 'postgres restarts')).toBe(taskIds.length);
     expect(gateway.pids()).toEqual(before);
     expect(Object.values(before).filter((pid) => !isRunning(pid))).toEqual([]);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+
+  it('tasks whose deadline passes meanwhile fail as timed out, with their credits back, and their workflows close in order', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const accept = (words: string) =>
+      gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: `away at the deadline ${words}` });
+    // One waits for its job all the time; the other's job is done while its result cannot be written down.
+    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=3000]]')]);
+    const everyJobRuns = async () =>
+      (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
+    await eventually(10, everyJobRuns);
+    await postgres.stop();
+    await sleep(12_000);
+    await postgres.start();
+
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.map(({ id }) => id).sort()).toEqual([...taskIds].sort());
+    for (const end of ends)
+      expect(end).toMatchObject({ status: 'failed', error_code: 'task_timeout', credits_charged: 0 });
+    for (const taskId of taskIds) {
+      const closedAs = async () => (await gateway.temporal.client.workflow.getHandle(taskId).describe()).status.name;
+      await eventually(20, async () => (await closedAs()) !== 'RUNNING' || `the workflow of ${taskId} still runs`);
+      expect(['COMPLETED', 'CANCELLED']).toContain(await closedAs());
+    }
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 });

@@ -61,7 +61,11 @@ function testDatabaseUrl(name: string): string {
 
 /** `create database` and its like run outside of transactions, on a connection of their own. */
 async function onServer(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: testDatabaseUrl('postgres'), connectionTimeoutMillis: 5_000, query_timeout: 30_000 });
+  const client = new pg.Client({
+    connectionString: testDatabaseUrl('postgres'),
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 30_000,
+  });
   client.on('error', () => undefined);
   await client.connect();
   try {

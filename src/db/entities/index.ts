@@ -79,6 +79,9 @@ export const Reservation = defineEntity({
     amount: p.bigint('number'),
     state: p.string().$type<'held' | 'settled' | 'refunded'>().default('held'),
     settledAmount: p.bigint('number').fieldName('settled_amount').nullable(),
+    inputTokens: p.bigint('number').fieldName('input_tokens').nullable(),
+    outputTokens: p.bigint('number').fieldName('output_tokens').nullable(),
+    usageEstimated: p.boolean().fieldName('usage_estimated').default(false),
     expiresAt: p.datetime().fieldName('expires_at'),
     createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
     endedAt: p.datetime().fieldName('ended_at').nullable(),
@@ -205,6 +208,7 @@ export const AttemptRow = defineEntity({
     status: p.integer().nullable(),
     detail: p.string().nullable(),
     costMicroUsd: p.bigint('number').fieldName('cost_micro_usd').default(0),
+    modelId: p.string().fieldName('model_id').nullable(),
     stopSentAt: p.datetime().fieldName('stop_sent_at').nullable(),
     endedAt: p.datetime().fieldName('ended_at').nullable(),
   },
@@ -222,6 +226,7 @@ export const Idempotency = defineEntity({
     taskId: p.string().fieldName('task_id').nullable(),
     status: p.integer().nullable(),
     body: p.string().nullable(),
+    boundAt: p.datetime().fieldName('bound_at').nullable(),
     createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
     expiresAt: p.datetime().fieldName('expires_at'),
   },
@@ -298,6 +303,16 @@ export const AuditEntry = defineEntity({
   },
 });
 
+export const RateSlot = defineEntity({
+  name: 'RateSlot',
+  tableName: 'rate_slot',
+  properties: {
+    keyId: p.string().fieldName('key_id').primary(),
+    slot: p.bigint('number').primary(),
+    n: p.integer(),
+  },
+});
+
 export const entities = [
   Project,
   ApiKey,
@@ -315,4 +330,5 @@ export const entities = [
   Delivery,
   DeliveryAttempt,
   AuditEntry,
+  RateSlot,
 ];

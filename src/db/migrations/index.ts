@@ -2,6 +2,7 @@ import { Migration0001LedgerAndTasks } from './0001-ledger-and-tasks.ts';
 import { Migration0002MoneyVerbs } from './0002-money-verbs.ts';
 import { Migration0003Attempts } from './0003-attempts.ts';
 import { Migration0004Deliveries } from './0004-deliveries.ts';
+import { Migration0005Chat } from './0005-chat.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   { name: '0002-money-verbs', class: Migration0002MoneyVerbs },
   { name: '0003-attempts', class: Migration0003Attempts },
   { name: '0004-deliveries', class: Migration0004Deliveries },
+  { name: '0005-chat', class: Migration0005Chat },
 ];

@@ -11,7 +11,7 @@ import {
   type ToolCall,
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { validate } from '../validate.ts';
 
 /**
@@ -213,14 +213,12 @@ function refuseUnsupported(asked: Readonly<Record<string, unknown>>): void {
   throw new GatewayError('unsupported_parameter', { param, message: `${param} is not supported as it was sent.` });
 }
 
-const extraOf = (asked: z.infer<typeof Body>): JsonObject =>
-  Object.fromEntries(
-    Object.entries(asked).flatMap(([field, value]) =>
-      Object.hasOwn(known, field) || Object.hasOwn(unsupported, field) || !isGiven(value) || field === 'modalities'
-        ? []
-        : [[field, value as JsonObject[string]]],
-    ),
-  );
+const extraOf = (asked: z.infer<typeof Body>): JsonObject => Object.fromEntries(Object.entries(asked).filter(isExtra));
+
+const isExtra = (entry: [field: string, value: unknown]): entry is [string, JsonValue] =>
+  isGiven(entry[1]) &&
+  ![known, unsupported].some((fields) => Object.hasOwn(fields, entry[0])) &&
+  entry[0] !== 'modalities';
 
 function readToolChoice(
   choice: z.infer<typeof ToolChoiceIn> | null | undefined,

@@ -21,7 +21,7 @@ export function openUpstreams(config: Config, db: Database) {
       ledger,
       workflows,
       logger: createLogger('warn', 'cli'),
-      channels: createChannelCache(db, channelsKeptMs),
+      channels: createChannelCache(db, channelsKeptMs, config),
       adapters: createAdapters(caller),
     },
     async close(): Promise<void> {

@@ -104,7 +104,10 @@ function toAsked(input: Fields): ChatAsked {
 
 /** Answers of functions come inside a user's content. */
 function toMessages({ role, parts }: Fields): ChatAsked['messages'] {
-  const answers = objectsOf(parts).flatMap(({ functionResponse }) => objectOf(functionResponse) ?? []);
+  const answers = objectsOf(parts).flatMap(({ functionResponse }) => {
+    const answered = objectOf(functionResponse);
+    return answered ? [answered] : [];
+  });
   const text = textOfParts(parts);
   return [
     ...answers.map(({ response }) => ({ role: 'tool' as const, text: JSON.stringify(response) })),

@@ -1,0 +1,285 @@
+import type { Adapter, Upstream } from '../channels/channel.ts';
+import type { AttemptEnding, ChatEnd, RateState } from '../db/chat-ledger.ts';
+import type { ChannelRow } from '../db/channels.ts';
+import type { Deps } from '../deps.ts';
+import type { CatalogEntry, UpstreamMapping } from '../domain/catalog.ts';
+import { toUpstreamChat, checkChatModel, type ChatReply, type ChatRequest } from '../domain/chat.ts';
+import { chatHold, checkContext, heldCredits, settledCredits, settledUsage, type ChatHold } from '../domain/chat-hold.ts';
+import { familiesTaking } from '../domain/chat-supports.ts';
+import { GatewayError } from '../domain/errors.ts';
+import { drawOrder, listServing } from '../domain/routing.ts';
+import type { Attempt } from '../domain/upstream.ts';
+import { newId } from '../platform/ids.ts';
+import { pause } from '../platform/pause.ts';
+import { credentialContext } from './ensure-channel.ts';
+import type { RetryBudget } from './retry-budget.ts';
+
+export type ChatDeps = Pick<
+  Deps,
+  'config' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
+> & { retryBudget: RetryBudget };
+
+export interface ChatKey {
+  keyId: string;
+  projectId: string;
+  models: string[] | null;
+  rpm: number | null;
+}
+
+export interface PreparedChat {
+  entry: CatalogEntry;
+  request: ChatRequest;
+  hold: ChatHold;
+  /** Credits for the worst case. */
+  credits: number;
+  /** Adapter families that can take the request. */
+  families: string[];
+}
+
+/** Everything that can be refused before anything is held: the model, what its channels can take, its context. */
+export function prepareChat({ adapters }: Pick<Deps, 'adapters'>, entry: CatalogEntry, request: ChatRequest): PreparedChat {
+  checkChatModel(entry.model, request);
+  const hold = chatHold(request, entry.private.image_tokens);
+  checkContext(entry, hold);
+  const families = familiesTaking(
+    Object.keys(entry.private.upstream),
+    (family) => adapters[family]?.chatSupports,
+    request,
+  );
+  return { entry, request, hold, credits: heldCredits(entry.model.pricing, hold), families };
+}
+
+export interface ChatInput {
+  requestId: string;
+  key: ChatKey;
+  prepared: PreparedChat;
+  /** This request's rate was counted before. */
+  rateCounted: boolean;
+  idempotency: { route: string; key: string; fingerprint: string } | null;
+  /** The face's answer, sealed for a replay where an Idempotency-Key was sent. */
+  render: (answer: ChatAnswered) => { body: string };
+  /** Seals a body for its row; null when it is too large to keep. */
+  sealAnswer: (body: string) => string | null;
+  onRate: (rate: RateState) => void;
+}
+
+export interface ChatAnswered {
+  reply: ChatReply;
+  usage: { input: number; output: number };
+  credits: number;
+  attempts: number;
+}
+
+/**
+ * One chat, from hold to settlement: admission with the first attempt's row in one call, the upstream call, settlement in
+ * one call; the answer leaves only after its settlement has committed. Throws the `GatewayError` that says what went wrong,
+ * after everything held was given back.
+ */
+export async function completeChat(deps: ChatDeps, input: ChatInput): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
+  const { config } = deps;
+  const deadline = performance.now() + config.CHAT_DEADLINE_SECONDS * 1000;
+  const order = await drawChannels(deps, input.prepared);
+  const [first] = order;
+  if (!first) throw new Error('the draw is never empty');
+  const attemptId = newId('att');
+  const admission = await deps.chatLedger.admit({
+    requestId: input.requestId,
+    projectId: input.key.projectId,
+    keyId: input.key.keyId,
+    rpm: input.rateCounted ? null : input.key.rpm,
+    modelId: input.prepared.entry.model.id,
+    credits: input.prepared.credits,
+    holdSeconds: config.CHAT_DEADLINE_SECONDS + config.CHAT_HOLD_EXTRA_SECONDS,
+    attemptId,
+    channelId: first.id,
+    channelName: first.name,
+    idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.IDEMPOTENCY_SECONDS },
+  });
+  if (admission.rate) input.onRate(admission.rate);
+  if (admission.verdict.kind === 'replay') return 'replay';
+  if (admission.verdict.kind === 'refused') {
+    const { code } = admission.verdict;
+    throw new GatewayError(code, { retryAfterSeconds: admission.retryAfterSeconds ?? retryAfterOf(code) });
+  }
+  const tried = await tryChannels(deps, input, order, attemptId, deadline);
+  if (tried.attempt.kind !== 'ok') {
+    await settlePatiently(deps, {
+      ...nothingCharged(input.requestId, tried),
+      attempt: endingOf(tried.attemptId, tried.attempt),
+    });
+    throw refusalOf(tried.attempt);
+  }
+  return settle(deps, input, tried, tried.attempt.value);
+}
+
+const retryAfterOf = (code: string): number | undefined => (code === 'idempotency_in_progress' ? 1 : undefined);
+
+/** The channels to try. With none open the one that opens first says when; 503 if nothing could ever serve the model. */
+async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelRow[]> {
+  const { channels, nowMs } = await deps.channels.look();
+  const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
+  const { order, reopensAtMs } = drawOrder(channels, wanted, Math.random);
+  if (order.length > 0) return order.slice(0, deps.config.ATTEMPTS_MAX);
+  if (listServing(channels, wanted).length === 0 || reopensAtMs === null) {
+    throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
+  }
+  throw new GatewayError('no_channel_available', {
+    retryAfterSeconds: Math.max(1, Math.ceil((reopensAtMs - nowMs) / 1000)),
+  });
+}
+
+interface Tried {
+  attempt: Attempt<ChatReply>;
+  attemptId: string;
+  channel: ChannelRow;
+  attempts: number;
+}
+
+async function tryChannels(
+  deps: ChatDeps,
+  input: ChatInput,
+  order: readonly ChannelRow[],
+  firstAttemptId: string,
+  deadline: number,
+): Promise<Tried> {
+  const { config } = deps;
+  let attemptId = firstAttemptId;
+  let interrupted = 0;
+  let last: Tried | null = null;
+  for (const [index, channel] of order.entries()) {
+    if (last) {
+      // A call that broke off after its body was sent may have been paid for: it is tried elsewhere once.
+      const leftMs = deadline - performance.now();
+      if (interrupted > 1 || leftMs < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000 || !deps.retryBudget.take()) return last;
+      const next = { requestId: input.requestId, attemptId: newId('att'), n: index + 1 };
+      const ended = endingOf(last.attemptId, last.attempt);
+      const begun = await deps.chatLedger.nextAttempt({ ...next, ended, channelId: channel.id, channelName: channel.name });
+      if (!begun) return last;
+      attemptId = next.attemptId;
+    }
+    const attempt = await callChannel(deps, input, channel, deadline);
+    noteHealth(deps, channel, attempt);
+    last = { attempt, attemptId, channel, attempts: index + 1 };
+    if (attempt.kind !== 'transient') return last;
+    if (attempt.errorClass === 'interrupted') interrupted += 1;
+  }
+  if (!last) throw new Error('no channel was tried');
+  return last;
+}
+
+async function callChannel(deps: ChatDeps, input: ChatInput, channel: ChannelRow, deadline: number): Promise<Attempt<ChatReply>> {
+  const adapter: Adapter | undefined = deps.adapters[channel.adapter];
+  const mapping = mappingOf(input.prepared.entry, channel);
+  if (!adapter?.chat || !mapping) throw new Error(`the channel ${channel.name} cannot chat`);
+  const upstream: Upstream = {
+    channelId: channel.id,
+    baseUrl: channel.baseUrl,
+    credential: deps.sealer.open(channel.sealedCredential, credentialContext(channel.id)),
+    requestId: input.requestId,
+  };
+  const timeoutMs = Math.min(deps.config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, deadline - performance.now());
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), Math.max(1, timeoutMs));
+  try {
+    return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), { signal: timeout.signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const mappingOf = (entry: CatalogEntry, channel: ChannelRow): UpstreamMapping | undefined =>
+  entry.private.upstream[channel.adapter];
+
+/** 429 rests the channel. Not waited for: the client need not pay for our bookkeeping. */
+function noteHealth(deps: ChatDeps, channel: ChannelRow, attempt: Attempt<ChatReply>): void {
+  if (attempt.kind !== 'transient' || attempt.errorClass !== 'rate_limit') return;
+  deps.channels
+    .rest(channel.id, attempt.retryAfterSeconds)
+    .catch((error: unknown) => deps.logger.warn({ err: error, channel: channel.name }, 'a rest was not written'));
+}
+
+async function settle(
+  deps: ChatDeps,
+  input: ChatInput,
+  tried: Tried,
+  reply: ChatReply,
+): Promise<{ body: string; answered: ChatAnswered }> {
+  const { entry, hold, credits } = input.prepared;
+  const usage = settledUsage(reply, hold);
+  const settlement = settledCredits(entry.model.pricing, usage, credits);
+  if (settlement.undercharged > 0) deps.metrics.creditsUndercharged(settlement.undercharged);
+  const answered: ChatAnswered = {
+    reply,
+    usage: { input: usage.input, output: usage.output },
+    credits: settlement.credits,
+    attempts: tried.attempts,
+  };
+  const { body } = input.render(answered);
+  await settlePatiently(deps, {
+    requestId: input.requestId,
+    settle: settlement.credits,
+    channelId: tried.channel.id,
+    inputTokens: usage.input,
+    outputTokens: usage.output,
+    usageEstimated: usage.estimated,
+    costMicroUsd: tokenCost(mappingOf(entry, tried.channel), usage),
+    attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
+    answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
+  });
+  return { body, answered };
+}
+
+function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number; output: number }): number {
+  const rates = mapping?.token_cost_micro_usd;
+  if (!rates) return mapping?.cost_micro_usd ?? 0;
+  return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
+}
+
+const nothingCharged = (requestId: string, tried: Tried): Omit<ChatEnd, 'attempt'> => ({
+  requestId,
+  settle: null,
+  channelId: tried.channel.id,
+  inputTokens: null,
+  outputTokens: null,
+  usageEstimated: false,
+  costMicroUsd: 0,
+  answer: null,
+});
+
+function endingOf(attemptId: string, attempt: Attempt<unknown>): AttemptEnding {
+  if (attempt.kind === 'ok') return { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null };
+  const { kind, errorClass, status, detail } = attempt;
+  return { attemptId, outcome: kind, errorClass, status: status ?? null, detail };
+}
+
+const settleRetryMs = 250;
+
+/**
+ * Writes the end of a chat, again and again for a few seconds while the database is away. If it stays away the client gets no
+ * answer and must not blindly ask again: the hold is refunded when it expires.
+ */
+async function settlePatiently(deps: ChatDeps, end: ChatEnd): Promise<void> {
+  const until = performance.now() + deps.config.CHAT_SETTLE_RETRY_SECONDS * 1000;
+  for (;;) {
+    try {
+      await deps.chatLedger.end(end);
+      return;
+    } catch (error) {
+      if (performance.now() >= until) {
+        throw new GatewayError('service_unavailable', { cause: error, shouldRetry: false });
+      }
+      await pause(settleRetryMs);
+    }
+  }
+}
+
+/** What the client is told of the last attempt. Never an upstream's name, and never its 401, 402 or 404. */
+function refusalOf(attempt: Exclude<Attempt<ChatReply>, { kind: 'ok' }>): GatewayError {
+  if (attempt.kind === 'refused') return new GatewayError(attempt.clientCode ?? 'invalid_value');
+  if (attempt.errorClass === 'rate_limit') {
+    const retryAfterSeconds = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;
+    return new GatewayError('no_channel_available', { retryAfterSeconds: retryAfterSeconds ?? 5 });
+  }
+  if (attempt.errorClass === 'interrupted' || attempt.errorClass === 'deadline') return new GatewayError('upstream_timeout');
+  return new GatewayError('upstream_error');
+}

@@ -1,0 +1,235 @@
+import type { ErrorCode } from '../domain/errors.ts';
+import type { Database } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+
+/** What a key with a limit of requests per minute may know of it. */
+export interface RateState {
+  remaining: number;
+  /** Seconds until the oldest counted request no longer counts. */
+  resetSeconds: number;
+}
+
+export interface RateVerdict extends RateState {
+  admitted: boolean;
+  retryAfterSeconds: number | null;
+}
+
+export interface ChatAdmissionRequest {
+  requestId: string;
+  projectId: string;
+  keyId: string;
+  /** Requests per minute; null for no limit, or when this request was counted already. */
+  rpm: number | null;
+  modelId: string;
+  /** Credits to hold, for the worst case. */
+  credits: number;
+  holdSeconds: number;
+  attemptId: string;
+  channelId: string;
+  channelName: string;
+  idempotency: { route: string; key: string; fingerprint: string; keptSeconds: number } | null;
+}
+
+export interface ChatAdmission {
+  verdict: { kind: 'admitted' } | { kind: 'replay' } | { kind: 'refused'; code: ErrorCode };
+  rate: RateState | null;
+  retryAfterSeconds: number | null;
+}
+
+export interface AttemptEnding {
+  attemptId: string;
+  outcome: 'ok' | 'refused' | 'transient' | 'unknown';
+  errorClass: string | null;
+  status: number | null;
+  detail: string | null;
+}
+
+export interface NextChatAttempt {
+  requestId: string;
+  ended: AttemptEnding;
+  attemptId: string;
+  n: number;
+  channelId: string;
+  channelName: string;
+}
+
+export interface ChatEnd {
+  requestId: string;
+  /** Credits to charge, 0 included; null refunds all. */
+  settle: number | null;
+  channelId: string | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  usageEstimated: boolean;
+  costMicroUsd: number;
+  attempt: AttemptEnding | null;
+  /** The sealed answer, kept for replays where an Idempotency-Key was sent. */
+  answer: { status: number; body: string | null } | null;
+}
+
+/**
+ * The door to chat's money verbs (migration 0005): each grouped with whatever else this process asks for at the same
+ * moment, and idempotent per request.
+ */
+export class ChatLedger {
+  readonly #admissions: GroupCommit<ChatAdmissionRequest, ChatAdmission>;
+  readonly #attempts: GroupCommit<NextChatAttempt, boolean>;
+  readonly #ends: GroupCommit<ChatEnd, { ended: boolean; charged: number }>;
+  readonly #rates: GroupCommit<{ keyId: string; rpm: number }, RateVerdict>;
+
+  constructor(database: Database, { membersMax }: { membersMax: number }) {
+    this.#admissions = new GroupCommit({ membersMax, run: (members) => admitChats(database, members) });
+    this.#attempts = new GroupCommit({ membersMax, run: (members) => nextAttempts(database, members) });
+    this.#ends = new GroupCommit({ membersMax, run: (members) => endChats(database, members) });
+    this.#rates = new GroupCommit({ membersMax, run: (members) => hitRates(database, members) });
+  }
+
+  /** Rate, key, allowlist, idempotency, balance, budget, hold and first attempt row, or nothing but the count of the rate. */
+  admit(request: ChatAdmissionRequest): Promise<ChatAdmission> {
+    return this.#admissions.submit(request);
+  }
+
+  /** Ends one attempt and writes the next; false when the hold is over and nothing may be called any more. */
+  nextAttempt(next: NextChatAttempt): Promise<boolean> {
+    return this.#attempts.submit(next);
+  }
+
+  /** Settles or refunds a chat once. Called again it changes nothing and says what was charged. */
+  end(end: ChatEnd): Promise<{ ended: boolean; charged: number }> {
+    return this.#ends.submit(end);
+  }
+
+  /** Counts one request of a key with a limit: at most `rpm` are admitted in any 60 seconds (decision "Keys and auth"). */
+  hitRate(keyId: string, rpm: number): Promise<RateVerdict> {
+    return this.#rates.submit({ keyId, rpm });
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([this.#admissions.flush(), this.#attempts.flush(), this.#ends.flush(), this.#rates.flush()]);
+  }
+}
+
+async function admitChats(database: Database, members: ChatAdmissionRequest[]): Promise<ChatAdmission[]> {
+  const rows = await database.query<{
+    verdict: string;
+    rate_remaining: number | null;
+    rate_reset: number | null;
+    retry_after: number | null;
+  }>(
+    {
+      name: 'admit-chats',
+      text: 'select verdict, rate_remaining, rate_reset, retry_after from admit_chats($1::jsonb)',
+    },
+    [
+      JSON.stringify(
+        members.map((member, ord) => ({
+          ord,
+          request_id: member.requestId,
+          project_id: member.projectId,
+          key_id: member.keyId,
+          rpm: member.rpm,
+          model_id: member.modelId,
+          amount: member.credits,
+          hold_seconds: member.holdSeconds,
+          attempt_id: member.attemptId,
+          channel_id: member.channelId,
+          channel_name: member.channelName,
+          route: member.idempotency?.route,
+          idempotency_key: member.idempotency?.key,
+          fingerprint: member.idempotency?.fingerprint,
+          idempotency_seconds: member.idempotency?.keptSeconds,
+        })),
+      ),
+    ],
+  );
+  return rows.map((row) => ({
+    verdict:
+      row.verdict === 'admitted' || row.verdict === 'replay'
+        ? { kind: row.verdict }
+        : { kind: 'refused', code: row.verdict as ErrorCode },
+    rate:
+      row.rate_remaining === null ? null : { remaining: row.rate_remaining, resetSeconds: row.rate_reset ?? 61 },
+    retryAfterSeconds: row.retry_after,
+  }));
+}
+
+async function nextAttempts(database: Database, members: NextChatAttempt[]): Promise<boolean[]> {
+  const rows = await database.query<{ begun: boolean }>(
+    { name: 'next-chat-attempts', text: 'select begun from next_chat_attempts($1::jsonb)' },
+    [
+      JSON.stringify(
+        members.map((member, ord) => ({
+          ord,
+          request_id: member.requestId,
+          ended_id: member.ended.attemptId,
+          outcome: member.ended.outcome,
+          error_class: member.ended.errorClass,
+          status: member.ended.status,
+          detail: member.ended.detail,
+          attempt_id: member.attemptId,
+          n: member.n,
+          channel_id: member.channelId,
+          channel_name: member.channelName,
+        })),
+      ),
+    ],
+  );
+  return rows.map(({ begun }) => begun);
+}
+
+async function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> {
+  return database.query<{ ended: boolean; charged: number }>(
+    { name: 'end-chats', text: 'select ended, charged from end_chats($1::jsonb)' },
+    [
+      JSON.stringify(
+        members.map((member, ord) => ({
+          ord,
+          request_id: member.requestId,
+          settle: member.settle,
+          channel_id: member.channelId,
+          input_tokens: member.inputTokens,
+          output_tokens: member.outputTokens,
+          usage_estimated: member.usageEstimated,
+          cost_micro_usd: member.costMicroUsd,
+          attempt_id: member.attempt?.attemptId,
+          outcome: member.attempt?.outcome,
+          error_class: member.attempt?.errorClass,
+          status: member.attempt?.status,
+          detail: member.attempt?.detail,
+          answer_status: member.answer?.status,
+          answer_body: member.answer?.body,
+        })),
+      ),
+    ],
+  );
+}
+
+async function hitRates(database: Database, members: { keyId: string; rpm: number }[]): Promise<RateVerdict[]> {
+  const rows = await database.query<{
+    admitted: boolean;
+    remaining: number;
+    reset_after: number;
+    retry_after: number | null;
+  }>(
+    {
+      name: 'hit-rates',
+      text: 'select admitted, remaining, reset_after, retry_after from hit_rates($1::text[], $2::int[]) order by ord',
+    },
+    [members.map(({ keyId }) => keyId), members.map(({ rpm }) => rpm)],
+  );
+  return rows.map((row) => ({
+    admitted: row.admitted,
+    remaining: row.remaining,
+    resetSeconds: row.reset_after,
+    retryAfterSeconds: row.retry_after,
+  }));
+}
+
+/** Refunds chat holds that have expired: the process that made the call is gone, no answer was delivered. */
+export async function expireChats(database: Database, limit: number): Promise<number> {
+  const [row] = await database.query<{ expired: number }>(
+    { name: 'expire-chats', text: 'select expire_chats($1) as expired' },
+    [limit],
+  );
+  return row?.expired ?? 0;
+}

@@ -1,0 +1,97 @@
+import { completeChat, prepareChat, type ChatAnswered, type ChatDeps, type PreparedChat } from '../../commands/complete-chat.ts';
+import { findModelFor } from '../../commands/find-model.ts';
+import { findStoredAnswer, sealAnswer } from '../../commands/idempotent-chat.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { ChatRequest } from '../../domain/chat.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { sha256Hex } from '../../platform/hash.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { openaiCompletion, readOpenaiChat } from '../faces/openai-chat.ts';
+import { readIdempotencyKey } from '../idempotency-key.ts';
+import { countRate } from '../count-rate.ts';
+import { setRateHeaders } from '../rate-headers.ts';
+
+type Stored = Parameters<typeof findStoredAnswer>[0];
+export type ChatRouteDeps = ChatDeps & Stored;
+
+/** How one dialect asks and answers. */
+export interface ChatFace {
+  /** The route's template: part of an Idempotency-Key's scope and of the fingerprint. */
+  route: string;
+  read(body: JsonObject): ChatRequest;
+  write(answer: ChatAnswered & { id: string; created: number; model: string }): JsonObject;
+}
+
+/** `POST /api/v1/chat/completions` (spec §4.2). */
+export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware => {
+  const face: ChatFace = { route: '/api/v1/chat/completions', read: readOpenaiChat, write: openaiCompletion };
+  return async (ctx) => {
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = await answerChat(deps, ctx, face);
+  };
+};
+
+/**
+ * One chat in the words of a face; the answer's body as text. Order: rate, idempotency look-up, validation, admission. Where
+ * nothing is looked up the rate is counted by the admission itself, in the same call; a request that is refused before is
+ * counted on its own.
+ */
+export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace): Promise<string> {
+  const key = keyOf(ctx);
+  const body = ctx.request.body ?? {};
+  const idempotencyKey = readIdempotencyKey(ctx);
+  const idempotency =
+    idempotencyKey === null
+      ? null
+      : {
+          route: face.route,
+          key: idempotencyKey,
+          fingerprint: sha256Hex(canonicalJson({ method: 'POST', path: ctx.path, body })),
+        };
+  const replayed = async (): Promise<string | null> =>
+    idempotency && findStoredAnswer(deps, { projectId: key.projectId, ...idempotency });
+  if (idempotency) {
+    await countRate(deps, ctx);
+    const stored = await replayed();
+    if (stored !== null) return asReplay(ctx, stored);
+  }
+  deps.retryBudget.note();
+  const prepared = await prepare(deps, ctx, face, body).catch(async (error: unknown) => {
+    if (!idempotency) await countRate(deps, ctx);
+    throw error;
+  });
+  const { requestId } = ctx.state;
+  const completed = await completeChat(deps, {
+    requestId,
+    key,
+    prepared,
+    rateCounted: idempotency !== null,
+    idempotency,
+    onRate: (rate) => setRateHeaders(ctx, key.rpm ?? 0, rate),
+    sealAnswer: (text) => sealAnswer(deps, requestId, text),
+    render: (answer) => ({
+      body: JSON.stringify(
+        face.write({
+          ...answer,
+          id: `chatcmpl-${requestId.replace(/^req_/, '')}`,
+          created: Math.floor(Date.now() / 1000),
+          model: prepared.entry.model.id,
+        }),
+      ),
+    }),
+  });
+  if (completed === 'replay') return asReplay(ctx, (await replayed()) ?? '');
+  ctx.set('x-tollgate-credits', String(completed.answered.credits));
+  ctx.set('x-tollgate-attempts', String(completed.answered.attempts));
+  return completed.body;
+}
+
+async function prepare(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace, body: JsonObject): Promise<PreparedChat> {
+  const request = face.read(body);
+  return prepareChat(deps, await findModelFor(deps, request.model, keyOf(ctx)), request);
+}
+
+function asReplay(ctx: AppContext, stored: string): string {
+  ctx.set('Idempotent-Replayed', 'true');
+  return stored;
+}

@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { copyOutputs, type CopyReport } from '../../src/commands/copy-outputs.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { TaskType } from '../../src/domain/task.ts';
+import { createEgress } from '../../src/platform/egress.ts';
+import { createFileStore, type FileStore } from '../../src/platform/file-store.ts';
+import { picture } from '../../src/sandbox/picture.ts';
+import { admitted, newTask, openBook, openLedger } from '../db/books.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+let folder: string;
+let files: FileStore;
+/** The channel's own origin, which the operator trusts. */
+let channel: Listening;
+/** On loopback and not the channel's: nobody may come here. */
+let sentinel: Listening;
+let serve: RequestListener;
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await scratch.open();
+});
+afterAll(() => scratch.drop());
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-copies-'));
+  files = await createFileStore({ ...config, FILES_LOCAL_DIR: folder });
+  channel = await listen((request, response) => serve(request, response));
+  sentinel = await listen((_request, response) => response.end('secret'));
+});
+afterEach(async () => {
+  await Promise.all([channel.close(), sentinel.close()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the copy of a result', () => {
+  it('is stored, measured and recorded', async () => {
+    serve = (_request, response) => response.end(png);
+    const report = await copy(`${channel.url}/a.png`);
+    expect(report).toMatchObject({ kind: 'copied', outputs: [{ mime_type: 'image/png', bytes: png.length, width: 64, height: 48 }] });
+    expect(stored()).toHaveLength(1);
+  });
+
+  it.each([
+    ['plain http on loopback', () => `${sentinel.url}/a.png`],
+    ['https on loopback', () => `https://127.0.0.1:${sentinel.port}/a.png`],
+    ['loopback in disguise', () => `http://2130706433:${sentinel.port}/a.png`],
+    ['a local name', () => `https://localhost:${sentinel.port}/a.png`],
+    ['the metadata service', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['plain http to a public name', () => 'http://cdn.example/a.png'],
+    ['another port of the channel', () => `http://127.0.0.1:${sentinel.port}/same-host.png`],
+    ['a file on our own disk', () => 'file:///etc/passwd'],
+    ['a name with a password', () => `https://user:word@127.0.0.1:${sentinel.port}/`],
+  ])('is refused without a connection: %s', async (_what, url) => {
+    expect(await copy(url())).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expectNothingKept();
+  });
+
+  it('does not follow a redirect, also not from the channel itself', async () => {
+    serve = (_request, response) => response.writeHead(302, { location: `${sentinel.url}/a.png` }).end();
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expectNothingKept();
+  });
+
+  it('waits a little for one that is not there yet, then fails as an invalid response', async () => {
+    let looks = 0;
+    serve = (_request, response) => {
+      looks += 1;
+      response.writeHead(404).end();
+    };
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expect(looks).toBe(5);
+    expectNothingKept();
+  });
+
+  it('takes one that is there at the second look', async () => {
+    let looks = 0;
+    serve = (_request, response) => (++looks === 1 ? response.writeHead(404).end() : response.end(png));
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
+  });
+
+  it('breaks off one that is larger than allowed', async () => {
+    serve = (_request, response) => {
+      const chunk = Buffer.alloc(64_000);
+      const more = (): void => void (response.destroyed || (response.write(chunk) ? setImmediate(more) : response.once('drain', more)));
+      more();
+    };
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response', detail: 'the result is too large' });
+    expectNothingKept();
+  });
+
+  it.each([
+    ['HTML', Buffer.from('<!doctype html><title>Sign in</title>')],
+    ['nothing', Buffer.alloc(0)],
+    ['JSON', Buffer.from('{"error":"expired"}')],
+  ])('refuses one that is %s and calls itself a picture', async (_what, bytes) => {
+    serve = (_request, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(bytes);
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expectNothingKept();
+  });
+
+  it('refuses a picture where a video was asked for', async () => {
+    serve = (_request, response) => response.end(png);
+    expect(await copy(`${channel.url}/a.png`, 'video')).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expectNothingKept();
+  });
+
+  it('tries one that breaks off again until the deadline, then fails as output_unavailable', async () => {
+    let looks = 0;
+    serve = (_request, response) => {
+      looks += 1;
+      response.writeHead(200, { 'content-length': png.length }).write(png.subarray(0, png.length / 2), () => response.destroy());
+    };
+    expect(await copy(`${channel.url}/a.png`, 'image', 2_000)).toMatchObject({ kind: 'failed', code: 'output_unavailable' });
+    expect(looks).toBeGreaterThan(1);
+    expectNothingKept();
+  });
+
+  it('tries a server in trouble again, and takes what comes then', async () => {
+    let looks = 0;
+    serve = (_request, response) => (++looks === 1 ? response.writeHead(503).end() : response.end(png));
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
+    expect(looks).toBe(2);
+  });
+});
+
+const config = loadConfig({
+  DATABASE_URL: 'postgresql://127.0.0.1/none',
+  KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
+  MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+  OUTPUT_IMAGE_MAX_BYTES: '200000',
+});
+const png = picture({ width: 64, height: 48, seed: 1 });
+
+async function copy(url: string, type: TaskType = 'image', forMs = 20_000): Promise<CopyReport> {
+  const book = await openBook(db, { credits: 10 });
+  const { taskId } = await admitted(openLedger(db), newTask(book, 4));
+  const until = Date.now() + forMs;
+  return copyOutputs(
+    // As strict as in production: only the channel's own origin is trusted.
+    { config, db, files, egress: createEgress({ allowCidrs: [], callbackPorts: [] }) },
+    {
+      attemptId: `att_${taskId}`,
+      projectId: book.projectId,
+      taskId,
+      type,
+      results: [{ url }],
+      channelBaseUrl: `${channel.url}/some/path`,
+      remainingMs: () => until - Date.now(),
+      signal: new AbortController().signal,
+    },
+  );
+}
+
+const stored = (): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+
+function expectNothingKept(): void {
+  expect(sentinel.connections()).toBe(0);
+  expect(stored()).toEqual([]);
+}
+
+interface Listening {
+  url: string;
+  port: number;
+  connections(): number;
+  close(): Promise<void>;
+}
+
+async function listen(handle: RequestListener): Promise<Listening> {
+  const server: Server = createServer(handle);
+  let count = 0;
+  server.on('connection', () => (count += 1));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a TCP server's address is never a string
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    connections: () => count,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

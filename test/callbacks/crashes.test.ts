@@ -1,0 +1,179 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deliverCallback } from '../../src/commands/deliver-callback.ts';
+import { loadConfig } from '../../src/config.ts';
+import { buildDeps } from '../../src/main/build-deps.ts';
+import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { answer, inTurn, quickCallbacks, startReceiver, takeIt, verified, type Behaviour, type Receiver } from './receiver.ts';
+
+let gateway: Gateway;
+let receiver: Receiver;
+let project: TestProject;
+/** The one whose turn it is to be killed. */
+let worker = 'worker-1';
+beforeAll(async () => {
+  receiver = await startReceiver();
+  // The first wait is long enough to do something to a callback that waits.
+  gateway = await startGateway({ env: { ...quickCallbacks, CALLBACK_LADDER_SECONDS: '2,0.2,0.2,0.2,0.2,0.2,0.2' } });
+  project = await gateway.project({ credits: 10_000 });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await receiver.close();
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+describe('a worker that is killed', () => {
+  it('after the receiver took the callback and before that was written: it comes again under the same id', async () => {
+    const { name, taskId } = await create(
+      inTurn((response) => {
+        process.kill(gateway.pids()[worker] ?? 0, 'SIGKILL');
+        response.writeHead(204).end();
+      }, takeIt),
+    );
+    await calledOnce(name);
+    worker = (await gateway.startWorker()).name;
+    await expectDelivered(taskId, name, { calls: 2, attempts: 1 });
+  });
+
+  it('while the receiver keeps it waiting: another one delivers under the same id', async () => {
+    const { name, taskId } = await create(inTurn(() => undefined, takeIt));
+    await calledOnce(name);
+    await gateway.kill(worker, 'SIGKILL');
+    worker = (await gateway.startWorker()).name;
+    await expectDelivered(taskId, name, { calls: 2, attempts: 1 });
+  });
+
+  it('between its claim and its call: nobody calls until its lease is over, then somebody does', async () => {
+    const { name, taskId } = await create(inTurn(answer(500), takeIt));
+    await calledOnce(name);
+    await waiting(taskId);
+    const leaseEnds = Date.now() + 3_500;
+    await sql(
+      `update delivery set next_attempt_at = clock_timestamp(), lease_token = 'killed', lease_until = clock_timestamp() + interval '4 s' where task_id = $1`,
+      [taskId],
+    );
+    while (Date.now() < leaseEnds) {
+      expect(receiver.calls(name)).toHaveLength(1);
+      await sleep(100);
+    }
+    await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+  });
+});
+
+describe('a callback whose workflow is gone', () => {
+  it.each([
+    ['terminated', (taskId: string) => workflow(taskId).terminate()],
+    [
+      'lost with what Temporal knew',
+      (taskId: string) =>
+        gateway.temporal.connection.workflowService.deleteWorkflowExecution({
+          namespace: gateway.temporal.namespace,
+          workflowExecution: { workflowId: taskId },
+        }),
+    ],
+  ])('because it was %s is delivered by the sweep, with the tries that are left', async (_how, end) => {
+    const { name, taskId } = await create(inTurn(answer(500), answer(500), answer(500), takeIt));
+    await calledOnce(name);
+    await waiting(taskId);
+    await end(taskId);
+    await expectDelivered(taskId, name, { calls: 4, attempts: 4 });
+    const [row] = await sql<{ adopted: boolean }>('select adopted_at is not null as adopted from delivery where task_id = $1', [taskId]);
+    expect(row?.adopted).toBe(true);
+  });
+
+  it('is given up by the sweep after the same eight tries', async () => {
+    const { name, taskId } = await create(answer(500));
+    await calledOnce(name);
+    await waiting(taskId);
+    await workflow(taskId).terminate();
+    const task = await callbackOver(taskId);
+    expect(task).toMatchObject({ status: 'succeeded', callback: { state: 'exhausted', attempts: 8, last_status: 500 } });
+    expect(receiver.calls(name)).toHaveLength(8);
+  });
+
+  it('before its first try is delivered all the same', async () => {
+    // The workflow ends with its task, as after a terminate between the two.
+    const { name, taskId } = await create(takeIt, 'a fox [[latency=1500]]');
+    await eventually(async () => (await gateway.hits(name, 'poll')).length > 0);
+    await workflow(taskId).terminate();
+    await sql(`update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = $1`, [taskId]);
+    await expectDelivered(taskId, name, { calls: 1, attempts: 1 });
+  });
+});
+
+describe('a callback that is due', () => {
+  it('is sent once, whoever wants to send it: its workflow, two workers, and both their sweeps', async () => {
+    const { name: second } = await gateway.startWorker();
+    const slowly: Behaviour = (response) => void setTimeout(() => response.writeHead(204).end(), 1_000);
+    const tasks = await Promise.all(Array.from({ length: 12 }, () => create(inTurn(answer(500), slowly))));
+    await Promise.all(tasks.map(({ name }) => calledOnce(name)));
+    await Promise.all(tasks.map(({ taskId }) => waiting(taskId)));
+    // Half of them keep their workflow, which the sweep then kicks for being late; the others are the sweep's alone.
+    await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
+    await sql(`update delivery set next_attempt_at = clock_timestamp() - interval '1 minute', kicked_at = null where state = 'pending'`);
+    for (const { name, taskId } of tasks) await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+    await gateway.kill(second, 'SIGTERM');
+  });
+
+  it('is sent once by ten that claim it at the same moment', async () => {
+    const { name, taskId } = await create(inTurn(answer(500), takeIt));
+    await calledOnce(name);
+    await waiting(taskId);
+    await workflow(taskId).terminate();
+    const built = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
+    try {
+      const [row] = await sql<{ id: string }>(
+        `update delivery set next_attempt_at = clock_timestamp() where task_id = $1 returning id`,
+        [taskId],
+      );
+      const reports = await Promise.all(Array.from({ length: 10 }, () => deliverCallback(built.deps, row?.id ?? '')));
+      expect(reports.filter(({ over }) => !over).every(({ waitMs }) => waitMs >= 0)).toBe(true);
+    } finally {
+      await built.close();
+    }
+    await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+  });
+});
+
+const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
+
+const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
+  gateway.database.query<Row>({ name: '', text }, values);
+
+async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<{ name: string; taskId: string }> {
+  const name = randomUUID();
+  const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+    model: 'aurora-image-1',
+    prompt: `${prompt} ${name}`,
+    callback_url: receiver.at(name, behaviour),
+  });
+  return { name, taskId };
+}
+
+const calledOnce = (name: string) =>
+  eventually(() => Promise.resolve(receiver.calls(name).length > 0), { what: 'the first try of the callback' });
+
+/** The first try is counted, and the next is not yet due. */
+const waiting = (taskId: string) =>
+  eventually(
+    async () => (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId])).length > 0,
+    { what: 'the first counted try' },
+  );
+
+const callbackOver = (taskId: string): Promise<Task> =>
+  gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback !== null && callback.state !== 'pending' });
+
+/** Delivered, under one id and with equal bytes, and the task is what it was. */
+async function expectDelivered(taskId: string, name: string, { calls, attempts }: { calls: number; attempts: number }): Promise<void> {
+  const task = await callbackOver(taskId);
+  expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 } });
+  expect(task.callback).toMatchObject({ state: 'delivered', attempts, last_status: 204 });
+  const received = receiver.calls(name);
+  expect(received).toHaveLength(calls);
+  expect(new Set(received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
+  for (const call of received) expect(verified(call, project.webhookSecret).data.task_id).toBe(taskId);
+}

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { createAnthropic } from '../../src/channels/anthropic.ts';
+import { chatAdapterSuite } from './chat-adapter-suite.ts';
+
+const saved = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`./fixtures/anthropic/${name}.json`, import.meta.url), 'utf8'));
+const problem = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_1' });
+const text = [{ type: 'text', text: 'a' }];
+
+chatAdapterSuite({
+  family: 'anthropic',
+  create: createAnthropic,
+  answers: [
+    {
+      name: 'thinking and text, partly from the cache',
+      body: saved('message'),
+      comesTo: {
+        content: 'Two friends agree.',
+        finishReason: 'stop',
+        usage: { inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
+      },
+    },
+    {
+      name: 'text and two tool calls',
+      body: saved('tool-use'),
+      comesTo: {
+        content: 'I will look.',
+        finishReason: 'tool_calls',
+        toolCalls: [
+          { id: 'toolu_01', name: 'get_weather', arguments: '{"city":"Oslo"}' },
+          { id: 'toolu_02', name: 'get_time', arguments: '{}' },
+        ],
+      },
+    },
+    { name: 'a refusal', body: saved('refusal'), comesTo: { content: null, finishReason: 'content_filter' } },
+    {
+      name: 'a cut answer',
+      body: { content: text, stop_reason: 'max_tokens' },
+      comesTo: { finishReason: 'length', usage: null },
+    },
+    {
+      name: 'a reason and a block that nobody told us',
+      body: { content: [...text, { type: 'hologram' }], stop_reason: 'bored' },
+      comesTo: { content: 'a', finishReason: 'stop' },
+    },
+    {
+      name: 'usage of wrong types, in part',
+      body: { content: text, usage: { input_tokens: 1.5, output_tokens: 5 } },
+      comesTo: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
+    },
+  ],
+  unusable: [
+    { content: null },
+    { content: 'text' },
+    { content: [{}] },
+    { type: 'error', content: [] },
+    { content: [{ type: 'tool_use', id: 'toolu_1' }] },
+    { content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: 'x' }] },
+  ],
+  errors: [
+    {
+      name: 'overload in its own status',
+      reply: { status: 529, body: problem('overloaded_error', 'secret-marker') },
+      comesTo: { kind: 'transient', errorClass: 'provider_error', status: 529 },
+    },
+    {
+      name: 'an empty account, as a 400',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'Your credit balance is too low to access the API. secret-marker'),
+      },
+      comesTo: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'our own spend limit, as a 400',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'You have reached your specified API usage limits. secret-marker'),
+      },
+      comesTo: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'a prompt that is too long',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'prompt is too long: 208310 tokens > 200000 maximum secret-marker'),
+      },
+      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+    },
+    {
+      name: 'content policy, in prose',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'Output blocked by content filtering policy secret-marker'),
+      },
+      comesTo: { kind: 'refused', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: 'a bad value',
+      reply: { status: 400, body: problem('invalid_request_error', 'temperature: range secret-marker') },
+      comesTo: { kind: 'refused', clientCode: 'invalid_value' },
+    },
+    {
+      name: 'an unknown model',
+      reply: { status: 404, body: problem('not_found_error', 'model: secret-marker') },
+      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+    },
+  ],
+  unsupported: [
+    ['seed', { seed: 1 }],
+    ['response_format', { responseFormat: { type: 'json_object' } }],
+    ['response_format', { responseFormat: { type: 'json_schema', name: 's', schema: {} } }],
+    ['logit_bias', { extra: { logit_bias: {} } }],
+  ],
+  wire: {
+    path: '/messages',
+    headers: { 'x-api-key': 'test-credential', 'anthropic-version': '2023-06-01' },
+    body: {
+      model: 'upstream-model',
+      max_tokens: 300,
+      system: 'Be brief.\n\nIn English.',
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'Let me look.' },
+            { type: 'tool_use', id: 'call_1', name: 'look', input: { zoom: 2 } },
+            { type: 'tool_use', id: 'call_2', name: 'look', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'call_1', content: [{ type: 'text', text: '{"seen":"a fox"}' }] },
+            { type: 'tool_result', tool_use_id: 'call_2', content: [{ type: 'text', text: 'nothing' }] },
+            { type: 'text', text: 'So?' },
+          ],
+        },
+      ],
+      temperature: 1,
+      top_p: 0.9,
+      stop_sequences: ['END'],
+      tools: [
+        {
+          name: 'look',
+          description: 'Looks closer.',
+          input_schema: { type: 'object', properties: { zoom: { type: 'number' } } },
+        },
+        { name: 'rest', input_schema: { type: 'object', properties: {} } },
+      ],
+      tool_choice: { type: 'tool', name: 'look' },
+    },
+  },
+});

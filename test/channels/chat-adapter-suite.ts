@@ -1,0 +1,361 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import type { Adapter, CallOptions, Upstream } from '../../src/channels/channel.ts';
+import type { ChatReply, UpstreamChat } from '../../src/domain/chat.ts';
+import { unsupportedBy } from '../../src/domain/chat-supports.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
+import type { Attempt } from '../../src/domain/upstream.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+
+/** What one family tells the suite about itself. */
+export interface ChatFamily {
+  /** The name in the sandbox's paths. */
+  family: string;
+  create: (caller: UpstreamCaller) => Adapter;
+  /** Saved good answers, and what they come to. */
+  answers: { name: string; body: unknown; comesTo: Partial<ChatReply> }[];
+  /** 2xx bodies with wrong types or nothing usable in them. */
+  unusable: unknown[];
+  /** Saved errors. None of their prose, which has the word `secret-marker`, may show in a `detail`. */
+  errors: { name: string; reply: CannedReply; comesTo: Partial<Attempt<ChatReply>> & { clientCode?: string } }[];
+  /** Fields of a request that this family cannot take. */
+  unsupported: [field: string, request: Partial<UpstreamChat>][];
+  /** What `fullRequest` looks like on this family's wire. */
+  wire: { path: string; headers: Record<string, string>; body: JsonObject };
+}
+
+const png = 'data:image/png;base64,iVBORw0KGgo=';
+
+/** A conversation that has everything that every family can take. */
+export const fullRequest: UpstreamChat = {
+  model: 'upstream-model',
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is it?' },
+        { type: 'image', url: png },
+        { type: 'text', text: '' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: 'Let me look.',
+      toolCalls: [
+        { id: 'call_1', name: 'look', arguments: '{"zoom":2}' },
+        { id: 'call.2', name: 'look', arguments: '{"zoom":' },
+      ],
+    },
+    { role: 'tool', toolCallId: 'call_1', content: '{"seen":"a fox"}' },
+    { role: 'tool', toolCallId: 'call.2', content: 'nothing' },
+    { role: 'developer', content: 'In English.' },
+    { role: 'user', content: 'So?' },
+  ],
+  tools: [
+    {
+      name: 'look',
+      description: 'Looks closer.',
+      parameters: { type: 'object', properties: { zoom: { type: 'number' } } },
+    },
+    { name: 'rest' },
+  ],
+  toolChoice: { name: 'look' },
+  maxTokens: 300,
+  temperature: 1.5,
+  topP: 0.9,
+  stop: ['END'],
+  extra: {},
+};
+
+type ChatAdapter = Adapter & Required<Pick<Adapter, 'chat' | 'chatSupports' | 'probe'>>;
+const isChatAdapter = (adapter: Adapter): adapter is ChatAdapter =>
+  'chat' in adapter && 'chatSupports' in adapter && 'probe' in adapter;
+
+/** Every promise that a chat adapter makes, whatever its provider: tried against the sandbox and against saved replies. */
+export function chatAdapterSuite(of: ChatFamily): void {
+  describe(`the ${of.family} adapter`, () => {
+    let sandbox: Sandbox;
+    let replies: ReplyServer;
+    let caller: UpstreamCaller;
+    let adapter: ChatAdapter;
+
+    beforeAll(async () => {
+      sandbox = await createSandbox();
+      replies = await createReplyServer();
+      caller = createUpstreamCaller({ idleBodyMs: 400 });
+      const created = of.create(caller);
+      if (!isChatAdapter(created)) throw new Error('not a chat adapter');
+      adapter = created;
+    });
+    afterAll(async () => {
+      await caller.close();
+      await Promise.all([sandbox.close(), replies.close()]);
+    });
+
+    const options = (): CallOptions => ({ signal: AbortSignal.timeout(20_000), headersMs: 800, timeoutMs: 5_000 });
+    const inSandbox = (channel = 'sandbox-a'): Upstream => ({
+      channelId: channel,
+      baseUrl: `${sandbox.url}/${channel}/${of.family}`,
+      credential: 'test-credential',
+    });
+    const canned = (): Upstream => ({ channelId: 'canned', baseUrl: replies.url, credential: 'test-credential' });
+    const asking = (content: string, more: Partial<UpstreamChat> = {}): UpstreamChat => ({
+      model: 'some-model',
+      messages: [{ role: 'user', content }],
+      tools: [],
+      maxTokens: 200,
+      extra: {},
+      ...more,
+    });
+    const chat = (content: string, more: Partial<UpstreamChat> = {}) =>
+      adapter.chat(inSandbox(), asking(content, more), options());
+    const answered = async (content: string, more: Partial<UpstreamChat> = {}): Promise<ChatReply> => {
+      const attempt = await chat(content, more);
+      if (attempt.kind !== 'ok') throw new Error(`not answered: ${JSON.stringify(attempt)}`);
+      return attempt.value;
+    };
+    const hits = async (text: string): Promise<{ kind: string; channel: string; family: string }[]> => {
+      const response = await fetch(`${sandbox.url}/_sandbox/hits?contains=${encodeURIComponent(text)}`);
+      return JSON.parse(await response.text()) as { kind: string; channel: string; family: string }[];
+    };
+    const tools = [{ name: 'look' }, { name: 'rest', parameters: { type: 'object' } }];
+
+    it('gives the answer with its usage, from one call', async () => {
+      const reply = await answered('suite hello');
+      expect(reply).toMatchObject({ refusal: null, toolCalls: [], finishReason: 'stop' });
+      expect(reply.content).toContain('suite hello');
+      expect(reply.usage?.inputTokens).toBe(3);
+      expect(reply.usage?.outputTokens).toBeGreaterThan(0);
+      expect(await hits('suite hello')).toMatchObject([{ kind: 'chat', channel: 'sandbox-a', family: of.family }]);
+    });
+
+    it('says when the answer was cut at the asked length', async () => {
+      expect(await answered('suite long '.repeat(10), { maxTokens: 5 })).toMatchObject({ finishReason: 'length' });
+    });
+
+    it('gives a tool call, and the answer after it', async () => {
+      const first = await answered('suite tool [[tool=look args={"a":[1,"]]"]}]]', { tools });
+      expect(first).toMatchObject({ finishReason: 'tool_calls', toolCalls: [{ name: 'look' }] });
+      expect(JSON.parse(first.toolCalls[0]?.arguments ?? '')).toEqual({ a: [1, ']]'] });
+      const attempt = await adapter.chat(
+        inSandbox(),
+        asking('', {
+          tools,
+          messages: [
+            { role: 'user', content: 'suite tool [[tool=look args={"a":[1,"]]"]}]]' },
+            { role: 'assistant', content: first.content, toolCalls: first.toolCalls },
+            { role: 'tool', toolCallId: first.toolCalls[0]?.id ?? '', content: 'seen' },
+          ],
+        }),
+        options(),
+      );
+      expect(attempt).toMatchObject({ kind: 'ok', value: { finishReason: 'stop', toolCalls: [] } });
+    });
+
+    it.each<[string, UpstreamChat['toolChoice'], string[]]>([
+      ['one tool', { name: 'rest' }, ['rest']],
+      ['any tool', 'required', ['look']],
+      ['no tool', 'none', []],
+      ['the model', 'auto', []],
+    ])('lets the request choose: %s', async (_name, toolChoice, expected) => {
+      const reply = await answered('suite choose', { tools, ...(toolChoice && { toolChoice }) });
+      expect(reply.toolCalls.map(({ name }) => name)).toEqual(expected);
+    });
+
+    it('gives usage as it was told, and none where none was', async () => {
+      expect((await answered('x [[usage=1200,34]]')).usage).toMatchObject({ inputTokens: 1_200, outputTokens: 34 });
+      expect((await answered('x [[usage=none]]')).usage).toBeNull();
+      expect((await answered('x [[usage=-5,-1]]')).usage).toMatchObject({ inputTokens: -5, outputTokens: -1 });
+    });
+
+    it('tells an answer with nothing in it', async () => {
+      const reply = await answered('x [[fail=no_output]]');
+      expect(reply).toMatchObject({ toolCalls: [], usage: { outputTokens: 0 } });
+      expect(reply.content ?? '').toBe('');
+    });
+
+    it('gives JSON where that is asked for and taken', async () => {
+      if (adapter.chatSupports.jsonObject) {
+        const reply = await answered('x', { responseFormat: { type: 'json_object' } });
+        expect(JSON.parse(reply.content ?? '')).toEqual(expect.any(Object));
+      }
+      if (adapter.chatSupports.jsonSchema) {
+        const schema: JsonObject = {
+          type: 'object',
+          properties: { n: { type: 'integer' }, list: { type: 'array', items: { enum: ['a'] } } },
+        };
+        const reply = await answered('x', { responseFormat: { type: 'json_schema', name: 's', schema } });
+        expect(JSON.parse(reply.content ?? '')).toEqual({ n: 1, list: ['a'] });
+      }
+    });
+
+    it('speaks with a system text alone', async () => {
+      const attempt = await adapter.chat(
+        inSandbox(),
+        asking('', { messages: [{ role: 'system', content: 'Say hello.' }] }),
+        options(),
+      );
+      expect(attempt).toMatchObject({ kind: 'ok' });
+    });
+
+    it.each<[string, Partial<Attempt<ChatReply>> & { clientCode?: string }]>([
+      ['transient', { kind: 'transient', errorClass: 'provider_error', status: 503 }],
+      ['rate_limit', { kind: 'transient', errorClass: 'rate_limit', status: 429, retryAfterSeconds: 7 }],
+      ['refused', { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' }],
+      ['auth', { kind: 'transient', errorClass: 'account', status: 401 }],
+      ['hang', { kind: 'transient', errorClass: 'interrupted' }],
+      ['never', { kind: 'transient', errorClass: 'interrupted' }],
+      ['reset', { kind: 'transient', errorClass: 'interrupted' }],
+      ['malformed', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
+      ['empty', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
+      ['huge', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
+      ['lost', { kind: 'transient', errorClass: 'unknown_model', status: 404 }],
+      ['late_fail', { kind: 'transient', errorClass: 'provider_error', status: 500 }],
+    ])('says what a chat came to that met %s', async (word, expected) => {
+      expect(await chat(`suite fail ${word} [[fail=${word}]]`)).toMatchObject(expected);
+      expect((await hits(`suite fail ${word} `)).map(({ kind }) => kind)).toEqual(['chat']);
+    });
+
+    it('fails where and as often as the words say', async () => {
+      const text = 'suite once [[fail=transient on=sandbox-a times=1]]';
+      const kinds: string[] = [];
+      for (const channel of ['sandbox-b', 'sandbox-a', 'sandbox-a']) {
+        kinds.push((await adapter.chat(inSandbox(channel), asking(text), options())).kind);
+      }
+      expect(kinds).toEqual(['ok', 'transient', 'ok']);
+    });
+
+    it('puts everything into its own words, and sends the length always', async () => {
+      replies.answer({ status: 500 });
+      await adapter.chat(canned(), fullRequest, options());
+      const [asked] = replies.asked;
+      expect(asked).toMatchObject({ method: 'POST', path: of.wire.path, headers: of.wire.headers });
+      expect(JSON.parse(asked?.body ?? '')).toEqual(of.wire.body);
+    });
+
+    it('leaves a temperature out where the catalog says so', async () => {
+      replies.answer({ status: 500 });
+      await adapter.chat(canned(), { ...asking('x'), temperature: 0.5, parameters: { temperature: null } }, options());
+      expect(replies.asked[0]?.body).not.toContain('temperature');
+    });
+
+    it.each(of.answers.map((saved) => [saved.name, saved] as const))(
+      'reads the saved answer: %s',
+      async (_name, saved) => {
+        replies.answer({ status: 200, body: saved.body });
+        const attempt = await adapter.chat(canned(), asking('x'), options());
+        expect(attempt.kind).toBe('ok');
+        expect(attempt.kind === 'ok' && attempt.value).toMatchObject(saved.comesTo);
+      },
+    );
+
+    it.each(of.errors.map((saved) => [saved.name, saved] as const))(
+      'reads the saved error: %s',
+      async (_name, saved) => {
+        replies.answer(saved.reply);
+        const attempt = await adapter.chat(canned(), asking('x'), options());
+        expect(attempt).toMatchObject(saved.comesTo);
+        expect(attempt.kind === 'ok' ? '' : attempt.detail).not.toContain('secret-marker');
+      },
+    );
+
+    it('can use no 2xx answer of wrong types, or with nothing in it', async () => {
+      for (const body of [{}, [], null, 'ok', 7, { error: { message: 'secret-marker' } }, ...of.unusable]) {
+        replies.answer({ status: 200, body });
+        const attempt = await adapter.chat(canned(), asking('x'), options());
+        expect([body, attempt]).toEqual([
+          body,
+          expect.objectContaining({ kind: 'transient', errorClass: 'unreadable' }),
+        ]);
+      }
+    });
+
+    it.each<[string, CannedReply, string]>([
+      ['a 500 page', { status: 500, text: '<h1>oops</h1>' }, 'unreadable'],
+      ['a 502 page', { status: 502, text: 'bad gateway' }, 'unreadable'],
+      ['a 503 page', { status: 503, text: 'away' }, 'provider_error'],
+      ['a 504 page', { status: 504, text: '' }, 'unreadable'],
+      ['truncated JSON', { status: 200, text: '{"choices":[{"mess' }, 'unreadable'],
+      ['NaN in JSON', { status: 200, text: '{"usage":NaN}' }, 'unreadable'],
+      [
+        'a packed answer that was not asked for',
+        { status: 200, text: 'x', headers: { 'content-encoding': 'gzip' } },
+        'unreadable',
+      ],
+      ['a redirect', { status: 307, headers: { location: 'http://127.0.0.1:1/' } }, 'redirect'],
+      ['a conflict', { status: 409, body: {} }, 'interrupted'],
+      ['a 408', { status: 408, text: '' }, 'interrupted'],
+      ['a 425', { status: 425, text: '' }, 'interrupted'],
+      ['a 402', { status: 402, text: '' }, 'account'],
+      ['a 403', { status: 403, text: '' }, 'account'],
+      ['a 404 page', { status: 404, text: 'nothing here' }, 'unknown_model'],
+    ])('lets another channel try after %s', async (_name, reply, errorClass) => {
+      replies.answer(reply);
+      expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({ kind: 'transient', errorClass });
+      expect(replies.asked).toHaveLength(1);
+    });
+
+    it.each([400, 413, 422])('tells the client of a %i, whoever said it', async (status) => {
+      replies.answer({ status, text: 'no' });
+      expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({
+        kind: 'refused',
+        code: 'upstream_failed',
+        clientCode: 'invalid_value',
+      });
+    });
+
+    it('reads no packed bomb, and no more than 8 MB', async () => {
+      const bomb = gzipSync(Buffer.alloc(20_000_000, ' '));
+      replies.answer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+        response.end(bomb);
+      });
+      expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({ errorClass: 'unreadable' });
+      replies.answer({ status: 200, text: `"${'x'.repeat(8_000_001)}"` });
+      expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({
+        errorClass: 'unreadable',
+        detail: expect.stringContaining('too_large'),
+      });
+    });
+
+    it('knows when nothing was sent, and when something may have been', async () => {
+      const gone = await createReplyServer();
+      await gone.close();
+      expect(await adapter.chat({ ...canned(), baseUrl: gone.url }, asking('x'), options())).toMatchObject({
+        kind: 'transient',
+        errorClass: 'connect',
+      });
+      replies.answer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': 500 });
+        response.write('{"choices":');
+        setTimeout(() => response.destroy(), 20);
+      });
+      expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({ kind: 'transient' });
+    });
+
+    it('ends with its signal', async () => {
+      replies.answer(() => undefined);
+      const attempt = await adapter.chat(canned(), asking('x'), { ...options(), signal: AbortSignal.timeout(100) });
+      expect(attempt).toMatchObject({ kind: 'transient', errorClass: 'interrupted' });
+    });
+
+    it('says beforehand what it cannot take, and only that', () => {
+      for (const [field, more] of of.unsupported) {
+        expect(unsupportedBy(adapter.chatSupports, asking('x', more))).toBe(field);
+      }
+      expect(unsupportedBy(adapter.chatSupports, fullRequest)).toBeNull();
+    });
+
+    it('probes for free: there, not there, and not with this credential', async () => {
+      expect(await adapter.probe(inSandbox(), options())).toEqual({ kind: 'ok', value: true });
+      expect(await adapter.probe({ ...inSandbox(), credential: '' }, options())).toMatchObject({
+        errorClass: 'account',
+      });
+      replies.answer({ status: 200, text: '<html></html>' });
+      expect(await adapter.probe(canned(), options())).toMatchObject({ errorClass: 'unreadable' });
+    });
+  });
+}

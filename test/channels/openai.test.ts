@@ -1,0 +1,219 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import { createOpenai } from '../../src/channels/openai.ts';
+import { chatAdapterSuite, fullRequest } from './chat-adapter-suite.ts';
+import { createReplyServer, type ReplyServer } from './reply-server.ts';
+
+const saved = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`./fixtures/openai/${name}.json`, import.meta.url), 'utf8'));
+const problem = (error: object) => ({
+  error: { message: 'secret-marker', type: 'x', param: null, code: null, ...error },
+});
+const choice = (message: object, finish_reason: unknown = 'stop') => ({ choices: [{ message, finish_reason }] });
+
+chatAdapterSuite({
+  family: 'openai',
+  create: createOpenai,
+  answers: [
+    {
+      name: 'text with cached and reasoning tokens',
+      body: saved('completion'),
+      comesTo: {
+        content: 'Under the old gate',
+        refusal: null,
+        finishReason: 'stop',
+        usage: { inputTokens: 2_006, outputTokens: 300, cachedTokens: 1_920, reasoningTokens: 256 },
+      },
+    },
+    {
+      name: 'two tool calls',
+      body: saved('tool-calls'),
+      comesTo: {
+        content: null,
+        finishReason: 'tool_calls',
+        toolCalls: [
+          { id: 'call_abc', name: 'get_weather', arguments: '{"city":"Oslo"}' },
+          { id: 'call_def', name: 'get_time', arguments: '{}' },
+        ],
+      },
+    },
+    { name: 'a refusal', body: saved('refusal'), comesTo: { content: null, refusal: 'I cannot help with that.' } },
+    {
+      name: 'a filtered answer',
+      body: choice({ content: '' }, 'content_filter'),
+      comesTo: { content: '', finishReason: 'content_filter' },
+    },
+    {
+      name: 'an answer in parts',
+      body: choice({ content: [{ type: 'text', text: 'a' }, { type: 'thinking' }] }),
+      comesTo: { content: 'a' },
+    },
+    { name: 'a reason nobody told us', body: choice({ content: 'a' }, 'eos'), comesTo: { finishReason: 'stop' } },
+    {
+      name: 'arguments as an object, and no id',
+      body: choice({ tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] }, 'tool_calls'),
+      comesTo: { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] },
+    },
+    {
+      name: 'usage of wrong types, in part',
+      body: {
+        ...choice({ content: 'a' }),
+        usage: { prompt_tokens: '12', completion_tokens: 5, prompt_tokens_details: 7 },
+      },
+      comesTo: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
+    },
+    {
+      name: 'usage that is none',
+      body: { ...choice({ content: 'a' }), usage: 'many' },
+      comesTo: { content: 'a', usage: null },
+    },
+  ],
+  unusable: [
+    { choices: [] },
+    { choices: [{}] },
+    { choices: [{ message: null }] },
+    choice({ content: 17 }),
+    choice({ content: 'half an answ' }, 'error'),
+    choice({ content: 'half' }, 'insufficient_system_resource'),
+    choice({ tool_calls: [{ function: {} }] }),
+    choice({ tool_calls: 'look' }),
+  ],
+  errors: [
+    {
+      name: 'an empty account',
+      reply: { status: 429, body: problem({ type: 'insufficient_quota', code: 'insufficient_quota' }) },
+      comesTo: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'a prompt that is too long',
+      reply: { status: 400, body: problem({ code: 'context_length_exceeded', param: 'messages' }) },
+      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+    },
+    {
+      name: 'the same, in prose only',
+      reply: {
+        status: 400,
+        body: problem({ message: "This model's maximum context length is 131072 tokens. secret-marker" }),
+      },
+      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+    },
+    {
+      name: 'content policy, by each of its words',
+      reply: { status: 400, body: problem({ code: 'content_filter' }) },
+      comesTo: { kind: 'refused', code: 'content_policy_violation', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: 'a flagged prompt',
+      reply: { status: 400, body: problem({ code: 'invalid_prompt' }) },
+      comesTo: { kind: 'refused', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: 'an unknown model with 400',
+      reply: { status: 400, body: problem({ message: 'The model `secret-marker` does not exist' }) },
+      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+    },
+    {
+      name: 'a bad value',
+      reply: { status: 400, body: problem({ type: 'invalid_request_error', code: 400 }) },
+      comesTo: { kind: 'refused', clientCode: 'invalid_value', status: 400 },
+    },
+    {
+      name: "a compatible server's own 500",
+      reply: { status: 500, body: { object: 'error', message: 'secret-marker', type: 'internal', code: 500 } },
+      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+    },
+  ],
+  unsupported: [['stop', { stop: ['a', 'b', 'c', 'd', 'e'] }]],
+  wire: {
+    path: '/chat/completions',
+    headers: { authorization: 'Bearer test-credential', 'content-type': 'application/json' },
+    body: {
+      model: 'upstream-model',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+            { type: 'text', text: '' },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: 'Let me look.',
+          tool_calls: [
+            { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"zoom":2}' } },
+            { id: 'call.2', type: 'function', function: { name: 'look', arguments: '{"zoom":' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: '{"seen":"a fox"}' },
+        { role: 'tool', tool_call_id: 'call.2', content: 'nothing' },
+        { role: 'system', content: 'In English.' },
+        { role: 'user', content: 'So?' },
+      ],
+      max_tokens: 300,
+      temperature: 1.5,
+      top_p: 0.9,
+      stop: ['END'],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'look',
+            description: 'Looks closer.',
+            parameters: { type: 'object', properties: { zoom: { type: 'number' } } },
+          },
+        },
+        { type: 'function', function: { name: 'rest' } },
+      ],
+      tool_choice: { type: 'function', function: { name: 'look' } },
+      n: 1,
+      stream: false,
+    },
+  },
+});
+
+describe('the openai adapter, towards OpenAI alone', () => {
+  let replies: ReplyServer;
+  let caller: UpstreamCaller;
+  beforeAll(async () => {
+    replies = await createReplyServer();
+    caller = createUpstreamCaller();
+    replies.answer({ status: 500 });
+  });
+  afterAll(async () => {
+    await caller.close();
+    await replies.close();
+  });
+
+  it("passes unknown fields on, and none of them in a priced field's place", async () => {
+    const request = {
+      ...fullRequest,
+      seed: 7,
+      user: 'u1',
+      parallelToolCalls: false,
+      responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true } as const,
+      parameters: { max_tokens: { name: 'max_completion_tokens' }, temperature: null },
+      extra: { reasoning_effort: 'low', max_completion_tokens: 100_000, model: 'dearer', n: 9, stream: true },
+    };
+    await createOpenai(caller).chat?.({ channelId: 'c', baseUrl: replies.url, credential: 'k' }, request, {
+      signal: AbortSignal.timeout(5_000),
+    });
+    const body = JSON.parse(replies.asked[0]?.body ?? '') as Record<string, unknown>;
+    expect(body).toMatchObject({
+      reasoning_effort: 'low',
+      max_completion_tokens: 300,
+      model: 'upstream-model',
+      n: 1,
+      stream: false,
+      seed: 7,
+      user: 'u1',
+      parallel_tool_calls: false,
+      response_format: { type: 'json_schema', json_schema: { name: 'fox', schema: { type: 'object' }, strict: true } },
+    });
+    expect(body).not.toHaveProperty('max_tokens');
+    expect(body).not.toHaveProperty('temperature');
+  });
+});

@@ -1,0 +1,178 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { ChatReply, ChatRequest } from '../../src/domain/chat.ts';
+import {
+  chatHold,
+  checkContext,
+  heldCredits,
+  settledCredits,
+  settledUsage,
+  utf8Bytes,
+} from '../../src/domain/chat-hold.ts';
+import { loadCatalog } from '../../src/commands/load-catalog.ts';
+
+const asking = (more: Partial<ChatRequest> = {}): ChatRequest => ({
+  model: 'm',
+  messages: [{ role: 'user', content: 'hello' }],
+  tools: [],
+  maxTokens: 1_024,
+  extra: {},
+  ...more,
+});
+const reply = (more: Partial<ChatReply> = {}): ChatReply => ({
+  content: 'an answer',
+  refusal: null,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: null,
+  ...more,
+});
+const pricing = {
+  unit: 'tokens' as const,
+  credits_per_request: 1,
+  credits_per_1k_input_tokens: 3,
+  credits_per_1k_output_tokens: 15,
+  min_credits_per_request: 1,
+};
+const imageTokens = 1_600;
+const data = `data:image/png;base64,${'A'.repeat(4_000)}`;
+
+describe('the hold of a chat', () => {
+  it('is half the UTF-8 bytes and 8 a message, and the whole answer that was asked for', () => {
+    expect(chatHold(asking(), imageTokens)).toMatchObject({ inputTokens: 3 + 8, outputTokens: 1_024 });
+    const two = asking({
+      messages: [...asking().messages, { role: 'assistant', content: 'žluť 🦊', toolCalls: [] }],
+      maxTokens: 16,
+    });
+    expect(chatHold(two, imageTokens)).toMatchObject({ inputTokens: Math.ceil((5 + 11) / 2) + 16, outputTokens: 16 });
+  });
+
+  it('counts an image by its tokens and none of its bytes', () => {
+    const content = [
+      { type: 'text' as const, text: 'hello' },
+      { type: 'image' as const, url: data },
+    ];
+    const hold = chatHold(asking({ messages: [{ role: 'user', content: [...content, ...content] }] }), imageTokens);
+    expect(hold.inputTokens).toBe(5 + 8 + 2 * imageTokens);
+  });
+
+  it('counts tool calls, tools, the schema and fields that we do not know', () => {
+    const plain = chatHold(asking(), imageTokens).inputTokens;
+    const text = 'x'.repeat(1_000);
+    for (const more of [
+      {
+        messages: [{ role: 'assistant' as const, content: null, toolCalls: [{ id: '1', name: 'f', arguments: text }] }],
+      },
+      { tools: [{ name: 'f', description: text }] },
+      { responseFormat: { type: 'json_schema' as const, name: 's', schema: { description: text } } },
+      { extra: { prediction: text } },
+    ]) {
+      expect(chatHold(asking(more), imageTokens).inputTokens).toBeGreaterThanOrEqual(plain + 490);
+    }
+  });
+
+  it('is never below the likely input, and grows with every message', () => {
+    const messages = fc.array(fc.string({ unit: 'binary' }), { minLength: 1 });
+    fc.assert(
+      fc.property(messages, fc.string(), (texts, more) => {
+        const of = (all: string[]) =>
+          chatHold(asking({ messages: all.map((content) => ({ role: 'user' as const, content })) }), imageTokens);
+        const hold = of(texts);
+        expect(hold.likelyInputTokens).toBeLessThanOrEqual(hold.inputTokens);
+        expect(of([...texts, more]).inputTokens).toBeGreaterThan(hold.inputTokens);
+      }),
+    );
+  });
+
+  it('counts bytes as UTF-8 does', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        fc.pre(text.isWellFormed());
+        expect(utf8Bytes(text)).toBe(Buffer.byteLength(text));
+      }),
+    );
+  });
+
+  it("refuses what is longer than the model's context, and nothing shorter", async () => {
+    const entry = (await loadCatalog('catalog/catalog.yaml')).entries.find(({ model }) => model.id === 'deepseek-v3.2');
+    if (!entry) throw new Error('no deepseek-v3.2');
+    const of = (bytes: number) =>
+      chatHold(asking({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), imageTokens);
+    expect(() => checkContext(entry, of(255_984))).not.toThrow();
+    expect(() => checkContext(entry, of(255_986))).toThrow(
+      expect.objectContaining({ code: 'context_length_exceeded' }),
+    );
+  });
+});
+
+describe('the settlement of a chat', () => {
+  const hold = chatHold(asking(), imageTokens);
+  const usage = (inputTokens: number | null, outputTokens: number | null) => ({ inputTokens, outputTokens });
+
+  it('bills what was used', () => {
+    const settled = settledUsage(reply({ usage: usage(1_000, 200) }), hold);
+    expect(settled).toEqual({ input: 1_000, output: 200, estimated: false, empty: false });
+    expect(settledCredits(pricing, settled, 100)).toEqual({ credits: 6, undercharged: 0 });
+  });
+
+  it('estimates and flags what the provider left out or told wrongly', () => {
+    for (const told of [null, usage(null, null), usage(NaN, 1.5), usage(2 ** 60, Infinity)]) {
+      const settled = settledUsage(reply({ usage: told }), hold);
+      expect(settled).toEqual({ input: hold.likelyInputTokens, output: 3, estimated: true, empty: false });
+    }
+    expect(settledUsage(reply({ usage: usage(7, null) }), hold)).toMatchObject({
+      input: 7,
+      output: 3,
+      estimated: true,
+    });
+  });
+
+  it('takes a negative count as zero', () => {
+    const settled = settledUsage(reply({ usage: usage(-5, -1) }), hold);
+    expect(settled).toEqual({ input: 0, output: 0, estimated: false, empty: false });
+    expect(settledCredits(pricing, settled, 10)).toEqual({ credits: 1, undercharged: 0 });
+  });
+
+  it('costs nothing when there is nothing in the answer', () => {
+    for (const nothing of [
+      reply({ content: null }),
+      reply({ content: '', usage: usage(500, 0) }),
+      reply({ content: null, usage: usage(500, null) }),
+      reply({ content: '', usage: usage(500, -3) }),
+    ]) {
+      const settled = settledUsage(nothing, hold);
+      expect(settled.empty).toBe(true);
+      expect(settledCredits(pricing, settled, 100)).toEqual({ credits: 0, undercharged: 0 });
+    }
+  });
+
+  it('is no empty answer that thought, called a tool, or refused in words', () => {
+    const call = { id: '1', name: 'f', arguments: '{}' };
+    for (const something of [
+      reply({ content: null, usage: usage(5, 9) }),
+      reply({ content: null, toolCalls: [call] }),
+      reply({ content: null, toolCalls: [call], usage: usage(5, 0) }),
+      reply({ content: null, refusal: 'No.' }),
+    ]) {
+      expect(settledUsage(something, hold).empty).toBe(false);
+    }
+  });
+
+  it('never charges above the hold nor below zero, and says what was lost', () => {
+    const counts = fc.option(fc.oneof(fc.integer(), fc.double(), fc.maxSafeInteger()));
+    const texts = fc.option(fc.string());
+    fc.assert(
+      fc.property(counts, counts, texts, fc.integer({ min: 0, max: 1_000 }), (input, output, content, bytes) => {
+        const asked = chatHold(asking({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), imageTokens);
+        const held = heldCredits(pricing, asked);
+        const settled = settledUsage(reply({ content, usage: usage(input, output) }), asked);
+        const { credits, undercharged } = settledCredits(pricing, settled, held);
+        expect(Number.isSafeInteger(credits) && Number.isSafeInteger(undercharged)).toBe(true);
+        expect(credits).toBeGreaterThanOrEqual(0);
+        expect(credits).toBeLessThanOrEqual(held);
+        expect(undercharged > 0).toBe(undercharged > 0 && credits === held);
+        if (settled.estimated && input === null && output === null) expect(undercharged).toBe(0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  checkChatModel,
+  checkConversation,
+  splitDataUri,
+  toUpstreamChat,
+  type ChatRequest,
+} from '../../src/domain/chat.ts';
+import { familiesTaking, unsupportedBy, type ChatSupports } from '../../src/domain/chat-supports.ts';
+import { fromGeminiSchema } from '../../src/domain/gemini-schema.ts';
+import { loadCatalog } from '../../src/commands/load-catalog.ts';
+
+const asking = (more: Partial<ChatRequest> = {}): ChatRequest => ({
+  model: 'm',
+  messages: [{ role: 'user', content: 'hello' }],
+  tools: [],
+  maxTokens: 1_024,
+  extra: {},
+  ...more,
+});
+const picture = asking({
+  messages: [{ role: 'user', content: [{ type: 'image', url: 'data:image/png;base64,AAAA' }] }],
+});
+const all: ChatSupports = {
+  httpsImages: true,
+  jsonObject: true,
+  jsonSchema: true,
+  seed: true,
+  topK: true,
+  serialToolCalls: true,
+  stopMax: 4,
+  extra: true,
+};
+const none: ChatSupports = {
+  httpsImages: false,
+  jsonObject: false,
+  jsonSchema: false,
+  seed: false,
+  topK: false,
+  serialToolCalls: false,
+  stopMax: 0,
+  extra: false,
+};
+
+describe('what a family can take', () => {
+  it.each<[string, Partial<ChatRequest>]>([
+    ['messages', { messages: [{ role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png' }] }] }],
+    ['response_format', { responseFormat: { type: 'json_object' } }],
+    ['response_format', { responseFormat: { type: 'json_schema', name: 's', schema: {} } }],
+    ['seed', { seed: 0 }],
+    ['top_k', { topK: 1 }],
+    ['parallel_tool_calls', { parallelToolCalls: false }],
+    ['stop', { stop: ['a'] }],
+    ['logit_bias', { extra: { logit_bias: {} } }],
+  ])('is asked for %s before anything is held', (field, more) => {
+    expect(unsupportedBy(none, asking(more))).toBe(field);
+    expect(unsupportedBy(all, asking(more))).toBeNull();
+    const supports = (family: string) => ({ all, none })[family];
+    expect(familiesTaking(['none', 'all', 'media'], supports, asking(more))).toEqual(['all']);
+    expect(() => familiesTaking(['none'], supports, asking(more))).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', param: field }),
+    );
+  });
+
+  it('is everything plain, by every family', () => {
+    for (const more of [{}, picture, { responseFormat: { type: 'text' as const } }, { parallelToolCalls: true }]) {
+      expect(unsupportedBy(none, asking(more))).toBeNull();
+    }
+    expect(familiesTaking(['media'], () => undefined, asking())).toEqual([]);
+  });
+});
+
+describe('what a model can take', () => {
+  it('is chat, and images only where its entry lists them', async () => {
+    const { entries } = await loadCatalog('catalog/catalog.yaml');
+    const check = (id: string, request: ChatRequest) => () => {
+      const entry = entries.find(({ model }) => model.id === id);
+      if (!entry) throw new Error(`no ${id}`);
+      checkChatModel(entry.model, request);
+    };
+    expect(check('gpt-5-mini', picture)).not.toThrow();
+    expect(check('deepseek-v3.2', asking())).not.toThrow();
+    expect(check('deepseek-v3.2', picture)).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', param: 'messages' }),
+    );
+    expect(check('veo-3.1', asking())).toThrow(
+      expect.objectContaining({ code: 'model_type_mismatch', param: 'model' }),
+    );
+  });
+
+  it("is asked for under the provider's name", () => {
+    const mapping = { model: 'theirs', cost_micro_usd: 0, parameters: { temperature: null } };
+    expect(toUpstreamChat(asking({ seed: 1 }), mapping)).toMatchObject({
+      model: 'theirs',
+      seed: 1,
+      parameters: { temperature: null },
+    });
+  });
+});
+
+describe('a conversation', () => {
+  const call = { id: 'c1', name: 'f', arguments: '{}' };
+  it('must say something', () => {
+    for (const content of ['', [], [{ type: 'text' as const, text: '' }]]) {
+      expect(() =>
+        checkConversation(
+          [
+            { role: 'user', content },
+            { role: 'system', content: '' },
+          ],
+          'messages',
+        ),
+      ).toThrow(expect.objectContaining({ code: 'invalid_value', param: 'messages' }));
+    }
+    expect(() =>
+      checkConversation(
+        [
+          { role: 'user', content: '' },
+          { role: 'system', content: 'x' },
+        ],
+        'messages',
+      ),
+    ).not.toThrow();
+    expect(() => checkConversation(picture.messages, 'messages')).not.toThrow();
+    expect(() =>
+      checkConversation([{ role: 'assistant', content: null, toolCalls: [call] }], 'messages'),
+    ).not.toThrow();
+  });
+
+  it("has no tool's answer without its call", () => {
+    const answer = { role: 'tool' as const, toolCallId: 'c1', content: 'x' };
+    const made = { role: 'assistant' as const, content: null, toolCalls: [call] };
+    expect(() => checkConversation([made, answer], 'messages')).not.toThrow();
+    expect(() => checkConversation([answer, made], 'messages')).toThrow(
+      expect.objectContaining({ param: 'messages.0.tool_call_id' }),
+    );
+  });
+});
+
+describe('a data URI', () => {
+  it('is split into its type and its text, without a copy of anything else', () => {
+    expect(splitDataUri('data:image/PNG;base64,AAAA')).toEqual({ mimeType: 'image/png', base64: 'AAAA' });
+    for (const other of ['https://example.com/,', 'data:,x', 'data:image/png,AAAA', 'data:;base64,AAAA', '']) {
+      expect(splitDataUri(other)).toBeNull();
+    }
+  });
+});
+
+describe("Gemini's schema words", () => {
+  it('become JSON Schema, and what only looks like one stays', () => {
+    expect(
+      fromGeminiSchema({
+        type: 'OBJECT',
+        properties: {
+          type: { type: 'STRING', nullable: true, enum: ['STRING'] },
+          list: { type: 'ARRAY', items: { anyOf: [{ type: 'INTEGER' }, { type: 'string' }] } },
+        },
+        required: ['type'],
+        default: { type: 'OBJECT' },
+      }),
+    ).toEqual({
+      type: 'object',
+      properties: {
+        type: { type: ['string', 'null'], enum: ['STRING'] },
+        list: { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } },
+      },
+      required: ['type'],
+      default: { type: 'OBJECT' },
+    });
+  });
+});

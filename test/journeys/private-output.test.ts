@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener } from 'node:http';
+import { mediaRoutes } from '../support/api-client.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { accountOf } from '../support/rows.ts';
+
+let gateway: Gateway;
+let provider: Listening;
+let neighbour: Listening;
+/** What the provider says that the picture's address is. */
+let resultUrl = '';
+const fetched: string[] = [];
+beforeAll(async () => {
+  neighbour = await listen((request, response) => {
+    fetched.push(request.url ?? '');
+    response.end('secret');
+  });
+  provider = await listen(answerAsFal);
+  // No loopback exception here: only what an operator has configured as a channel may be reached.
+  gateway = await startGateway({ sandbox: false, env: { EGRESS_ALLOW_CIDRS: '' } });
+  await gateway.database.query(
+    { name: 'test-provider', text: `update channel set base_url = $1, enabled = (adapter = 'fal')` },
+    [provider.url],
+  );
+});
+afterAll(async () => {
+  await gateway.stop();
+  await Promise.all([provider.close(), neighbour.close()]);
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+describe('a result whose address is not public', () => {
+  it.each([
+    ['on another port of the same machine', () => `${neighbour.url}/secret.png`],
+    ['of a cloud’s metadata', () => 'http://169.254.169.254/latest/meta-data'],
+    ['in a private network', () => 'https://10.0.0.1/a.png'],
+    ['on the machine’s own disk', () => 'file:///etc/passwd'],
+  ])('is not fetched, and the task is refunded: %s', async (_what, url) => {
+    resultUrl = url();
+    const { apiKey, projectId } = await gateway.project({ credits: 10 });
+    const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task).toMatchObject({
+      status: 'failed',
+      error: { code: 'upstream_invalid_response' },
+      output: null,
+      credits: { charged: 0, refunded: 4 },
+    });
+    expect(JSON.stringify(task)).not.toContain(resultUrl);
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 10, reserved: 0 });
+    expect(fetched).toEqual([]);
+  });
+});
+
+/** A provider that takes every job and has it done at once. */
+const answerAsFal: RequestListener = (request, response) => {
+  const path = request.url ?? '';
+  const isStatus = path.endsWith('/status');
+  const answer =
+    request.method === 'POST'
+      ? { status: 'IN_QUEUE', request_id: 'job-1' }
+      : isStatus
+        ? { status: 'COMPLETED', request_id: 'job-1' }
+        : { images: [{ url: resultUrl, content_type: 'image/png' }] };
+  request.resume();
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(answer));
+};
+
+interface Listening {
+  url: string;
+  close(): Promise<void>;
+}
+
+async function listen(listener: RequestListener): Promise<Listening> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
