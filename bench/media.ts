@@ -77,7 +77,12 @@ export async function benchMedia(): Promise<void> {
   }
 }
 
-async function measureGateway(gateway: Gateway, apiKey: string, pids: Record<string, number>, tasks: number): Promise<Round> {
+async function measureGateway(
+  gateway: Gateway,
+  apiKey: string,
+  pids: Record<string, number>,
+  tasks: number,
+): Promise<Round> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const before = cpuOf(pids);
   const began = performance.now();
@@ -183,7 +188,9 @@ function roundOf(
 ): Round {
   const sorted = [...latencies].sort((a, b) => a - b);
   const after = cpuOf(pids);
-  const perTask = Object.keys(pids).map((name) => [name, (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / tasks] as const);
+  const perTask = Object.keys(pids).map(
+    (name) => [name, (((after[name] ?? 0) - (before[name] ?? 0)) * 1000) / tasks] as const,
+  );
   return {
     perSecond: tasks / seconds,
     createP50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
@@ -198,7 +205,9 @@ function report(name: string, results: Round[]): void {
     .join(', ');
   say(`\n${name}, median of ${results.length} rounds of ${tasksPerRound}:`);
   say(`  finished per second  ${median(results.map((r) => r.perSecond)).toFixed(1)}`);
-  say(`  start latency        p50 ${median(results.map((r) => r.createP50Ms)).toFixed(0)} ms, p95 ${median(results.map((r) => r.createP95Ms)).toFixed(0)} ms`);
+  say(
+    `  start latency        p50 ${median(results.map((r) => r.createP50Ms)).toFixed(0)} ms, p95 ${median(results.map((r) => r.createP95Ms)).toFixed(0)} ms`,
+  );
   say(`  CPU ms per task      ${cpu}`);
 }
 

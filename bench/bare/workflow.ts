@@ -14,12 +14,12 @@ const { work } = proxyActivities<Pick<Bare, 'work'>>({
 
 /** The least that a media task could be: two local activities, one activity, nothing in them. */
 export async function bare(): Promise<void> {
-  let first: boolean | undefined;
+  const decided: { first?: boolean } = {};
   setHandler(defineUpdate<boolean>('reserved'), async () => {
-    await condition(() => first !== undefined);
-    return first ?? false;
+    await condition(() => decided.first !== undefined);
+    return decided.first ?? false;
   });
-  first = await local.step();
+  decided.first = await local.step();
   await work();
   await local.step();
 }

@@ -21,7 +21,8 @@ export async function addCredits(
   if (row.verdict === 'reference_reused') {
     throw new OperatorError(`The reference ${given.reference} was used before with another amount. Nothing was added.`);
   }
-  if (row.verdict === 'too_many') throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
+  if (row.verdict === 'too_many')
+    throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
   const added = row.verdict === 'added';
   if (added) {
     const { actor, projectId, amount, reference } = given;

@@ -1,4 +1,11 @@
-import { claimStop, findLiveAttempt, requestCancel, withdrawCancel, type LiveAttempt } from '../db/cancels.ts';
+import {
+  claimStop,
+  findLiveAttempt,
+  isCancelPending,
+  requestCancel,
+  withdrawCancel,
+  type LiveAttempt,
+} from '../db/cancels.ts';
 import { findTask, type TaskView } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -20,7 +27,9 @@ const workflowTimeoutMs = 2_000;
  */
 export async function cancelTask(deps: CancelDeps, task: TaskView): Promise<TaskView> {
   if (task.status === 'canceled') return task;
-  if (isTerminal(task.status) || !(await requestCancel(deps.db, task.id))) return standing(deps, task.id);
+  const asked = isTerminal(task.status) ? 'ended' : await requestCancel(deps.db, task.id);
+  if (asked === 'ended' || (asked === 'joined' && (await decidedByAnother(deps, task.id))))
+    return standing(deps, task.id);
   const live = await submittedAttempt(deps, task.id);
   const stopped = live === null || (live !== 'unclear' && (await stopAt(deps, live)));
   if (!stopped) {
@@ -41,12 +50,23 @@ async function standing({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskV
   });
 }
 
+/** Waits for what the cancel before this one comes to; false when whoever asked for it seems to be gone. */
+async function decidedByAnother({ config, db }: CancelDeps, taskId: string): Promise<boolean> {
+  for (let looks = 0; looks < looksMax(config); looks++) {
+    if (!(await isCancelPending(db, taskId))) return true;
+    await pause(lookEveryMs);
+  }
+  return false;
+}
+
+const looksMax = ({ CANCEL_WAIT_SECONDS }: CancelDeps['config']): number =>
+  Math.max(1, (CANCEL_WAIT_SECONDS * 1000) / lookEveryMs);
+
 /** The job to stop: null when nothing was submitted; `unclear` when a submit was not answered in the time we wait. */
 async function submittedAttempt({ config, db }: CancelDeps, taskId: string): Promise<LiveAttempt | null | 'unclear'> {
-  const looksMax = Math.max(1, (config.CANCEL_WAIT_SECONDS * 1000) / lookEveryMs);
-  for (let looks = 0; looks < looksMax; looks++) {
+  for (let looks = 0; looks < looksMax(config); looks++) {
     const live = await findLiveAttempt(db, taskId);
-    if (!live || live.operation) return live;
+    if (!live || live.operation || live.decided) return live;
     await pause(lookEveryMs);
   }
   return 'unclear';

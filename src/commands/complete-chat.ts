@@ -4,7 +4,14 @@ import type { ChannelRow } from '../db/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { CatalogEntry, UpstreamMapping } from '../domain/catalog.ts';
 import { toUpstreamChat, checkChatModel, type ChatReply, type ChatRequest } from '../domain/chat.ts';
-import { chatHold, checkContext, heldCredits, settledCredits, settledUsage, type ChatHold } from '../domain/chat-hold.ts';
+import {
+  chatHold,
+  checkContext,
+  heldCredits,
+  settledCredits,
+  settledUsage,
+  type ChatHold,
+} from '../domain/chat-hold.ts';
 import { familiesTaking } from '../domain/chat-supports.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { drawOrder, listServing } from '../domain/routing.ts';
@@ -37,7 +44,11 @@ export interface PreparedChat {
 }
 
 /** Everything that can be refused before anything is held: the model, what its channels can take, its context. */
-export function prepareChat({ adapters }: Pick<Deps, 'adapters'>, entry: CatalogEntry, request: ChatRequest): PreparedChat {
+export function prepareChat(
+  { adapters }: Pick<Deps, 'adapters'>,
+  entry: CatalogEntry,
+  request: ChatRequest,
+): PreparedChat {
   checkChatModel(entry.model, request);
   const hold = chatHold(request, entry.private.image_tokens);
   checkContext(entry, hold);
@@ -75,7 +86,10 @@ export interface ChatAnswered {
  * one call; the answer leaves only after its settlement has committed. Throws the `GatewayError` that says what went wrong,
  * after everything held was given back.
  */
-export async function completeChat(deps: ChatDeps, input: ChatInput): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
+export async function completeChat(
+  deps: ChatDeps,
+  input: ChatInput,
+): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
   const { config } = deps;
   const deadline = performance.now() + config.CHAT_DEADLINE_SECONDS * 1000;
   const order = await drawChannels(deps, input.prepared);
@@ -150,10 +164,16 @@ async function tryChannels(
     if (last) {
       // A call that broke off after its body was sent may have been paid for: it is tried elsewhere once.
       const leftMs = deadline - performance.now();
-      if (interrupted > 1 || leftMs < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000 || !deps.retryBudget.take()) return last;
+      if (interrupted > 1 || leftMs < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000 || !deps.retryBudget.take())
+        return last;
       const next = { requestId: input.requestId, attemptId: newId('att'), n: index + 1 };
       const ended = endingOf(last.attemptId, last.attempt);
-      const begun = await deps.chatLedger.nextAttempt({ ...next, ended, channelId: channel.id, channelName: channel.name });
+      const begun = await deps.chatLedger.nextAttempt({
+        ...next,
+        ended,
+        channelId: channel.id,
+        channelName: channel.name,
+      });
       if (!begun) return last;
       attemptId = next.attemptId;
     }
@@ -167,7 +187,12 @@ async function tryChannels(
   return last;
 }
 
-async function callChannel(deps: ChatDeps, input: ChatInput, channel: ChannelRow, deadline: number): Promise<Attempt<ChatReply>> {
+async function callChannel(
+  deps: ChatDeps,
+  input: ChatInput,
+  channel: ChannelRow,
+  deadline: number,
+): Promise<Attempt<ChatReply>> {
   const adapter: Adapter | undefined = deps.adapters[channel.adapter];
   const mapping = mappingOf(input.prepared.entry, channel);
   if (!adapter?.chat || !mapping) throw new Error(`the channel ${channel.name} cannot chat`);
@@ -280,6 +305,7 @@ function refusalOf(attempt: Exclude<Attempt<ChatReply>, { kind: 'ok' }>): Gatewa
     const retryAfterSeconds = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;
     return new GatewayError('no_channel_available', { retryAfterSeconds: retryAfterSeconds ?? 5 });
   }
-  if (attempt.errorClass === 'interrupted' || attempt.errorClass === 'deadline') return new GatewayError('upstream_timeout');
+  if (attempt.errorClass === 'interrupted' || attempt.errorClass === 'deadline')
+    return new GatewayError('upstream_timeout');
   return new GatewayError('upstream_error');
 }

@@ -131,6 +131,8 @@ async function describe(
 ): Promise<Copied> {
   const media = await probeStored(deps.files, storageKey, stored.bytes);
   if (!media || media.kind !== input.type) {
+    // No row will ever name this file, so no retention would find it.
+    await deps.files.delete(storageKey);
     return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
   }
   const file = await recordFile(deps.db, {

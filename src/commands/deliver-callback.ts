@@ -91,13 +91,19 @@ function resultOf(answer: Answer | Blocked | Failed): DeliveryResult {
   // A receiver that answered and then misbehaved is counted by its status.
   if (answer.kind === 'failed' && answer.status === undefined) return { kind: 'failed' };
   if (answer.kind === 'failed') return { kind: 'answered', status: answer.status ?? 0, retryAfterSeconds: null };
-  return { kind: 'answered', status: answer.status, retryAfterSeconds: readRetryAfter(answer.headers['retry-after'], Date.now()) };
+  return {
+    kind: 'answered',
+    status: answer.status,
+    retryAfterSeconds: readRetryAfter(answer.headers['retry-after'], Date.now()),
+  };
 }
 
 function openSecrets({ sealer }: Pick<Deps, 'sealer'>, delivery: DeliveryContent): string[] {
   const context = callbackSecretContext(delivery.projectId);
   const current = sealer.open(delivery.sealedSecret, context);
-  return delivery.sealedPreviousSecret === null ? [current] : [current, sealer.open(delivery.sealedPreviousSecret, context)];
+  return delivery.sealedPreviousSecret === null
+    ? [current]
+    : [current, sealer.open(delivery.sealedPreviousSecret, context)];
 }
 
 /** `{id, type, timestamp, data}` with the task exactly as it is polled at the first try. */

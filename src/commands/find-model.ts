@@ -19,6 +19,7 @@ export async function findModelFor(
   if (!entry || !isOffered(entry)) {
     throw new GatewayError('model_not_found', { message: `There is no model ${quoted(model)}.`, param: 'model' });
   }
-  if (key.models !== null && !key.models.includes(model)) throw new GatewayError('model_not_allowed', { param: 'model' });
+  if (key.models !== null && !key.models.includes(model))
+    throw new GatewayError('model_not_allowed', { param: 'model' });
   return entry;
 }

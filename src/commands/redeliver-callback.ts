@@ -20,10 +20,15 @@ export async function redeliverCallback(
     case 'no_callback':
       throw new GatewayError('invalid_value', { message: 'This task has no callback_url.' });
     case 'not_ended':
-      throw new GatewayError('invalid_value', { message: 'This task has not ended yet; its callback follows its end.' });
+      throw new GatewayError('invalid_value', {
+        message: 'This task has not ended yet; its callback follows its end.',
+      });
     case 'started':
       break;
   }
-  await workflows.startDelivery({ deliveryId, projectId: task.projectId, limits: deliveryLimits(config) }, startTimeoutMs);
+  await workflows.startDelivery(
+    { deliveryId, projectId: task.projectId, limits: deliveryLimits(config) },
+    startTimeoutMs,
+  );
   return (await findTask(db, task.id)) ?? task;
 }

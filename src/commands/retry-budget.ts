@@ -9,7 +9,10 @@ export interface RetryBudget {
 const minuteMs = 60_000;
 
 /** Counts in a sliding minute of two halves; bounded memory, no timer. */
-export function createRetryBudget({ floor, share }: { floor: number; share: number }, now = () => performance.now()): RetryBudget {
+export function createRetryBudget(
+  { floor, share }: { floor: number; share: number },
+  now = () => performance.now(),
+): RetryBudget {
   let began = now();
   let current = { requests: 0, retries: 0 };
   let before = { requests: 0, retries: 0 };
@@ -20,7 +23,8 @@ export function createRetryBudget({ floor, share }: { floor: number; share: numb
     current = { requests: 0, retries: 0 };
     began = now();
   };
-  const weighed = (part: 'requests' | 'retries') => current[part] + before[part] * Math.max(0, 1 - (now() - began) / minuteMs);
+  const weighed = (part: 'requests' | 'retries') =>
+    current[part] + before[part] * Math.max(0, 1 - (now() - began) / minuteMs);
   return {
     note() {
       turn();

@@ -80,7 +80,12 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
   const mapping = row && task.snapshot.upstream[row.adapter];
   if (!row || !adapter || !mapping) return null;
   const credential = deps.sealer.open(row.sealedCredential, credentialContext(row.id));
-  return { row, adapter, mapping, upstream: { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId } };
+  return {
+    row,
+    adapter,
+    mapping,
+    upstream: { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId },
+  };
 }
 
 function recordedReport(memory: AttemptMemory): AttemptReport {

@@ -147,8 +147,7 @@ async function admitChats(database: Database, members: ChatAdmissionRequest[]): 
       row.verdict === 'admitted' || row.verdict === 'replay'
         ? { kind: row.verdict }
         : { kind: 'refused', code: row.verdict as ErrorCode },
-    rate:
-      row.rate_remaining === null ? null : { remaining: row.rate_remaining, resetSeconds: row.rate_reset ?? 61 },
+    rate: row.rate_remaining === null ? null : { remaining: row.rate_remaining, resetSeconds: row.rate_reset ?? 61 },
     retryAfterSeconds: row.retry_after,
   }));
 }

@@ -146,7 +146,9 @@ export async function adoptDelivery(database: Database, deliveryId: string): Pro
 
 /** Temporal could not be asked: the delivery may be kicked again at the next look. */
 export async function forgetKick(database: Database, deliveryId: string): Promise<void> {
-  await database.query({ name: 'forget-kick', text: 'update delivery set kicked_at = null where id = $1' }, [deliveryId]);
+  await database.query({ name: 'forget-kick', text: 'update delivery set kicked_at = null where id = $1' }, [
+    deliveryId,
+  ]);
 }
 
 /** The pending callback of an ended task, if it has one. */

@@ -1,12 +1,9 @@
 /** What one try of a callback came to, and what follows (decision "Callbacks"). */
 export type DeliveryStep =
-  | { state: 'delivered' | 'exhausted' | 'gone' | 'blocked' }
-  | { state: 'pending'; delaySeconds: number };
+  { state: 'delivered' | 'exhausted' | 'gone' | 'blocked' } | { state: 'pending'; delaySeconds: number };
 
 export type DeliveryResult =
-  | { kind: 'answered'; status: number; retryAfterSeconds: number | null }
-  | { kind: 'blocked' }
-  | { kind: 'failed' };
+  { kind: 'answered'; status: number; retryAfterSeconds: number | null } | { kind: 'blocked' } | { kind: 'failed' };
 
 export interface DeliverySchedule {
   /** Waits between tries; one try more than waits. */
@@ -22,7 +19,11 @@ const jitterShare = 0.2;
  * The state after the `n`-th counted try (from 1): 2xx delivered, 410 gone, a blocked address for good; anything else, a 3xx
  * too, waits for the next step or is exhausted. `Retry-After` counts between one and two times the step.
  */
-export function nextDeliveryStep(n: number, result: DeliveryResult, { ladderSeconds, random }: DeliverySchedule): DeliveryStep {
+export function nextDeliveryStep(
+  n: number,
+  result: DeliveryResult,
+  { ladderSeconds, random }: DeliverySchedule,
+): DeliveryStep {
   if (result.kind === 'blocked') return { state: 'blocked' };
   if (result.kind === 'answered' && result.status >= 200 && result.status < 300) return { state: 'delivered' };
   if (result.kind === 'answered' && result.status === 410) return { state: 'gone' };

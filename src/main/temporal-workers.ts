@@ -48,7 +48,11 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       maxConcurrentActivityTaskExecutions: config.ATTEMPTS_IN_FLIGHT_MAX,
       maxHeartbeatThrottleInterval: '15 seconds',
     }),
-    Worker.create({ ...common, taskQueue: taskQueues.deliveries, activities: { planTask, drawChannels, finishTask, deliver } }),
+    Worker.create({
+      ...common,
+      taskQueue: taskQueues.deliveries,
+      activities: { planTask, drawChannels, finishTask, deliver },
+    }),
   ]);
   return {
     run: async () => {
@@ -67,7 +71,9 @@ async function connectPatiently({ config, logger }: Deps): Promise<NativeConnect
     try {
       const options = temporalConnectionOptions(temporalAccess(config));
       // Compressing what never leaves the machine costs a tenth of the worker's time.
-      const grpcCompression = isLoopback(config.TEMPORAL_ADDRESS) ? { grpcCompression: { codec: 'none' as const } } : {};
+      const grpcCompression = isLoopback(config.TEMPORAL_ADDRESS)
+        ? { grpcCompression: { codec: 'none' as const } }
+        : {};
       return await NativeConnection.connect({ ...options, ...grpcCompression });
     } catch (error) {
       if (tries % 10 === 1) logger.warn({ err: error, tries }, 'Temporal does not answer yet');

@@ -45,10 +45,18 @@ describe('a callback to an address that is not public', () => {
     const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const report = await deliverCallback(depsWith({ resolver: () => Promise.resolve(addresses) }), deliveryId);
     expect(report).toEqual({ over: true, waitMs: 0 });
-    expect(await deliveryOf(deliveryId)).toEqual({ state: 'blocked', attempts: 1, last_status: null, error_class: 'blocked:address' });
+    expect(await deliveryOf(deliveryId)).toEqual({
+      state: 'blocked',
+      attempts: 1,
+      last_status: null,
+      error_class: 'blocked:address',
+    });
     await expectTaskUntouched(taskId);
     // Blocked is final: a further turn sends nothing.
-    expect(await deliverCallback(depsWith({ resolver: () => Promise.resolve([PUBLIC]) }), deliveryId)).toEqual({ over: true, waitMs: 0 });
+    expect(await deliverCallback(depsWith({ resolver: () => Promise.resolve([PUBLIC]) }), deliveryId)).toEqual({
+      over: true,
+      waitMs: 0,
+    });
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
   });
 
@@ -64,7 +72,11 @@ describe('a callback to an address that is not public', () => {
       },
     });
     expect(await deliverCallback(deps, deliveryId)).toMatchObject({ over: false });
-    expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'pending', attempts: 1, error_class: 'failed:connect' });
+    expect(await deliveryOf(deliveryId)).toMatchObject({
+      state: 'pending',
+      attempts: 1,
+      error_class: 'failed:connect',
+    });
     await due(deliveryId);
     expect(await deliverCallback(deps, deliveryId)).toEqual({ over: true, waitMs: 0 });
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 2 });
@@ -90,7 +102,10 @@ describe('a callback to an address that is not public', () => {
 
   it('is blocked when the range that allowed it at create is no longer open', async () => {
     const { deliveryId } = await pendingDelivery(`http://127.0.0.1:${sentinel.port}/`);
-    expect(await deliverCallback(depsWith({ allowCidrs: ['10.0.0.0/8'] }), deliveryId)).toEqual({ over: true, waitMs: 0 });
+    expect(await deliverCallback(depsWith({ allowCidrs: ['10.0.0.0/8'] }), deliveryId)).toEqual({
+      over: true,
+      waitMs: 0,
+    });
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
   });
 });
@@ -100,7 +115,12 @@ describe('a callback whose name has no address just now', () => {
     const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.example'));
     expect(await deliverCallback(depsWith({ resolver }), deliveryId)).toMatchObject({ over: false });
-    expect(await deliveryOf(deliveryId)).toEqual({ state: 'pending', attempts: 1, last_status: null, error_class: 'failed:dns' });
+    expect(await deliveryOf(deliveryId)).toEqual({
+      state: 'pending',
+      attempts: 1,
+      last_status: null,
+      error_class: 'failed:dns',
+    });
     await expectTaskUntouched(taskId);
   });
 });
@@ -154,7 +174,8 @@ async function expectTaskUntouched(taskId: string): Promise<void> {
   ]);
 }
 
-const due = (deliveryId: string) => run(db, 'update delivery set next_attempt_at = clock_timestamp() where id = $1', [deliveryId]);
+const due = (deliveryId: string) =>
+  run(db, 'update delivery set next_attempt_at = clock_timestamp() where id = $1', [deliveryId]);
 
 async function startSentinel() {
   let count = 0;
@@ -165,7 +186,11 @@ async function startSentinel() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a TCP server's address is never a string
   const { port } = server.address() as AddressInfo;
-  return { port, connections: () => count, close: () => new Promise<void>((resolve) => void server.close(() => resolve())) };
+  return {
+    port,
+    connections: () => count,
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  };
 }
 
 /** A connection that is refused, without leaving this machine. */

@@ -44,7 +44,10 @@ describe('the copy of a result', () => {
   it('is stored, measured and recorded', async () => {
     serve = (_request, response) => response.end(png);
     const report = await copy(`${channel.url}/a.png`);
-    expect(report).toMatchObject({ kind: 'copied', outputs: [{ mime_type: 'image/png', bytes: png.length, width: 64, height: 48 }] });
+    expect(report).toMatchObject({
+      kind: 'copied',
+      outputs: [{ mime_type: 'image/png', bytes: png.length, width: 64, height: 48 }],
+    });
     expect(stored()).toHaveLength(1);
   });
 
@@ -89,10 +92,15 @@ describe('the copy of a result', () => {
   it('breaks off one that is larger than allowed', async () => {
     serve = (_request, response) => {
       const chunk = Buffer.alloc(64_000);
-      const more = (): void => void (response.destroyed || (response.write(chunk) ? setImmediate(more) : response.once('drain', more)));
+      const more = (): void =>
+        void (response.destroyed || (response.write(chunk) ? setImmediate(more) : response.once('drain', more)));
       more();
     };
-    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response', detail: 'the result is too large' });
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({
+      kind: 'failed',
+      code: 'upstream_invalid_response',
+      detail: 'the result is too large',
+    });
     expectNothingKept();
   });
 
@@ -108,7 +116,10 @@ describe('the copy of a result', () => {
 
   it('refuses a picture where a video was asked for', async () => {
     serve = (_request, response) => response.end(png);
-    expect(await copy(`${channel.url}/a.png`, 'video')).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expect(await copy(`${channel.url}/a.png`, 'video')).toMatchObject({
+      kind: 'failed',
+      code: 'upstream_invalid_response',
+    });
     expectNothingKept();
   });
 
@@ -116,9 +127,14 @@ describe('the copy of a result', () => {
     let looks = 0;
     serve = (_request, response) => {
       looks += 1;
-      response.writeHead(200, { 'content-length': png.length }).write(png.subarray(0, png.length / 2), () => response.destroy());
+      response
+        .writeHead(200, { 'content-length': png.length })
+        .write(png.subarray(0, png.length / 2), () => response.destroy());
     };
-    expect(await copy(`${channel.url}/a.png`, 'image', 2_000)).toMatchObject({ kind: 'failed', code: 'output_unavailable' });
+    expect(await copy(`${channel.url}/a.png`, 'image', 2_000)).toMatchObject({
+      kind: 'failed',
+      code: 'output_unavailable',
+    });
     expect(looks).toBeGreaterThan(1);
     expectNothingKept();
   });
@@ -137,7 +153,7 @@ const config = loadConfig({
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
   OUTPUT_IMAGE_MAX_BYTES: '200000',
 });
-const png = picture({ width: 64, height: 48, seed: 1 });
+const png = await picture({ width: 64, height: 48, seed: 1 });
 
 async function copy(url: string, type: TaskType = 'image', forMs = 20_000): Promise<CopyReport> {
   const book = await openBook(db, { credits: 10 });
@@ -160,7 +176,9 @@ async function copy(url: string, type: TaskType = 'image', forMs = 20_000): Prom
 }
 
 const stored = (): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [entry.name] : [],
+  );
 
 function expectNothingKept(): void {
   expect(sentinel.connections()).toBe(0);

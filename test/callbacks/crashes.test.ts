@@ -7,7 +7,16 @@ import { buildDeps } from '../../src/main/build-deps.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
-import { answer, inTurn, quickCallbacks, startReceiver, takeIt, verified, type Behaviour, type Receiver } from './receiver.ts';
+import {
+  answer,
+  inTurn,
+  quickCallbacks,
+  startReceiver,
+  takeIt,
+  verified,
+  type Behaviour,
+  type Receiver,
+} from './receiver.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
@@ -81,7 +90,10 @@ describe('a callback whose workflow is gone', () => {
     await waiting(taskId);
     await end(taskId);
     await expectDelivered(taskId, name, { calls: 4, attempts: 4 });
-    const [row] = await sql<{ adopted: boolean }>('select adopted_at is not null as adopted from delivery where task_id = $1', [taskId]);
+    const [row] = await sql<{ adopted: boolean }>(
+      'select adopted_at is not null as adopted from delivery where task_id = $1',
+      [taskId],
+    );
     expect(row?.adopted).toBe(true);
   });
 
@@ -91,7 +103,10 @@ describe('a callback whose workflow is gone', () => {
     await waiting(taskId);
     await workflow(taskId).terminate();
     const task = await callbackOver(taskId);
-    expect(task).toMatchObject({ status: 'succeeded', callback: { state: 'exhausted', attempts: 8, last_status: 500 } });
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: 500 },
+    });
     expect(receiver.calls(name)).toHaveLength(8);
   });
 
@@ -114,7 +129,9 @@ describe('a callback that is due', () => {
     await Promise.all(tasks.map(({ taskId }) => waiting(taskId)));
     // Half of them keep their workflow, which the sweep then kicks for being late; the others are the sweep's alone.
     await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
-    await sql(`update delivery set next_attempt_at = clock_timestamp() - interval '1 minute', kicked_at = null where state = 'pending'`);
+    await sql(
+      `update delivery set next_attempt_at = clock_timestamp() - interval '1 minute', kicked_at = null where state = 'pending'`,
+    );
     for (const { name, taskId } of tasks) await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
     await gateway.kill(second, 'SIGTERM');
   });
@@ -160,7 +177,9 @@ const calledOnce = (name: string) =>
 /** The first try is counted, and the next is not yet due. */
 const waiting = (taskId: string) =>
   eventually(
-    async () => (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId])).length > 0,
+    async () =>
+      (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId]))
+        .length > 0,
     { what: 'the first counted try' },
   );
 
@@ -168,7 +187,11 @@ const callbackOver = (taskId: string): Promise<Task> =>
   gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback !== null && callback.state !== 'pending' });
 
 /** Delivered, under one id and with equal bytes, and the task is what it was. */
-async function expectDelivered(taskId: string, name: string, { calls, attempts }: { calls: number; attempts: number }): Promise<void> {
+async function expectDelivered(
+  taskId: string,
+  name: string,
+  { calls, attempts }: { calls: number; attempts: number },
+): Promise<void> {
   const task = await callbackOver(taskId);
   expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 } });
   expect(task.callback).toMatchObject({ state: 'delivered', attempts, last_status: 204 });

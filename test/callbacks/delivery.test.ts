@@ -11,7 +11,16 @@ import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { entriesOf } from '../support/rows.ts';
-import { answer, inTurn, quickCallbacks, startReceiver, takeIt, verified, type Behaviour, type Receiver } from './receiver.ts';
+import {
+  answer,
+  inTurn,
+  quickCallbacks,
+  startReceiver,
+  takeIt,
+  verified,
+  type Behaviour,
+  type Receiver,
+} from './receiver.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
@@ -26,7 +35,9 @@ beforeAll(async () => {
   const fixture = (name: string) => readFileSync(new URL(`../platform/fixtures/${name}`, import.meta.url), 'utf8');
   receiver = await startReceiver();
   sentinel = await startReceiver();
-  selfSigned = await startReceiver({ tls: { cert: fixture('receiver-certificate.pem'), key: fixture('receiver-key.pem') } });
+  selfSigned = await startReceiver({
+    tls: { cert: fixture('receiver-certificate.pem'), key: fixture('receiver-key.pem') },
+  });
   const nobody = await startReceiver();
   await nobody.close();
   gateway = await startGateway({ env: quickCallbacks });
@@ -61,7 +72,10 @@ describe('a callback', () => {
     expect(event.type).toBe('task.succeeded');
     expect(event.id).toBe(call?.headers['webhook-id']);
     expect(Date.parse(event.timestamp)).toBe((task.completed_at ?? 0) * 1_000);
-    expect(call).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json', 'x-request-id': task.request_id } });
+    expect(call).toMatchObject({
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': task.request_id },
+    });
     expect(data.output?.[0]?.url).toMatch(new RegExp(`^${gateway.baseUrl}/files/`));
   });
 
@@ -70,7 +84,13 @@ describe('a callback', () => {
     const event = verified(receiver.calls(name)[0]!, project.webhookSecret);
     expect(event).toMatchObject({
       type: 'task.failed',
-      data: { task_id: task.task_id, status: 'failed', output: null, error: { code: 'content_policy_violation' }, credits: { charged: 0 } },
+      data: {
+        task_id: task.task_id,
+        status: 'failed',
+        output: null,
+        error: { code: 'content_policy_violation' },
+        credits: { charged: 0 },
+      },
     });
   });
 
@@ -81,7 +101,10 @@ describe('a callback', () => {
     expect((await post(`/api/v1/tasks/${taskId}/cancel`)).status).toBe(200);
     const task = await callbackOver(taskId);
     expect(task).toMatchObject({ status: 'canceled', callback: { state: 'delivered' } });
-    expect(verified(receiver.calls(name)[0]!, project.webhookSecret)).toMatchObject({ type: 'task.canceled', data: { status: 'canceled' } });
+    expect(verified(receiver.calls(name)[0]!, project.webhookSecret)).toMatchObject({
+      type: 'task.canceled',
+      data: { status: 'canceled' },
+    });
   });
 
   it('that was refused three times comes a fourth time: one id, equal bytes, each verifies', async () => {
@@ -97,7 +120,10 @@ describe('a callback', () => {
 
   it('is given up after eight tries, and the task and its charge stay as they were', async () => {
     const { name, task } = await slow.refusing;
-    expect(task).toMatchObject({ status: 'succeeded', callback: { state: 'exhausted', attempts: 8, last_status: 500, next_attempt_at: null } });
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: 500, next_attempt_at: null },
+    });
     expect(receiver.calls(name)).toHaveLength(8);
     expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
     expect(task.credits).toMatchObject({ charged: 4, refunded: 0 });
@@ -125,7 +151,10 @@ describe('a callback', () => {
 
 describe('a receiver that misbehaves', () => {
   it('by hanging loses its try and gets the next', async () => {
-    const { task } = await deliver('a fox', inTurn(() => undefined, takeIt));
+    const { task } = await deliver(
+      'a fox',
+      inTurn(() => undefined, takeIt),
+    );
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
   });
@@ -138,13 +167,20 @@ describe('a receiver that misbehaves', () => {
 
   it('by a hundred kilobytes of headers is counted by its status; by a megabyte it loses its try', async () => {
     const long = (bytes: number) => answer(200, { 'x-long': 'x'.repeat(bytes) });
-    expect((await deliver('a fox', long(100_000))).task.callback).toMatchObject({ state: 'delivered', attempts: 1, last_status: 200 });
+    expect((await deliver('a fox', long(100_000))).task.callback).toMatchObject({
+      state: 'delivered',
+      attempts: 1,
+      last_status: 200,
+    });
     const { task } = await deliver('a fox', inTurn(long(1_000_000), takeIt));
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2, last_status: 204 });
   });
 
   it('by closing the connection without a word loses its try and gets the next', async () => {
-    const { task } = await deliver('a fox', inTurn((response) => void response.destroy(), takeIt));
+    const { task } = await deliver(
+      'a fox',
+      inTurn((response) => void response.destroy(), takeIt),
+    );
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:reset' });
   });
@@ -160,7 +196,10 @@ describe('a receiver that misbehaves', () => {
   });
 
   it('by an endless error is cut off and counted by its status', async () => {
-    const { task } = await deliver('a fox', inTurn((response) => void streamForEver(response, 500), takeIt));
+    const { task } = await deliver(
+      'a fox',
+      inTurn((response) => void streamForEver(response, 500), takeIt),
+    );
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toMatchObject({ status: 500 });
   });
@@ -179,7 +218,10 @@ describe('a receiver that misbehaves', () => {
 
   it('by not listening is tried eight times, then given up', async () => {
     const { task } = await slow.nobody;
-    expect(task).toMatchObject({ status: 'succeeded', callback: { state: 'exhausted', attempts: 8, last_status: null } });
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: null },
+    });
     expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:connect' });
   });
 });
@@ -198,7 +240,10 @@ describe('the rotation of a callback secret', () => {
     for (const secret of [old, fresh]) expect(verified(both!, secret).data.task_id).toBe(during.task.task_id);
 
     await gateway.database.query(
-      { name: 'test-end-overlap', text: `update project set callback_secret_previous_until = clock_timestamp() - interval '1 s' where id = $1` },
+      {
+        name: 'test-end-overlap',
+        text: `update project set callback_secret_previous_until = clock_timestamp() - interval '1 s' where id = $1`,
+      },
       [projectId],
     );
     const after = await deliver('a fox', takeIt, { apiKey });
@@ -220,7 +265,10 @@ describe('a callback that is asked for again', () => {
     const { name, task } = await slow.refusingOnce;
     expect(task.callback?.state).toBe('exhausted');
     const again = await post(`/api/v1/tasks/${task.task_id}/callback/redeliver`);
-    expect(again).toMatchObject({ status: 202, body: { task_id: task.task_id, callback: { state: 'pending', attempts: 0 } } });
+    expect(again).toMatchObject({
+      status: 202,
+      body: { task_id: task.task_id, callback: { state: 'pending', attempts: 0 } },
+    });
     const delivered = await callbackOver(task.task_id);
     expect(delivered.callback).toMatchObject({ state: 'delivered', attempts: 1 });
     const calls = receiver.calls(name);
@@ -234,7 +282,10 @@ describe('a callback that is asked for again', () => {
 
   it('while it still waits replaces the one that waits', async () => {
     const name = randomUUID();
-    const taskId = await create('a fox', receiver.at(name, (response) => void response.writeHead(ready ? 204 : 500).end()));
+    const taskId = await create(
+      'a fox',
+      receiver.at(name, (response) => void response.writeHead(ready ? 204 : 500).end()),
+    );
     let ready = false;
     await eventually(() => Promise.resolve(receiver.calls(name).length >= 2));
     ready = true;
@@ -266,7 +317,10 @@ describe('a callback that is asked for again', () => {
     await gateway.poll(project.apiKey, without);
     const running = await create('a fox [[latency=3000]]', receiver.at(randomUUID()));
     for (const taskId of [without, running]) {
-      expect(await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).toMatchObject({ status: 400, body: { error: { code: 'invalid_value' } } });
+      expect(await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_value' } },
+      });
     }
     const stranger = await gateway.project();
     const foreign = await post(`/api/v1/tasks/${without}/callback/redeliver`, stranger.apiKey);
@@ -298,7 +352,9 @@ const create = (prompt: string, url: string, apiKey = project.apiKey): Promise<s
   gateway.accept(apiKey, mediaRoutes.image, { model, prompt: `${prompt} ${url.split('/').at(-1)}`, callback_url: url });
 
 const callbackOver = (taskId: string, apiKey = project.apiKey): Promise<Task> =>
-  gateway.poll(apiKey, taskId, { until: ({ status, callback }) => status !== 'processing' && callback !== null && callback.state !== 'pending' });
+  gateway.poll(apiKey, taskId, {
+    until: ({ status, callback }) => status !== 'processing' && callback !== null && callback.state !== 'pending',
+  });
 
 const post = (path: string, apiKey = project.apiKey) => gateway.create(apiKey, path, '');
 

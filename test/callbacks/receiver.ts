@@ -87,7 +87,8 @@ export const Event = z.strictObject({
 export type Event = z.infer<typeof Event>;
 
 /** Verifies one call as a receiver would, with the stock library on the raw bytes. Throws what the library throws. */
-export const verified = (call: Call, secret: string): Event => Event.parse(new Webhook(secret).verify(call.body, call.headers));
+export const verified = (call: Call, secret: string): Event =>
+  Event.parse(new Webhook(secret).verify(call.body, call.headers));
 
 /** Numbers that bring hours down to seconds. */
 export const quickCallbacks: Record<string, string> = {

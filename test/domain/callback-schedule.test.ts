@@ -15,7 +15,8 @@ const answered = (status: number, retryAfterSeconds: number | null = null): Deli
   status,
   retryAfterSeconds,
 });
-const step = (n: number, result: DeliveryResult, random = 0.5) => nextDeliveryStep(n, result, { ladderSeconds, random });
+const step = (n: number, result: DeliveryResult, random = 0.5) =>
+  nextDeliveryStep(n, result, { ladderSeconds, random });
 
 describe('the callback schedule', () => {
   it('waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h between eight tries, then is exhausted', () => {
@@ -29,11 +30,17 @@ describe('the callback schedule', () => {
   it('spreads every wait by a fifth to both sides and no further', () => {
     expect(step(1, { kind: 'failed' }, 0)).toEqual({ state: 'pending', delaySeconds: 4 });
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 7 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (n, random) => {
-        const next = step(n, answered(503), random);
-        const base = ladderSeconds[n - 1] ?? 0;
-        return next.state === 'pending' && next.delaySeconds >= base * 0.8 - 1e-9 && next.delaySeconds <= base * 1.2 + 1e-9;
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 7 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (n, random) => {
+          const next = step(n, answered(503), random);
+          const base = ladderSeconds[n - 1] ?? 0;
+          return (
+            next.state === 'pending' && next.delaySeconds >= base * 0.8 - 1e-9 && next.delaySeconds <= base * 1.2 + 1e-9
+          );
+        },
+      ),
     );
   });
 

@@ -21,17 +21,25 @@ export function limitRate(deps: RateDeps): AppMiddleware {
   const buckets = new Map<string, Bucket>();
   return async (ctx, next) => {
     const { keyId, rpm } = keyOf(ctx);
-    if (rpm === null) return next();
+    if (rpm === null) {
+      await next();
+      return;
+    }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       if (ctx.state.route?.rate !== 'in_handler') await countRate(deps, ctx);
-      return next();
+      await next();
+      return;
     }
     const limit = rpm * pollShare;
     const left = takeToken(buckets, keyId, limit);
     const secondsPerToken = windowMs / 1000 / limit;
-    setRateHeaders(ctx, limit, { remaining: Math.max(0, Math.floor(left)), resetSeconds: Math.ceil(secondsPerToken * (limit - left)) });
-    if (left < 0) throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: Math.max(1, Math.ceil(secondsPerToken)) });
-    return next();
+    setRateHeaders(ctx, limit, {
+      remaining: Math.max(0, Math.floor(left)),
+      resetSeconds: Math.ceil(secondsPerToken * (limit - left)),
+    });
+    if (left < 0)
+      throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: Math.max(1, Math.ceil(secondsPerToken)) });
+    await next();
   };
 }
 

@@ -1,4 +1,10 @@
-import { completeChat, prepareChat, type ChatAnswered, type ChatDeps, type PreparedChat } from '../../commands/complete-chat.ts';
+import {
+  completeChat,
+  prepareChat,
+  type ChatAnswered,
+  type ChatDeps,
+  type PreparedChat,
+} from '../../commands/complete-chat.ts';
 import { findModelFor } from '../../commands/find-model.ts';
 import { findStoredAnswer, sealAnswer } from '../../commands/idempotent-chat.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
