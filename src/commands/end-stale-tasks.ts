@@ -18,17 +18,26 @@ export async function endStaleTasks(
   let failed = 0;
   for (let batch = 0; batch < batchesMax; batch++) {
     const ids = await listStaleTasks(deps.db, batchMax);
-    await Promise.all(
-      ids.map(async (taskId) => {
-        await finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'task_timeout', unknown: false } });
-      }),
+    // One task that cannot be ended must not keep the others waiting.
+    const ends = await Promise.allSettled(
+      ids.map((taskId) =>
+        finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'task_timeout', unknown: false } }),
+      ),
     );
-    failed += ids.length;
-    for (const taskId of ids) {
+    for (const [index, end] of ends.entries()) {
+      const taskId = ids[index] ?? '';
+      if (end.status === 'rejected') {
+        deps.logger.error(
+          { err: end.reason as unknown, task_id: taskId, alarm: true },
+          'a stale task could not be ended',
+        );
+        continue;
+      }
+      failed += 1;
       await deps.workflows.cancel(taskId, cancelTimeoutMs);
       await stopUpstream(deps, taskId);
     }
-    if (ids.length < batchMax) break;
+    if (ids.length < batchMax || ends.some(({ status }) => status === 'rejected')) break;
   }
   return { failed, expired: await expireChats(deps.db, batchMax) };
 }

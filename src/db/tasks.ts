@@ -196,8 +196,10 @@ export async function markStarted(database: Database, taskIds: string[]): Promis
   await database.query(
     {
       name: 'mark-started',
-      text: `update task set workflow_started_at = coalesce(workflow_started_at, clock_timestamp())
-             where id = any ($1) and workflow_started_at is null`,
+      text: `with waiting as (
+               select id from task where id = any ($1) and workflow_started_at is null order by id for no key update
+             )
+             update task t set workflow_started_at = clock_timestamp() from waiting w where t.id = w.id`,
     },
     [taskIds],
   );

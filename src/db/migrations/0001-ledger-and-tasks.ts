@@ -103,6 +103,8 @@ begin
 end $$;
 create trigger ledger_entry_append_only before update or delete on ledger_entry
   for each row execute function refuse_change();
+create trigger ledger_entry_never_emptied before truncate on ledger_entry
+  for each statement execute function refuse_change();
 `;
 
 const catalog = `
