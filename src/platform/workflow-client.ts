@@ -2,6 +2,7 @@ import {
   Client,
   Connection,
   isGrpcServiceError,
+  NamespaceNotFoundError,
   ServiceError,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
@@ -155,7 +156,8 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
         );
         return 'signaled';
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return 'gone';
+        // With its namespace every workflow is gone.
+        if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return 'gone';
         if (isAway(error)) return 'unreachable';
         throw error;
       }
@@ -191,6 +193,7 @@ function startOptions(task: WorkflowTask): WorkflowStartOptions {
 /** Any gRPC trouble counts as "not reachable just now": the database is enough to go on. */
 const isAway = (error: unknown): boolean =>
   error instanceof ServiceError ||
+  error instanceof NamespaceNotFoundError ||
   error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
   error instanceof WorkflowUpdateFailedError ||
   isGrpcServiceError(error);

@@ -184,7 +184,6 @@ async function startSentinel() {
     socket.destroy();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a TCP server's address is never a string
   const { port } = server.address() as AddressInfo;
   return {
     port,

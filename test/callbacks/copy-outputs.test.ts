@@ -197,7 +197,6 @@ async function listen(handle: RequestListener): Promise<Listening> {
   let count = 0;
   server.on('connection', () => (count += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a TCP server's address is never a string
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

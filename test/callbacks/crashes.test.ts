@@ -26,7 +26,7 @@ let worker = 'worker-1';
 beforeAll(async () => {
   receiver = await startReceiver();
   // The first wait is long enough to do something to a callback that waits.
-  gateway = await startGateway({ env: { ...quickCallbacks, CALLBACK_LADDER_SECONDS: '2,0.2,0.2,0.2,0.2,0.2,0.2' } });
+  gateway = await startGateway({ env: { ...quickCallbacks, CALLBACK_LADDER_SECONDS: '3,0.2,0.2,0.2,0.2,0.2,0.2' } });
   project = await gateway.project({ credits: 10_000 });
 });
 afterAll(async () => {
@@ -153,6 +153,17 @@ describe('a callback that is due', () => {
       await built.close();
     }
     await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+  });
+});
+
+describe('a Temporal that has lost the namespace', () => {
+  it('takes no callback with it, and creates are accepted as before', async () => {
+    const { name, taskId } = await create(inTurn(answer(500), takeIt));
+    await calledOnce(name);
+    await waiting(taskId);
+    await gateway.temporal.connection.operatorService.deleteNamespace({ namespace: gateway.temporal.namespace });
+    await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+    await create(takeIt);
   });
 });
 

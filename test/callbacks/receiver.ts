@@ -60,7 +60,6 @@ export async function startReceiver({ tls }: { tls?: { cert: string; key: string
   server.on('connection', () => (connections += 1));
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a TCP server's address is never a string
   const { port } = server.address() as AddressInfo;
   return {
     at(name, behaviour = takeIt) {

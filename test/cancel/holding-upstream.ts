@@ -27,7 +27,6 @@ export async function startHoldingUpstream(target: string): Promise<HoldingUpstr
     incoming.pipe(onward);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a TCP server's address is never a string
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

@@ -63,5 +63,5 @@ describe('fifty running tasks', () => {
     expect(succeeded.length).toBeGreaterThanOrEqual(45);
     expect(await expectOneSubmitPerAttempt(gateway, 'killed in turn')).toBeLessThanOrEqual(crowd);
     await expectBooksInOrder(gateway, { projectId, credits });
-  });
+  }, 90_000);
 });

@@ -1,0 +1,26 @@
+import { Worker } from '@temporalio/worker';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { readdir, readFile } from 'node:fs/promises';
+import { workflowBundle } from '../../src/main/workflow-bundle.ts';
+
+/**
+ * Replays the recorded histories of the folder that is named on the command line with the workflows as they are now, and
+ * prints one JSON object: for each history null, or what the replay complains about. A program of its own, because the
+ * replayer runs workflows in a VM and Jest's tests are in one already.
+ */
+const folder = new URL(`file://${process.argv[2] ?? ''}/`);
+const names = (await readdir(folder)).filter((name) => name.endsWith('.json'));
+const histories = await Promise.all(
+  names.map(async (name) => ({
+    workflowId: name.replace('.json', ''),
+    history: historyFromJSON(JSON.parse(await readFile(new URL(name, folder), 'utf8'))),
+  })),
+);
+const complaints: Record<string, string | null> = {};
+for await (const { workflowId, error } of Worker.runReplayHistories(
+  { workflowBundle: await workflowBundle() },
+  histories,
+)) {
+  complaints[workflowId] = error ? String(error) : null;
+}
+process.stdout.write(`${JSON.stringify(complaints)}\n`);

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { nodeBinary, projectFolder } from '../support/program.ts';
+
+const folder = fileURLToPath(new URL('histories', import.meta.url));
+const names = readdirSync(folder).map((file) => file.replace('.json', ''));
+const textOf = (name: string): string => readFileSync(join(folder, `${name}.json`), 'utf8');
+const eventsOf = (name: string): string[] =>
+  z
+    .object({ events: z.array(z.object({ eventType: z.string() })) })
+    .parse(JSON.parse(textOf(name)))
+    .events.map(({ eventType }) => eventType.replace('EVENT_TYPE_', ''));
+
+describe('a history that was recorded', () => {
+  it('replays with the workflows as they are now, whichever path it took', async () => {
+    expect(await replay(folder)).toEqual(Object.fromEntries(names.map((name) => [name, null])));
+  });
+
+  it('is there for every path', () => {
+    expect(names.sort()).toEqual([
+      'canceled',
+      'canceled-by-operator',
+      'delivered-again',
+      'every-channel-failed',
+      'failed-callback',
+      'failover',
+      'happy',
+      'refused',
+      'rejected-402',
+      'resumed',
+      'resumed-after-end',
+      'stale',
+      'unknown',
+      'waited-for-channel',
+      'with-callback',
+    ]);
+  });
+
+  it.each([
+    ['another activity', (text: string) => text.replace('"name": "attempt"', '"name": "attempts"')],
+    ['one timer less', (text: string) => text.replaceAll('TIMER_STARTED', 'MARKER_RECORDED')],
+  ])('does not replay once it tells of %s, so that a replay is a proof', async (_what, change) => {
+    const copies = mkdtempSync(join(tmpdir(), 'tollgate-histories-'));
+    try {
+      const changed = change(textOf('failed-callback'));
+      expect(changed).not.toBe(textOf('failed-callback'));
+      writeFileSync(join(copies, 'changed.json'), changed);
+      expect(await replay(copies)).toEqual({ changed: expect.stringMatching(/determinism/i) });
+    } finally {
+      rmSync(copies, { recursive: true });
+    }
+  });
+});
+
+describe('the price of a task in history events', () => {
+  it('is 15 for a happy one', () => {
+    expect(eventsOf('happy')).toHaveLength(15);
+    expect(eventsOf('happy')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+  });
+
+  it('is 21 with a callback that is delivered at the first try', () => {
+    expect(eventsOf('with-callback')).toHaveLength(21);
+    expect(eventsOf('with-callback')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+  });
+});
+
+describe('what Temporal is told', () => {
+  it.each(names)('is ids and words, nothing of a client, an upstream or a machine: %s', (name) => {
+    const said = stringsIn(JSON.parse(textOf(name)));
+    expect(said.some((text) => text.includes('"taskId"') || text.includes('"deliveryId"'))).toBe(true);
+    expect(
+      said.filter((text) =>
+        /\b(fox|dancer)\b|:\/\/|127\.0\.0\.1|\bsk-|whsec_|sbx-|\bfile:|\/\w+\/\w+\.(ts|js)|^\d+@/.test(text),
+      ),
+    ).toEqual([]);
+  });
+});
+
+const run = promisify(execFile);
+const Complaints = z.record(z.string(), z.string().nullable());
+
+async function replay(histories: string): Promise<z.infer<typeof Complaints>> {
+  const program = fileURLToPath(new URL('replay-histories.ts', import.meta.url));
+  const { stdout } = await run(nodeBinary, ['--disable-warning=ExperimentalWarning', program, histories], {
+    cwd: projectFolder,
+    timeout: 50_000,
+  });
+  return Complaints.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
+}
+
+/** Every string of a document, payloads as the text that they encode. */
+function stringsIn(value: unknown, key = ''): string[] {
+  if (typeof value === 'string') return [key === 'data' ? Buffer.from(value, 'base64').toString('utf8') : value];
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([inner, member]) => stringsIn(member, inner));
+}
