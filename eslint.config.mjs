@@ -26,4 +26,17 @@ export default tseslint.config(
       ],
     },
   },
+  {
+    // The other half of `one-way-out-of-the-house` in .dependency-cruiser.cjs: globals open sockets without an import.
+    files: ['src/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'].map((name) => ({
+          name,
+          message: 'Call upstreams by src/channels/call-upstream.ts and everything else by the egress guard.',
+        })),
+      ],
+    },
+  },
 );
