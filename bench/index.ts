@@ -1,5 +1,6 @@
-/** `npm run bench -- media`: measures against real servers that it starts itself. Results belong in docs/BENCHMARKS.md. */
+/** `npm run bench -- chat` and `-- media`: measure against real servers that they start themselves. Results belong in docs/BENCHMARKS.md. */
 const benches: Record<string, () => Promise<void>> = {
+  chat: async () => (await import('./chat.ts')).benchChat(),
   media: async () => (await import('./media.ts')).benchMedia(),
 };
 

@@ -1,10 +1,12 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { deliverCallback } from '../commands/deliver-callback.ts';
 import { finishTask } from '../commands/finish-task.ts';
+import { runJob } from '../commands/jobs/run-job.ts';
 import { drawChannels, planTask } from '../commands/plan-task.ts';
 import { AttemptInterrupted, runAttempt, type AttemptSignals } from '../commands/run-attempt.ts';
 import { stopUpstream } from '../commands/stop-upstream.ts';
 import type { Deps } from '../deps.ts';
+import type { JobName } from '../domain/job.ts';
 import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
 
 /** Commands as Temporal sees them. They return outcomes; what they throw is our own trouble and is retried. */
@@ -20,10 +22,27 @@ export const createActivities = (deps: Deps) => {
       return report;
     },
     deliver: (deliveryId: string) => deliverCallback(deps, deliveryId),
+    runJob: (name: JobName) => asLongActivity(() => runScheduledJob(deps, name)),
     attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
   };
 };
 export type Activities = ReturnType<typeof createActivities>;
+
+/** Thrown so that Temporal tries again; the record of the run says what was wrong. */
+async function runScheduledJob(deps: Deps, name: JobName) {
+  const result = await runJob(deps, { name, trigger: 'schedule' });
+  // At a later try the lock may still be that of the worker that died.
+  if (!result.ran && Context.current().info.attempt > 1) throw new JobHeld();
+  if (result.ran && result.state === 'failed') throw new JobFailed();
+  return result;
+}
+
+class JobHeld extends Error {
+  override name = 'JobHeld';
+}
+class JobFailed extends Error {
+  override name = 'JobFailed';
+}
 
 /** Heartbeats on a timer of its own from before the first call, and tells a cancellation from a shutdown. */
 async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>): Promise<T> {

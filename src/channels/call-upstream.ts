@@ -3,6 +3,7 @@ import type { ChatRefusalCode, ErrorClass, Attempt } from '../domain/upstream.ts
 import type { TaskErrorCode } from '../domain/task.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Upstream } from './channel.ts';
+import { multipart, type FormPart } from './multipart.ts';
 
 /**
  * The only HTTP caller towards a channel's own configured origin. One call is one request: no retry, no redirect, no proxy
@@ -22,6 +23,8 @@ export interface UpstreamCall {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: JsonObject;
+  /** Sent as multipart/form-data instead of `body`. */
+  form?: FormPart[];
   /** Ends the call, whatever it is doing. */
   signal: AbortSignal;
   /** The whole call, in milliseconds; the caller's `totalMs` when absent. */
@@ -95,6 +98,9 @@ function callOnce(
   const url = URL.parse(`${upstream.baseUrl}${call.path}`);
   if (!url) return Promise.resolve({ kind: 'not_sent', detail: 'the base URL is not a URL' });
   const bytesMax = call.bodyBytesMax ?? mediaJsonBytesMax;
+  const sent = call.form
+    ? multipart(call.form)
+    : call.body && { type: 'application/json', bytes: JSON.stringify(call.body) };
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let answer: { status: number; headers: Record<string, string> } | undefined;
@@ -131,10 +137,10 @@ function callOnce(
           ...(upstream.requestId !== undefined && { 'x-request-id': upstream.requestId }),
           // A compressed answer could unpack to any size; none is asked for, and none is read.
           'accept-encoding': 'identity',
-          ...(call.body && { 'content-type': 'application/json' }),
+          ...(sent && { 'content-type': sent.type }),
           ...call.headers,
         },
-        body: call.body ? JSON.stringify(call.body) : null,
+        body: sent ? sent.bytes : null,
         headersTimeout: call.headersMs ?? timeouts.headersMs,
       },
       {
@@ -251,6 +257,10 @@ const contentPolicyWords =
   /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content/i;
 const accountWords = /insufficient_(quota|balance|credits|funds)|exhausted_balance|quota_exceeded|billing|user_locked/i;
 const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
+
+/** Whether a provider's words say that its policy refused the request or its result. */
+export const isContentPolicy = (words: readonly string[]): boolean =>
+  words.some((word) => contentPolicyWords.test(word));
 
 const speaks = (own: ProviderError | null, words: RegExp): boolean =>
   own?.words.some((word) => words.test(word)) ?? false;

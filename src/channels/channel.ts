@@ -2,7 +2,8 @@ import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
 import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
-import type { Attempt, PollResult } from '../domain/upstream.ts';
+import type { MediaInputKey } from '../domain/parameters.ts';
+import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 
 /** One configured upstream, opened for one call. The credential is in the clear here and nowhere else. */
 export interface Upstream {
@@ -29,12 +30,29 @@ export interface MediaRequest {
   referenceImages?: MediaInput[];
   videoUrl?: MediaInput;
   audioUrl?: MediaInput;
+  /** The provider's own names of the inputs, where they differ from model to model (catalog: `upstream.<family>.inputs`). */
+  inputNames?: Partial<Record<MediaInputKey, string>>;
   /** Sent where the provider knows idempotency keys or tags. */
   idempotencyKey: string;
 }
 
 /** The upstream's own reference of a submitted job: opaque JSON that only its adapter reads. */
 export type Operation = { [key: string]: JsonValue };
+
+/**
+ * A submit that answered with the results themselves: nothing is left to poll. They may be `data:` URIs of many megabytes, so
+ * they are copied at once and never stored in a row.
+ */
+export interface SubmitDone {
+  kind: 'done';
+  outputs: UpstreamOutput[];
+  /** Where the provider can be asked for them again. */
+  operation?: Operation;
+}
+
+/** What is saved in the place of a reference when the submit itself gave the results. Only who holds them can go on. */
+export const answeredAtOnce: Operation = { answered_at_once: true };
+export const isAnsweredAtOnce = (operation: Operation): boolean => operation.answered_at_once === true;
 
 export interface CallOptions {
   /** Ends the call, whatever it is doing. */
@@ -52,10 +70,23 @@ export interface Adapter {
   /** What of a chat request this family can take; there if and only if `chat` is. */
   chatSupports?: ChatSupports;
   /** Submits once; never retries. */
-  submitMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation>>;
+  submitMedia?(
+    upstream: Upstream,
+    request: MediaRequest,
+    options: CallOptions,
+  ): Promise<Attempt<Operation> | SubmitDone>;
+  /** Types whose submit lasts as long as the job and answers with its results. */
+  answersAtOnce?: readonly TaskType[];
+  /** Takes pictures, clips and sounds as bytes only: whoever builds the request fetches what is a URL. */
+  inputsAsBytes?: true;
   pollMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<PollResult>;
-  /** Looks a job up by our idempotency key, where the provider can: `null` says surely not there. */
-  findMedia?(upstream: Upstream, idempotencyKey: string, options: CallOptions): Promise<Attempt<Operation | null>>;
+  /**
+   * Looks a job up by the idempotency key of `request`, where the provider can: `null` says surely not there. Where the
+   * provider replays a create for its key, this is the create again.
+   */
+  findMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation | null>>;
+  /** What a result on the channel's own origin must be asked for with. Sent to that origin and nowhere else. */
+  outputHeaders?(upstream: Upstream): Record<string, string>;
   /** Asks for the stop of a job. `stopped` only when the provider confirms that it will not run or bill. */
   cancelMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<'stopped' | 'not_stopped'>;
   /** A free call (a model list) that tells whether the upstream is there and takes our credential. */

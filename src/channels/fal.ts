@@ -9,6 +9,7 @@ import {
   type ReadError,
   type UpstreamCaller,
 } from './call-upstream.ts';
+import { PathId, toUnsettled, type Trouble } from './look.ts';
 
 /**
  * fal's queue: images and video. Base URL `https://queue.fal.run`.
@@ -110,10 +111,8 @@ function toInput(request: MediaRequest): JsonObject {
 }
 const urlOf = (input: MediaInput): string => input.url;
 
-/** Becomes part of a path, so it may be nothing but a name: no slash, and not a dot that climbs. */
-const RequestId = z.string().regex(/^[A-Za-z0-9][\w.-]{0,499}$/);
-const Submitted = z.object({ request_id: RequestId });
-const Job = z.object({ app: z.string(), request_id: RequestId });
+const Submitted = z.object({ request_id: PathId });
+const Job = z.object({ app: z.string(), request_id: PathId });
 const Status = z.object({
   status: z.enum(['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED']),
   error: z.unknown().optional(),
@@ -180,14 +179,6 @@ const toOutput = ({ url, content_type, width, height, duration }: z.infer<typeof
   ...(height && { height }),
   ...(duration && { duration }),
 });
-
-type Trouble = Extract<ReturnType<typeof readOutcome>, { kind: 'trouble' }>;
-
-/** A look that said nothing about the job. 404 is told apart: early it is forgiven, late it means that the job is lost. */
-function toUnsettled({ errorClass, detail, status }: Trouble): PollResult {
-  if (errorClass === 'unknown_model') return { kind: 'missing', detail };
-  return { kind: 'unclear', detail, ...(status !== undefined && { status }) };
-}
 
 /** The result's address answers with the job's own failure; only what fal surely says about the job ends it. */
 function toFailure(trouble: Trouble, statusSaidError: boolean): PollResult {

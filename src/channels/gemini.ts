@@ -12,8 +12,10 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, classifyProbe, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import { classifyChat, classifyProbe, type UpstreamCaller } from './call-upstream.ts';
 import { argumentsObject, chatCall, count } from './chat-call.ts';
+import { readGeminiError as readError } from './gemini-error.ts';
+import { geminiMedia } from './gemini-media.ts';
 
 /**
  * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
@@ -36,6 +38,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       stopMax: 5,
       extra: false,
     },
+    ...geminiMedia(caller),
 
     async chat(upstream, request, options) {
       const path = `/models/${encodeURIComponent(request.model)}:generateContent`;
@@ -248,27 +251,3 @@ function toUsage(json: unknown, isSaid: boolean): ChatUsage | null {
     ...(thoughts !== null && { reasoningTokens: thoughts }),
   };
 }
-
-const ErrorBody = z.object({
-  error: z.object({
-    code: z.number(),
-    message: z.string(),
-    status: z.string().nullish(),
-    details: z
-      .array(z.object({ reason: z.string().nullish() }))
-      .nullish()
-      .catch(null),
-  }),
-});
-
-const readError: ReadError = (json) => {
-  const body = ErrorBody.safeParse(json).data;
-  if (!body) return null;
-  const { status, message, details } = body.error;
-  const words = [...(status ? [status] : []), ...(details ?? []).flatMap(({ reason }) => (reason ? [reason] : []))];
-  // A bad key is a 400 here, and so is a place it does not serve: our account's trouble, not the request's.
-  const isAccount = words.some((word) => /^API_KEY_|BILLING/.test(word)) || status === 'FAILED_PRECONDITION';
-  if (isAccount) words.push('billing');
-  if (/token count .{0,60}exceeds/i.test(message)) words.push('context_length_exceeded');
-  return { words };
-};

@@ -10,8 +10,10 @@ import type {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, classifyProbe, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import { classifyChat, classifyProbe, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList, chatCall, count } from './chat-call.ts';
+import { readOpenaiError as readError } from './openai-error.ts';
+import { openaiMedia } from './openai-media.ts';
 
 /**
  * OpenAI's chat completions, and whoever speaks them too. Base URL `https://api.openai.com/v1`.
@@ -34,6 +36,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       stopMax: 4,
       extra: true,
     },
+    ...openaiMedia(caller),
 
     async chat(upstream, request, options) {
       const outcome = await caller.call(
@@ -213,27 +216,3 @@ function toUsage(json: unknown): ChatUsage | null {
     ...(reasoning !== null && { reasoningTokens: reasoning }),
   };
 }
-
-const word = z.union([z.string(), z.number()]).nullish().catch(null);
-const ErrorParts = z.object({ message: z.string(), type: word, code: word });
-/** OpenAI's own, and the same without its wrapper (vLLM). */
-const ErrorBody = z.union([
-  z.object({ error: ErrorParts }).transform(({ error }) => error),
-  ErrorParts.extend({ object: z.literal('error') }),
-]);
-
-const readError: ReadError = (json) => {
-  const error = ErrorBody.safeParse(json).data;
-  if (!error) return null;
-  const { message, type, code } = error;
-  const words = [type, code].flatMap((one) => (one === null || one === undefined ? [] : [String(one)]));
-  // Reasoning models: "your prompt was flagged as potentially violating our usage policy".
-  if (words.includes('invalid_prompt')) words.push('content_policy');
-  // Compatible providers tell it in prose only: "This model's maximum context length is 131072 tokens."
-  if (/maximum context length|context window/i.test(message) && !words.includes('context_length_exceeded')) {
-    words.push('context_length_exceeded');
-  }
-  // "The model `x` does not exist or you do not have access to it", with 400 at some.
-  if (/^(the )?model .{1,200} does not exist/i.test(message)) words.push('model_not_found');
-  return { words };
-};

@@ -3,7 +3,11 @@ import type { UpstreamCaller } from './call-upstream.ts';
 import { createAnthropic } from './anthropic.ts';
 import { createFal } from './fal.ts';
 import { createGemini } from './gemini.ts';
+import { createKling } from './kling.ts';
 import { createOpenai } from './openai.ts';
+import { createReplicate } from './replicate.ts';
+import { createSeedance } from './seedance.ts';
+import { createTollgate } from './tollgate.ts';
 
 /** Every provider family that can be spoken to, by the name that channel rows and the catalog use. One line per family. */
 export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) => Adapter>> = {
@@ -11,6 +15,10 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   openai: createOpenai,
   gemini: createGemini,
   anthropic: createAnthropic,
+  replicate: createReplicate,
+  seedance: createSeedance,
+  kling: createKling,
+  tollgate: createTollgate,
 };
 
 export type Adapters = Readonly<Record<string, Adapter>>;

@@ -63,6 +63,7 @@ export const ModelParameters = z.looseObject({
     .optional(),
 });
 
+const inputName = z.string().regex(/^\w{1,64}$/);
 const Mapping = z.strictObject({
   model: name,
   model_by: z.strictObject({ key, values: z.record(z.string(), name) }).optional(),
@@ -76,6 +77,15 @@ const Mapping = z.strictObject({
         .nullable(),
     )
     .default({}),
+  only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
+  inputs: z
+    .strictObject({
+      image: inputName.optional(),
+      reference_images: inputName.optional(),
+      video_url: inputName.optional(),
+      audio_url: inputName.optional(),
+    })
+    .optional(),
 });
 
 const Private = z.strictObject({

@@ -14,6 +14,7 @@ import {
 } from '../domain/parameters.ts';
 import type { AcceptedParameter } from '../domain/parameters.ts';
 import { mediaCredits } from '../domain/pricing.ts';
+import { canMake } from '../domain/upstream-parameters.ts';
 import { ModelParameters, strings, valuesMax } from './catalog-file-entry.ts';
 
 /** One thing that is wrong with a catalog. `path` is where in the model's entry, as `pricing.unit`. */
@@ -347,11 +348,27 @@ function checkUpstream(entry: CatalogEntry, finding: Finding): void {
   const families = Object.entries(entry.private.upstream);
   if (families.length === 0) finding.problem('private.upstream', 'must name at least one adapter family');
   for (const [family, mapping] of families) checkMapping(entry, mapping, `private.upstream.${family}`, finding);
+  checkEveryValueIsMade(entry, finding);
+}
+
+/** A value that is sold and that no family makes would be taken, and then fail. */
+function checkEveryValueIsMade(entry: CatalogEntry, { problem }: Finding): void {
+  const mappings = Object.values(entry.private.upstream);
+  if (entry.model.type === 'chat' || mappings.length === 0) return;
+  for (const [key, accepted] of acceptedParameters(entry)) {
+    const lost = (listValues(accepted, valuesMax) ?? []).filter(
+      (value) => !mappings.some((mapping) => canMake(mapping, { [key]: value })),
+    );
+    if (lost.length === 0) continue;
+    const words = lost.map((value) => JSON.stringify(value)).join(', ');
+    problem('private.upstream', `no family makes ${key} ${words}, which the model accepts`);
+  }
 }
 
 function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: string, { problem }: Finding): void {
-  const taken = entry.model.type === 'chat' ? new Map<string, AcceptedParameter>() : acceptedParameters(entry);
-  const known = new Set(taken.keys());
+  const isChat = entry.model.type === 'chat';
+  const taken = isChat ? new Map<string, AcceptedParameter>() : acceptedParameters(entry);
+  const known = new Set(isChat ? Object.keys(chatDescriptors) : taken.keys());
   if (entry.model.parameters.negative_prompt === true) known.add('negative_prompt');
 
   const checkValues = (parameter: string, values: Record<string, unknown>, at: string): void => {
@@ -373,6 +390,20 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
     if (!taken.has(mapping.model_by.key))
       problem(at, `${mapping.model_by.key} is not a tuning parameter of this model`);
     else checkValues(mapping.model_by.key, mapping.model_by.values, at);
+  }
+  for (const [parameter, values] of Object.entries(mapping.only ?? {})) {
+    const at = `${path}.only.${parameter}`;
+    const accepted = taken.get(parameter);
+    if (accepted === undefined) {
+      problem(at, 'is not a tuning parameter of this model');
+      continue;
+    }
+    const strange = values.filter((value) => !accepts(accepted, value)).map((value) => JSON.stringify(value));
+    if (strange.length > 0) problem(at, `names ${strange.join(', ')}, which the model does not accept`);
+    refuseTwins(values, at, { problem });
+  }
+  for (const input of Object.keys(mapping.inputs ?? {})) {
+    if (entry.model.parameters[input] !== true) problem(`${path}.inputs.${input}`, 'is not an input of this model');
   }
   // Two parameters under one name: the provider would see only one of them, and the client would pay for both.
   const sent = [...known].flatMap((parameter) => {

@@ -14,11 +14,11 @@ import {
 } from '../domain/chat-hold.ts';
 import { familiesTaking } from '../domain/chat-supports.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { drawOrder, listServing } from '../domain/routing.ts';
+import { drawOrder, firstToReopen, listServing } from '../domain/routing.ts';
 import type { Attempt } from '../domain/upstream.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
-import { credentialContext } from './ensure-channel.ts';
+import { openCredential } from './open-credential.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
 export type ChatDeps = Pick<
@@ -126,14 +126,23 @@ export async function completeChat(
   return settle(deps, input, tried, tried.attempt.value);
 }
 
-const retryAfterOf = (code: string): number | undefined => (code === 'idempotency_in_progress' ? 1 : undefined);
+/** Seconds; a place in flight is free again when another request ends. */
+const retryAfterOf = (code: string): number | undefined =>
+  code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
 
-/** The channels to try. With none open the one that opens first says when; 503 if nothing could ever serve the model. */
+/**
+ * The channels to try, the first of them claimed. Where the breakers have opened all, the one that ends first is tried all
+ * the same; where all rest it is 503 with the time until the first is back (design "Routing").
+ */
 async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelRow[]> {
   const { channels, nowMs } = await deps.channels.look();
   const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
   const { order, reopensAtMs } = drawOrder(channels, wanted, Math.random);
-  if (order.length > 0) return order.slice(0, deps.config.ATTEMPTS_MAX);
+  for (const [index, channel] of order.entries()) {
+    if (await deps.channels.claim(channel, entry.model.id)) return order.slice(index, index + deps.config.ATTEMPTS_MAX);
+  }
+  const lastResort = firstToReopen(channels, wanted);
+  if (lastResort) return [lastResort];
   if (listServing(channels, wanted).length === 0 || reopensAtMs === null) {
     throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
   }
@@ -159,14 +168,16 @@ async function tryChannels(
   const { config } = deps;
   let attemptId = firstAttemptId;
   let interrupted = 0;
+  let attempts = 0;
   let last: Tried | null = null;
-  for (const [index, channel] of order.entries()) {
+  for (const channel of order) {
     if (last) {
       // A call that broke off after its body was sent may have been paid for: it is tried elsewhere once.
       const leftMs = deadline - performance.now();
       if (interrupted > 1 || leftMs < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000 || !deps.retryBudget.take())
         return last;
-      const next = { requestId: input.requestId, attemptId: newId('att'), n: index + 1 };
+      if (!(await deps.channels.claim(channel, input.prepared.entry.model.id))) continue;
+      const next = { requestId: input.requestId, attemptId: newId('att'), n: attempts + 1 };
       const ended = endingOf(last.attemptId, last.attempt);
       const begun = await deps.chatLedger.nextAttempt({
         ...next,
@@ -177,9 +188,11 @@ async function tryChannels(
       if (!begun) return last;
       attemptId = next.attemptId;
     }
+    const startedAt = performance.now();
     const attempt = await callChannel(deps, input, channel, deadline);
-    noteHealth(deps, channel, attempt);
-    last = { attempt, attemptId, channel, attempts: index + 1 };
+    noteHealth(deps, input, channel, attempt, startedAt);
+    attempts += 1;
+    last = { attempt, attemptId, channel, attempts };
     if (attempt.kind !== 'transient') return last;
     if (attempt.errorClass === 'interrupted') interrupted += 1;
   }
@@ -199,7 +212,7 @@ async function callChannel(
   const upstream: Upstream = {
     channelId: channel.id,
     baseUrl: channel.baseUrl,
-    credential: deps.sealer.open(channel.sealedCredential, credentialContext(channel.id)),
+    credential: openCredential(deps.sealer, channel),
     requestId: input.requestId,
   };
   const timeoutMs = Math.min(deps.config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, deadline - performance.now());
@@ -215,12 +228,19 @@ async function callChannel(
 const mappingOf = (entry: CatalogEntry, channel: ChannelRow): UpstreamMapping | undefined =>
   entry.private.upstream[channel.adapter];
 
-/** 429 rests the channel. Not waited for: the client need not pay for our bookkeeping. */
-function noteHealth(deps: ChatDeps, channel: ChannelRow, attempt: Attempt<ChatReply>): void {
-  if (attempt.kind !== 'transient' || attempt.errorClass !== 'rate_limit') return;
+/** Not waited for: the client need not pay for our bookkeeping. */
+function noteHealth(
+  deps: ChatDeps,
+  { prepared }: ChatInput,
+  channel: ChannelRow,
+  attempt: Attempt<ChatReply>,
+  startedAt: number,
+): void {
   deps.channels
-    .rest(channel.id, attempt.retryAfterSeconds)
-    .catch((error: unknown) => deps.logger.warn({ err: error, channel: channel.name }, 'a rest was not written'));
+    .note(channel, prepared.entry.model.id, attempt, startedAt)
+    .catch((error: unknown) =>
+      deps.logger.warn({ err: error, channel: channel.name }, "a channel's health was not noted"),
+    );
 }
 
 async function settle(
@@ -232,7 +252,11 @@ async function settle(
   const { entry, hold, credits } = input.prepared;
   const usage = settledUsage(reply, hold);
   const settlement = settledCredits(entry.model.pricing, usage, credits);
-  if (settlement.undercharged > 0) deps.metrics.creditsUndercharged(settlement.undercharged);
+  if (settlement.undercharged > 0) {
+    deps.metrics.creditsUndercharged(settlement.undercharged);
+    const about = { request_id: input.requestId, model: entry.model.id, channel: tried.channel.name };
+    deps.logger.warn({ ...about, credits_undercharged: settlement.undercharged }, 'a chat used more than its hold');
+  }
   const answered: ChatAnswered = {
     reply,
     usage: { input: usage.input, output: usage.output },

@@ -18,6 +18,8 @@ export interface CopyInput {
   results: UpstreamOutput[];
   /** The channel's own configured origin is operator-trusted; every other URL goes through the egress guard. */
   channelBaseUrl: string;
+  /** Sent to that origin only: some providers ask for the credential with every file. */
+  channelHeaders?: Record<string, string>;
   remainingMs: () => number;
   signal: AbortSignal;
 }
@@ -90,17 +92,23 @@ async function fetchOnce(
     if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be read');
     return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, { maxBytes, contentType })) };
   }
-  try {
-    const download = await egress.download(
-      result.url,
+  const from = (url: string) =>
+    egress.download(
+      url,
       {
         timeoutMs: Math.max(1, Math.min(config.OUTPUT_FETCH_TIMEOUT_SECONDS * 1000, input.remainingMs())),
         maxBytes,
         signal: input.signal,
         trustedOrigins: [input.channelBaseUrl],
+        trustedHeaders: input.channelHeaders ?? {},
       },
       (body) => files.put(storageKey, body, { maxBytes, contentType }),
     );
+  try {
+    const first = await from(result.url);
+    // Providers that guard their files answer with where the bytes are. One step only, judged like every other URL.
+    const next = redirectOf(first, result.url, input.channelBaseUrl);
+    const download = next === null ? first : await from(next);
     switch (download.kind) {
       case 'saved':
         return { kind: 'stored', ...download.value };
@@ -120,6 +128,18 @@ async function fetchOnce(
     if (error instanceof FileTooLargeError) return unusable('the result is too large');
     throw error;
   }
+}
+
+/** Where the channel's own origin sends us on to; null for everything else. */
+function redirectOf(
+  answer: { kind: string; status?: number; headers?: Record<string, string> },
+  url: string,
+  channelBaseUrl: string,
+): string | null {
+  const isOwn = URL.parse(url)?.origin === URL.parse(channelBaseUrl)?.origin;
+  const location = answer.headers?.location;
+  if (!isOwn || answer.kind !== 'answer' || location === undefined) return null;
+  return [301, 302, 303, 307, 308].includes(answer.status ?? 0) ? (URL.parse(location, url)?.href ?? null) : null;
 }
 
 async function describe(

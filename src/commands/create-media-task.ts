@@ -5,10 +5,9 @@ import type { JsonObject } from '../domain/json.ts';
 import { resolveMediaRequest } from '../domain/parameters.ts';
 import { mediaCredits } from '../domain/pricing.ts';
 import { listServing } from '../domain/routing.ts';
-import { taskSnapshot } from '../domain/task-snapshot.ts';
+import { taskSnapshot, type TaskSnapshot } from '../domain/task-snapshot.ts';
 import type { TaskType } from '../domain/task.ts';
 import type { Admission } from '../db/ledger.ts';
-import { removeFile } from '../db/files.ts';
 import { findIdempotent } from '../db/idempotency.ts';
 import { findTask, type TaskView } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
@@ -16,18 +15,22 @@ import { EgressRefusal } from '../platform/egress.ts';
 import { sha256Hex } from '../platform/hash.ts';
 import { newId } from '../platform/ids.ts';
 import { findModelFor } from './find-model.ts';
-import { storeDataUris, type StoredInput } from './store-inputs.ts';
+import { findLegacyModelFor } from './legacy-model.ts';
+import { fileIdIn, forgetInputs, storeInputs } from './store-inputs.ts';
 import type { AdmissionDesk } from './admission-desk.ts';
 
 export interface CreateMediaRequest {
   requestId: string;
   key: { keyId: string; projectId: string; models: string[] | null };
-  face: 'openai' | 'legacy';
-  type: TaskType;
+  face: 'openai' | 'legacy' | 'gemini';
+  /** What the route makes; without it whatever the model makes. */
+  type?: TaskType;
   /** The route's template: part of the idempotency key's scope and of the fingerprint. */
   route: string;
   idempotencyKey: string | null;
   body: JsonObject;
+  /** The body in the words of the core routes, where it is in others; asked after a replay was looked for. The preset is what a legacy alias stands for, else empty. */
+  coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
 }
 
 export interface CreatedMediaTask {
@@ -38,8 +41,11 @@ export interface CreatedMediaTask {
 
 type CreateDeps = Pick<
   Deps,
-  'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'workflows' | 'logger'
+  'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger'
 > & { desk: AdmissionDesk };
+
+/** Files are held before the deadline begins, and an attempt may read them until the sweep has ended its task. */
+const inputsOutliveSeconds = 600;
 
 /**
  * Accepts one image or video task, or throws the `GatewayError` that says why not. When it returns, the credits are held
@@ -51,32 +57,42 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const earlier = await findReplay(deps, request, fingerprint);
   if (earlier) return earlier;
 
-  const entry = await findModelFor(deps, request.body.model, request.key);
-  const callbackUrl = readCallbackUrl(deps, request.body.callback_url);
-  const { input } = resolveMediaRequest(entry, request.body, {
+  const { entry, preset } = await findEntry(deps, request);
+  const body = request.coreBody?.(entry, preset) ?? request.body;
+  const callbackUrl = readCallbackUrl(deps, body.callback_url);
+  const { input } = resolveMediaRequest(entry, body, {
     face: request.face === 'legacy' ? 'legacy' : 'core',
-    type: request.type,
+    ...(request.type !== undefined && { type: request.type }),
     checkUrl: (value, param) => checkInputUrl(deps, value, param),
   });
+  // Chat models were refused a line above.
+  const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
   const credits = mediaCredits(entry.model, input);
-  await assertSomeChannel(deps, entry);
+  const snapshot = taskSnapshot(entry, input);
+  await assertSomeChannel(deps, entry.model.id, snapshot);
   await deps.desk.assertNotOverloaded();
 
   const taskId = newId('task');
-  const stored = await storeDataUris(deps, { taskId, projectId: request.key.projectId, input });
+  const deadlineSeconds = type === 'image' ? deps.config.IMAGE_DEADLINE_SECONDS : deps.config.VIDEO_DEADLINE_SECONDS;
+  const stored = await storeInputs(deps, {
+    taskId,
+    projectId: request.key.projectId,
+    input,
+    heldSeconds: deadlineSeconds + inputsOutliveSeconds,
+  });
   const verdict = await deps.ledger.createTask({
     taskId,
     projectId: request.key.projectId,
     keyId: request.key.keyId,
     requestId: request.requestId,
     face: request.face,
-    type: request.type,
+    type,
     modelId: entry.model.id,
     input: stored.input,
-    snapshot: taskSnapshot(entry),
+    snapshot,
     credits,
     callbackUrl,
-    deadlineSeconds: request.type === 'image' ? deps.config.IMAGE_DEADLINE_SECONDS : deps.config.VIDEO_DEADLINE_SECONDS,
+    deadlineSeconds,
     idempotency:
       request.idempotencyKey === null
         ? null
@@ -101,7 +117,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const admission = await deps.desk.admit({
     taskId,
     projectId: request.key.projectId,
-    type: request.type,
+    type,
     modelId: entry.model.id,
     input: stored.input,
   });
@@ -111,6 +127,15 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   }
   return { task: await readTask(deps, taskId), replayed: false };
 }
+
+/** Aliases are names of the legacy routes alone (decisions "Legacy"). */
+const findEntry = async (
+  deps: CreateDeps,
+  { face, body, key }: CreateMediaRequest,
+): Promise<{ entry: CatalogEntry; preset: JsonObject }> =>
+  face === 'legacy'
+    ? findLegacyModelFor(deps, body.model, key)
+    : { entry: await findModelFor(deps, body.model, key), preset: {} };
 
 async function findReplay(
   deps: CreateDeps,
@@ -157,10 +182,10 @@ function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): stri
   }
 }
 
-function checkInputUrl({ egress }: Pick<Deps, 'egress'>, value: string, param: string): void {
-  if (value.startsWith('data:') || /^file_[0-9a-z]{26}$/.test(value)) return;
+function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param: string): void {
+  if (value.startsWith('data:') || fileIdIn(deps, value) !== null) return;
   try {
-    egress.checkUrl(value, { purpose: 'input' });
+    deps.egress.checkUrl(value, { purpose: 'input' });
   } catch (error) {
     if (!(error instanceof EgressRefusal)) throw error;
     throw new GatewayError('invalid_url', { message: `${param}: ${error.message}`, param, cause: error });
@@ -168,26 +193,14 @@ function checkInputUrl({ egress }: Pick<Deps, 'egress'>, value: string, param: s
 }
 
 /** 503 only if nothing could ever serve the model; open or resting channels are the workflow's patience (design "No channel"). */
-async function assertSomeChannel(deps: CreateDeps, entry: CatalogEntry): Promise<void> {
+async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
   const { channels, nowMs } = await deps.channels.look();
   const serving = listServing(channels, {
-    modelId: entry.model.id,
-    groups: entry.private.groups,
-    families: Object.keys(entry.private.upstream),
+    modelId,
+    groups,
+    families: Object.keys(upstream),
     tried: new Set(),
     nowMs,
   });
   if (serving.length === 0) throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
-}
-
-/** A task that was not accepted leaves nothing behind. */
-async function forgetInputs({ db, files, logger }: CreateDeps, stored: StoredInput[]): Promise<void> {
-  for (const { fileId, storageKey } of stored) {
-    try {
-      await files.delete(storageKey);
-      await removeFile(db, fileId);
-    } catch (error) {
-      logger.warn({ err: error, file_id: fileId }, 'an unused input stays until retention');
-    }
-  }
 }

@@ -1,4 +1,5 @@
-import type { Adapter, MediaRequest, Operation, Upstream } from '../channels/channel.ts';
+import { answeredAtOnce, isAnsweredAtOnce } from '../channels/channel.ts';
+import type { Adapter, MediaRequest, Operation, SubmitDone, Upstream } from '../channels/channel.ts';
 import {
   beginAttempt,
   endAttempt,
@@ -127,8 +128,9 @@ class AttemptRun {
         taskId: this.#task.taskId,
         channelId: this.#opened.row.id,
         fence: newId('att'),
-        submitSeconds: this.#deps.config.SUBMIT_TIMEOUT_SECONDS + submitMarginSeconds,
+        submitSeconds: this.#submitSeconds() + submitMarginSeconds,
         costMicroUsd: this.#opened.mapping.cost_micro_usd,
+        probeSeconds: this.#deps.config.BREAKER_PROBE_SECONDS,
       });
     const looksMax = 1_000;
     for (let looks = 0; looks < looksMax; looks++) {
@@ -145,29 +147,56 @@ class AttemptRun {
 
   /** Buys, once. Cancellation is ignored here: whether the upstream took the job must be known. */
   async submit(memory: AttemptMemory): Promise<AttemptReport> {
-    const { adapter, upstream, mapping } = this.#opened;
+    const { adapter, upstream } = this.#opened;
+    if (!adapter.submitMedia) return { kind: 'skipped' };
+    const request = await this.#request(memory);
+    if (!('model' in request)) return this.#end(memory, request);
+    const timeoutMs = Math.min(this.#submitSeconds() * 1000, this.#remainingMs());
+    const startedAt = performance.now();
+    const attempt = await adapter.submitMedia(upstream, request, {
+      signal: AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))),
+    });
+    await this.#noteHealth(attempt.kind === 'done' ? { kind: 'ok', value: null } : attempt, startedAt);
+    // The answer is lost, not the job: a provider that can be asked by our key knows.
+    if (attempt.kind === 'unknown' && adapter.findMedia) return this.lookUp(memory, attempt);
+    return this.#afterSubmit(memory, attempt);
+  }
+
+  /** The same request for the same task, however often it is built; or how the attempt ends, where an input cannot be had. */
+  async #request(memory: AttemptMemory): Promise<MediaRequest | AttemptEnd> {
+    const { adapter, mapping } = this.#opened;
     const input = this.#task.input ?? {};
-    const request: MediaRequest = {
+    const inputs = await inputsForUpstream(this.#deps, input, { asBytes: adapter.inputsAsBytes === true });
+    if (inputs.kind === 'failed') {
+      // Another channel may take the URL as it is, or have more luck in a moment.
+      return { outcome: 'transient', code: 'upstream_failed', errorClass: 'rejected', detail: inputs.detail };
+    }
+    return {
       type: this.#task.type,
       model: upstreamModel(mapping, input),
       prompt: typeof input.prompt === 'string' ? input.prompt : '',
       parameters: mapParameters(mapping, input),
       idempotencyKey: memory.attemptId,
-      ...(await inputsForUpstream(this.#deps, input)),
+      ...(mapping.inputs && { inputNames: mapping.inputs }),
+      ...inputs.inputs,
     };
-    const timeoutMs = Math.min(this.#deps.config.SUBMIT_TIMEOUT_SECONDS * 1000, this.#remainingMs());
-    if (!adapter.submitMedia) return { kind: 'skipped' };
-    const attempt = await adapter.submitMedia(upstream, request, {
-      signal: AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))),
-    });
-    return this.#afterSubmit(memory, attempt);
+  }
+
+  #submitSeconds(): number {
+    const { config } = this.#deps;
+    const isLong = this.#opened.adapter.answersAtOnce?.includes(this.#task.type) ?? false;
+    return isLong ? config.SUBMIT_AT_ONCE_TIMEOUT_SECONDS : config.SUBMIT_TIMEOUT_SECONDS;
   }
 
   /** A submit was begun and its answer is lost: ask the provider if it can be asked, else say that we do not know. */
-  async lookUp(memory: AttemptMemory): Promise<AttemptReport> {
+  async lookUp(
+    memory: AttemptMemory,
+    submitted?: Extract<Attempt<Operation>, { kind: 'unknown' }>,
+  ): Promise<AttemptReport> {
     const { adapter, upstream } = this.#opened;
-    if (adapter.findMedia) {
-      const found = await adapter.findMedia(upstream, memory.attemptId, { signal: this.#callSignal() });
+    const request = adapter.findMedia && (await this.#request(memory));
+    if (adapter.findMedia && request && 'model' in request) {
+      const found = await adapter.findMedia(upstream, request, { signal: this.#callSignal() });
       if (found.kind === 'ok' && found.value) return this.#afterSubmit(memory, { kind: 'ok', value: found.value });
       if (found.kind === 'ok') {
         return this.#end(memory, {
@@ -180,17 +209,21 @@ class AttemptRun {
     return this.#end(memory, {
       outcome: 'unknown',
       code: 'upstream_outcome_unknown',
-      errorClass: 'interrupted',
-      detail: 'the submit was interrupted on our side and the provider cannot be asked',
+      errorClass: submitted?.errorClass ?? 'interrupted',
+      status: submitted?.status ?? null,
+      detail: submitted?.detail ?? 'the submit was interrupted on our side and the provider cannot be asked',
     });
   }
 
-  async #afterSubmit(memory: AttemptMemory, attempt: Attempt<Operation>): Promise<AttemptReport> {
+  async #afterSubmit(memory: AttemptMemory, attempt: Attempt<Operation> | SubmitDone): Promise<AttemptReport> {
+    if (attempt.kind === 'done') {
+      const ours = await saveOperation(this.#deps.db, memory, attempt.operation ?? answeredAtOnce);
+      return ours ? this.#takeOutputs(memory, attempt.outputs) : over(this.#deps, this.#task.taskId);
+    }
     if (attempt.kind === 'ok') {
       const ours = await saveOperation(this.#deps.db, memory, attempt.value);
       return ours ? this.poll(memory, attempt.value) : over(this.#deps, this.#task.taskId);
     }
-    await this.#noteHealth(attempt);
     const code =
       attempt.kind === 'unknown'
         ? 'upstream_outcome_unknown'
@@ -210,6 +243,14 @@ class AttemptRun {
   async poll(memory: AttemptMemory, operation: JsonObject): Promise<AttemptReport> {
     const { config } = this.#deps;
     const { adapter, upstream } = this.#opened;
+    if (isAnsweredAtOnce(operation)) {
+      return this.#end(memory, {
+        outcome: 'unknown',
+        code: 'upstream_outcome_unknown',
+        errorClass: 'job_lost',
+        detail: 'the results came with the submit and were lost before they were stored',
+      });
+    }
     if (!adapter.pollMedia) return { kind: 'skipped' };
     let waitMs = config.POLL_INTERVAL_MIN_MS;
     let seenAt = performance.now();
@@ -245,10 +286,8 @@ class AttemptRun {
 
   async #afterLook(memory: AttemptMemory, look: PollResult): Promise<AttemptReport | null> {
     switch (look.kind) {
-      case 'done': {
-        const saved = await saveResult(this.#deps.db, memory, look.outputs);
-        return saved ? this.copy(memory, look.outputs) : over(this.#deps, this.#task.taskId);
-      }
+      case 'done':
+        return this.#takeOutputs(memory, look.outputs);
       case 'failed':
         // A job that the client's own cancel stopped is no failure of the channel.
         if ((await findTaskForAttempt(this.#deps.db, this.#task.taskId))?.cancelRequested) {
@@ -276,6 +315,13 @@ class AttemptRun {
     }
   }
 
+  /** Remembers where the results lie, if they lie anywhere, and copies them: inline bytes are too large for a row. */
+  async #takeOutputs(memory: AttemptMemory, outputs: UpstreamOutput[]): Promise<AttemptReport> {
+    const isInline = outputs.some(({ url }) => url.startsWith('data:'));
+    const ours = isInline || (await saveResult(this.#deps.db, memory, outputs));
+    return ours ? this.copy(memory, outputs) : over(this.#deps, this.#task.taskId);
+  }
+
   /** Brings the results home before the upstream's links die. Begun again, it goes on where it was. */
   async copy(memory: AttemptMemory, results: UpstreamOutput[]): Promise<AttemptReport> {
     const copied = await copyOutputs(this.#deps, {
@@ -285,6 +331,7 @@ class AttemptRun {
       type: this.#task.type,
       results,
       channelBaseUrl: this.#opened.row.baseUrl,
+      channelHeaders: this.#opened.adapter.outputHeaders?.(this.#opened.upstream) ?? {},
       remainingMs: () => this.#remainingMs(),
       signal: AbortSignal.any([this.#signals.canceled, this.#signals.shutdown]),
     });
@@ -332,12 +379,14 @@ class AttemptRun {
     return { kind: end.outcome, code: (end.code ?? null) as TaskErrorCode | null };
   }
 
-  async #noteHealth(attempt: Exclude<Attempt<Operation>, { kind: 'ok' }>): Promise<void> {
-    if (attempt.errorClass !== 'rate_limit') return;
-    await this.#deps.channels.rest(
-      this.#opened.row.id,
-      attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined,
-    );
+  /** What a submit says of its channel. Not worth failing for: the next one says it again. */
+  async #noteHealth(attempt: Attempt<unknown>, startedAt: number): Promise<void> {
+    const { row } = this.#opened;
+    try {
+      await this.#deps.channels.note(row, this.#task.modelId, attempt, startedAt);
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, channel: row.name }, "a channel's health was not noted");
+    }
   }
 
   #remainingMs(): number {

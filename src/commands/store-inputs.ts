@@ -1,10 +1,10 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { mediaInputKeys } from '../domain/parameters.ts';
-import { findFile, recordFile } from '../db/files.ts';
+import { holdFile, recordFile, removeFile } from '../db/files.ts';
 import type { Deps } from '../deps.ts';
 import { decodeDataUri } from '../platform/data-uri.ts';
-import { newId } from '../platform/ids.ts';
+import { isId, newId } from '../platform/ids.ts';
 import { probeBytes } from '../platform/probe-media.ts';
 
 export interface StoredInput {
@@ -12,37 +12,85 @@ export interface StoredInput {
   storageKey: string;
 }
 
-type StoreDeps = Pick<Deps, 'config' | 'db' | 'files'>;
+type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
 
 /**
- * Puts the bytes of `data:` inputs into the file store and their `file_…` ids in their place, so that no row carries
- * pictures. Other inputs stay as they are; a `file_…` id must be one of the project's own.
+ * Makes every media input of a task either a `file_…` id or a URL that is not ours, so that no row carries pictures. The
+ * project's own files, named by id or by their URL, are kept for `heldSeconds` at least; the bytes of `data:` inputs go into
+ * the file store. Throws `file_not_found`, `invalid_image` or `invalid_url` with `param`, and leaves nothing stored then.
  */
-export async function storeDataUris(
+export async function storeInputs(
   deps: StoreDeps,
-  given: { taskId: string; projectId: string; input: JsonObject },
+  given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
 ): Promise<{ input: JsonObject; files: StoredInput[] }> {
+  // Refusals come first: what they cost is a look-up.
+  const held = await mapInputs(given.input, async (value, param) => {
+    const fileId = fileIdIn(deps, value);
+    if (fileId !== null) await holdOwnFile(deps, { ...given, fileId, param });
+    return fileId ?? value;
+  });
   const files: StoredInput[] = [];
-  const input: JsonObject = { ...given.input };
-  const replace = async (value: JsonValue, param: string): Promise<JsonValue> => {
-    if (typeof value !== 'string') return value;
-    if (value.startsWith('file_')) await assertOwnFile(deps, given.projectId, value, param);
-    if (!value.startsWith('data:')) return value;
-    const stored = await storeDataUri(deps, given, value, param);
-    files.push(stored);
-    return stored.fileId;
-  };
-  for (const key of mediaInputKeys) {
-    const value = input[key];
-    if (Array.isArray(value)) input[key] = await inTurn(value, (item) => replace(item, key));
-    else if (value !== undefined) input[key] = await replace(value, key);
+  try {
+    const input = await mapInputs(held, async (value, param) => {
+      if (!value.startsWith('data:')) return value;
+      const stored = await storeDataUri(deps, given, value, param);
+      files.push(stored);
+      return stored.fileId;
+    });
+    return { input, files };
+  } catch (error) {
+    await forgetInputs(deps, files);
+    throw error;
   }
-  return { input, files };
 }
 
-async function assertOwnFile({ db }: StoreDeps, projectId: string, fileId: string, param: string): Promise<void> {
-  const file = await findFile(db, fileId);
-  if (file?.projectId !== projectId) throw new GatewayError('file_not_found', { param });
+/** For a task that was not accepted: it leaves nothing behind. Never throws. */
+export async function forgetInputs(
+  { db, files, logger }: Omit<StoreDeps, 'config' | 'urls'>,
+  stored: StoredInput[],
+): Promise<void> {
+  for (const { fileId, storageKey } of stored) {
+    try {
+      await files.delete(storageKey);
+      await removeFile(db, fileId);
+    } catch (error) {
+      logger.warn({ err: error, file_id: fileId }, 'an unused input stays until retention');
+    }
+  }
+}
+
+/** The file of ours that an input names, by its id or by its URL; null for every other input. */
+export const fileIdIn = ({ urls }: Pick<Deps, 'urls'>, value: string): string | null =>
+  value.startsWith('file_') ? value : urls.fileIdOf(value);
+
+async function mapInputs(
+  input: JsonObject,
+  replace: (value: string, param: string) => Promise<string>,
+): Promise<JsonObject> {
+  const one = async (value: JsonValue, param: string): Promise<JsonValue> =>
+    typeof value === 'string' ? replace(value, param) : value;
+  const mapped: JsonObject = { ...input };
+  for (const key of mediaInputKeys) {
+    const value = input[key];
+    if (Array.isArray(value)) mapped[key] = await inTurn(value, (item) => one(item, key));
+    else if (value !== undefined) mapped[key] = await one(value, key);
+  }
+  return mapped;
+}
+
+const kinds: Record<string, string> = { video_url: 'video/', audio_url: 'audio/' };
+
+async function holdOwnFile(
+  { db }: Pick<Deps, 'db'>,
+  given: { fileId: string; projectId: string; heldSeconds: number; param: string },
+): Promise<void> {
+  const { fileId, projectId, heldSeconds, param } = given;
+  const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
+  if (!file) throw new GatewayError('file_not_found', { param });
+  const kind = kinds[param] ?? 'image/';
+  if (file.mimeType.startsWith(kind)) return;
+  const message = `${param} names a file of another kind.`;
+  throw new GatewayError(kind === 'image/' ? 'invalid_image' : 'invalid_url', { message, param });
 }
 
 async function storeDataUri(

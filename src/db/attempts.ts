@@ -82,6 +82,8 @@ export async function beginAttempt(
     fence: string;
     submitSeconds: number;
     costMicroUsd: number;
+    /** How long this attempt may be the one probe of a channel that was opened. */
+    probeSeconds: number;
   },
 ): Promise<AttemptMemory | null> {
   const [row] = await database.query<{
@@ -95,9 +97,17 @@ export async function beginAttempt(
   }>(
     {
       name: 'begin-attempt',
-      text: `select id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6)`,
+      text: `select id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6, $7)`,
     },
-    [given.attemptId, given.taskId, given.channelId, given.fence, given.submitSeconds, given.costMicroUsd],
+    [
+      given.attemptId,
+      given.taskId,
+      given.channelId,
+      given.fence,
+      given.submitSeconds,
+      given.costMicroUsd,
+      given.probeSeconds,
+    ],
   );
   if (!row) return null;
   return {

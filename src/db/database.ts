@@ -8,6 +8,8 @@ import { migrations } from './migrations/index.ts';
 export interface Statement {
   name: string;
   text: string;
+  /** How long its answer may take, where the pool's own patience is too short. The server's limit is set apart. */
+  timeoutMs?: number;
 }
 
 export interface DatabaseOptions {
@@ -45,7 +47,8 @@ export class Database {
     try {
       await client.query(begin);
       const value = await work(async <Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []) => {
-        const result = await client.query<Row>({ name: statement.name, text: statement.text, values });
+        const { name, text, timeoutMs } = statement;
+        const result = await client.query<Row>({ name, text, values, ...(timeoutMs && { query_timeout: timeoutMs }) });
         return result.rows;
       });
       await client.query('commit');

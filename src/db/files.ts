@@ -12,7 +12,8 @@ export interface FileRow {
   width: number | null;
   height: number | null;
   duration: number | null;
-  /** Unix seconds. */
+  /** Unix seconds, like its end. */
+  createdAt: number;
   expiresAt: number;
 }
 
@@ -28,11 +29,12 @@ interface StoredRow {
   width: number | null;
   height: number | null;
   duration: number | null;
+  created_at: number;
   expires_at: number;
 }
 
 const columns = `id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration,
-  extract(epoch from expires_at)::float8 as expires_at`;
+  extract(epoch from created_at)::float8 as created_at, extract(epoch from expires_at)::float8 as expires_at`;
 
 const toFile = (row: StoredRow): FileRow => ({
   id: row.id,
@@ -46,13 +48,14 @@ const toFile = (row: StoredRow): FileRow => ({
   width: row.width,
   height: row.height,
   duration: row.duration,
+  createdAt: Math.floor(row.created_at),
   expiresAt: Math.floor(row.expires_at),
 });
 
 /** Records a stored file. A second copy under the same storage key takes the first one's place, keeping its id. */
 export async function recordFile(
   database: Database,
-  file: Omit<FileRow, 'expiresAt'> & { keptSeconds: number },
+  file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { keptSeconds: number },
 ): Promise<FileRow> {
   const [row] = await database.query<StoredRow & Record<string, unknown>>(
     {
@@ -92,6 +95,28 @@ export async function findFile(database: Database, fileId: string): Promise<File
     [fileId],
   );
   return row ? toFile(row) : null;
+}
+
+/**
+ * A project's own file, kept for at least `seconds` from now on; null when there is none. Retention cannot take it in
+ * between: a file that would end sooner is prolonged by the statement that finds it.
+ */
+export async function holdFile(
+  database: Database,
+  { fileId, projectId, seconds }: { fileId: string; projectId: string; seconds: number },
+): Promise<FileRow | null> {
+  const [prolonged] = await database.query<StoredRow & Record<string, unknown>>(
+    {
+      name: 'hold-file',
+      text: `update file set expires_at = date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
+             where id = $1 and project_id = $2 and deleted_at is null and expires_at > clock_timestamp()
+               and expires_at < date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
+             returning ${columns}`,
+    },
+    [fileId, projectId, seconds],
+  );
+  const file = prolonged ? toFile(prolonged) : await findFile(database, fileId);
+  return file?.projectId === projectId ? file : null;
 }
 
 /** Forgets a file whose bytes are gone. */

@@ -39,9 +39,8 @@ export class GroupCommit<Member, Verdict> {
   }
 
   async #drain(): Promise<void> {
-    // One turn of the event loop lets requests that arrived together travel together.
-    await Promise.resolve();
     while (this.#queue.length > 0) {
+      await endOfTurn();
       const batch = this.#queue.splice(0, this.#options.membersMax);
       await this.#runBatch(batch);
     }
@@ -69,3 +68,6 @@ export class GroupCommit<Member, Verdict> {
     verdicts.forEach((verdict, index) => batch[index]?.resolve(verdict));
   }
 }
+
+/** Lets whatever arrived in this turn of the event loop travel together; when idle it costs microseconds. */
+const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

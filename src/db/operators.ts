@@ -1,6 +1,8 @@
+import { LockMode } from '@mikro-orm/core';
 import type { JsonObject } from '../domain/json.ts';
 import type { AttemptOutcome } from '../domain/upstream.ts';
 import type { Database } from './database.ts';
+import { ApiKey } from './entities/index.ts';
 
 /** What operators look at and switch. Not for the hot path; times are unix seconds. */
 export interface ProjectRow {
@@ -88,6 +90,97 @@ export async function markKeyRevoked(
     [keyId],
   );
   return before ? { projectId: before.project_id, revokedAt: before.revoked_at, changed: false } : null;
+}
+
+/** What an operator may change about a key; null is no limit. */
+export interface KeyLimits {
+  name: string;
+  models: string[] | null;
+  rpm: number | null;
+  budget: number | null;
+  inFlightMax: number | null;
+  expiresAt: Date | null;
+}
+
+/** Changes what is given and leaves the rest, under the key's lock; the key's money is not touched. */
+export async function updateKeyLimits(
+  database: Database,
+  keyId: string,
+  given: Partial<KeyLimits>,
+): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked'> {
+  return database.orm.em.fork().transactional(async (em) => {
+    const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!key) return 'unknown';
+    if (key.revokedAt) return 'revoked';
+    const limits = (): KeyLimits => ({
+      name: key.name,
+      models: key.models ?? null,
+      rpm: key.rpm ?? null,
+      budget: key.budget ?? null,
+      inFlightMax: key.inFlightMax ?? null,
+      expiresAt: key.expiresAt ?? null,
+    });
+    const before = limits();
+    em.assign(key, given);
+    return { before, after: limits() };
+  });
+}
+
+export interface NewKeySecret {
+  id: string;
+  digest: Buffer;
+  pepperId: string;
+  prefix: string;
+  last4: string;
+}
+
+/** Adds one more secret to a key; those before it end after the overlap. Two rotations at once come one after the other. */
+export async function addKeySecret(
+  database: Database,
+  { keyId, secret, overlapSeconds }: { keyId: string; secret: NewKeySecret; overlapSeconds: number },
+): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked'> {
+  return database.transaction('begin', async (query) => {
+    const [key] = await query<{ project_id: string; revoked: boolean; previous_until: number }>(
+      {
+        name: 'operator-lock-key',
+        text: `select project_id, revoked_at is not null as revoked,
+                 ${unix('clock_timestamp() + make_interval(secs => $2)')} as previous_until
+               from api_key where id = $1 for no key update`,
+      },
+      [keyId, overlapSeconds],
+    );
+    if (!key) return 'unknown';
+    if (key.revoked) return 'revoked';
+    await query(
+      {
+        name: 'operator-end-secrets',
+        text: `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
+      },
+      [keyId, key.previous_until],
+    );
+    await query(
+      {
+        name: 'operator-add-secret',
+        text: `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
+      },
+      [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
+    );
+    return { projectId: key.project_id, previousUntil: key.previous_until };
+  });
+}
+
+/** Switches a project; false when it was so before, null when there is none. */
+export async function switchProject(database: Database, projectId: string, enabled: boolean): Promise<boolean | null> {
+  const [row] = await database.query<{ changed: boolean }>(
+    {
+      name: 'operator-switch-project',
+      text: `with switched as (
+               update project set status = $2 where id = $1 and status <> $2 returning 1
+             ) select exists (select from switched) as changed from project where id = $1`,
+    },
+    [projectId, enabled ? 'active' : 'disabled'],
+  );
+  return row?.changed ?? null;
 }
 
 export interface ChannelRest {

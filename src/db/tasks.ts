@@ -232,15 +232,19 @@ export async function claimSilentTasks(
   return rows.map(toStart);
 }
 
-/** Tasks past their deadline by the database clock that have not ended. */
-export async function listStaleTasks(database: Database, limit: number): Promise<string[]> {
+/** Tasks past their deadline by the database clock that have not ended, but for those in `except`. */
+export async function listStaleTasks(
+  database: Database,
+  limit: number,
+  except: readonly string[] = [],
+): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     {
       name: 'list-stale',
       text: `select id from task where completed_at is null and admission <> 'rejected' and deadline_at < clock_timestamp()
-             order by deadline_at limit $1`,
+               and id <> all ($2) order by deadline_at limit $1`,
     },
-    [limit],
+    [limit, except],
   );
   return rows.map(({ id }) => id);
 }

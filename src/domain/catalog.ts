@@ -80,6 +80,10 @@ export interface UpstreamMapping {
    * not sent. `values` translates single values (keys are our values as strings; a value that becomes `null` is not sent).
    */
   parameters: Record<string, { name: string; values?: Record<string, JsonValue> } | null>;
+  /** The values that this family can make, by parameter; a task that asks for another one goes to the other families. */
+  only?: Record<string, (string | number | boolean)[]>;
+  /** The provider's own names of the media inputs, for families whose models each have their own. */
+  inputs?: Partial<Record<'image' | 'reference_images' | 'video_url' | 'audio_url', string>>;
 }
 
 /** What the public does not see of a model. */

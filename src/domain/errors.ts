@@ -56,6 +56,7 @@ export const errorTable = {
     retry: false,
   },
   task_not_cancelable: invalid('The task can no longer be canceled.'),
+  task_canceled: invalid('The task was canceled.'),
   task_content_erased: invalid('The content of this task has been erased.'),
   payload_too_large: invalid('The body is too large.'),
   unsupported_media_type: invalid('The Content-Type is not supported here.'),
@@ -65,7 +66,7 @@ export const errorTable = {
     retry: false,
   },
   rate_limit_exceeded: { type: 'rate_limit_error', message: 'Too many requests.' },
-  concurrency_limit_exceeded: { type: 'rate_limit_error', message: 'Too many tasks are in flight.' },
+  concurrency_limit_exceeded: { type: 'rate_limit_error', message: 'Too many tasks or chats are in flight.' },
   internal_error: { type: 'server_error', message: 'Something went wrong on our side.' },
   upstream_error: { type: 'server_error', message: 'The upstream provider failed.' },
   no_channel_available: { type: 'server_error', message: 'No upstream channel could take this request.' },
@@ -85,6 +86,8 @@ export interface ErrorDetail {
   retryAfterSeconds?: number | undefined;
   /** Overrides the table's `x-should-retry`. */
   shouldRetry?: boolean | undefined;
+  /** The task behind this refusal, where there is one that the client may go on to ask for. */
+  taskId?: string | undefined;
   /** For us: logged, never sent. */
   cause?: unknown;
 }
@@ -95,6 +98,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
+  readonly taskId: string | undefined;
 
   constructor(code: ErrorCode, detail: ErrorDetail = {}) {
     super(detail.message ?? errorTable[code].message, { cause: detail.cause });
@@ -102,6 +106,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.param = detail.param;
     this.retryAfterSeconds = detail.retryAfterSeconds;
+    this.taskId = detail.taskId;
     const row: ErrorRow = errorTable[code];
     this.shouldRetry = detail.shouldRetry ?? row.retry;
   }

@@ -61,6 +61,16 @@ export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: W
   };
 }
 
+/** Of the channels that only their breaker keeps out, not a rest, the one whose time ends first. */
+export function firstToReopen<T extends Candidate>(channels: readonly T[], wanted: Wanted): T | null {
+  const opened = listServing(channels, wanted).filter((channel) => (channel.closedUntil['*'] ?? 0) <= wanted.nowMs);
+  return opened.reduce<T | null>(
+    (first, channel) =>
+      first && closedUntilMs(first, wanted.modelId) <= closedUntilMs(channel, wanted.modelId) ? first : channel,
+    null,
+  );
+}
+
 const closedUntilMs = (channel: Candidate, modelId: string): number =>
   Math.max(channel.closedUntil[modelId] ?? 0, channel.closedUntil['*'] ?? 0);
 

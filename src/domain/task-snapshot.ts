@@ -1,4 +1,6 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
+import type { JsonObject } from './json.ts';
+import { canMake } from './upstream-parameters.ts';
 
 /**
  * What the catalog said when the task was priced. The task keeps it, so a model that is changed or removed while the task
@@ -9,7 +11,8 @@ export interface TaskSnapshot {
   upstream: Record<string, UpstreamMapping>;
 }
 
-export const taskSnapshot = (entry: CatalogEntry): TaskSnapshot => ({
+/** Of the upstream families those that can make what this task asks for. */
+export const taskSnapshot = (entry: CatalogEntry, input: JsonObject): TaskSnapshot => ({
   groups: entry.private.groups,
-  upstream: entry.private.upstream,
+  upstream: Object.fromEntries(Object.entries(entry.private.upstream).filter(([, mapping]) => canMake(mapping, input))),
 });

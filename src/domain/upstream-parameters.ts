@@ -26,6 +26,12 @@ export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): stri
   return translated(modelBy.values, input[modelBy.key]) ?? mapping.model;
 }
 
+/** Whether a family can make what is asked for; some sell fewer lengths or variants of a model than others. */
+export const canMake = (mapping: UpstreamMapping, input: JsonObject): boolean =>
+  Object.entries(mapping.only ?? {}).every(
+    ([key, values]) => !Object.hasOwn(input, key) || values.some((value) => value === input[key]),
+  );
+
 const translated = <T>(values: Record<string, T> | undefined, value: unknown): T | undefined => {
   const isName = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return values !== undefined && isName && Object.hasOwn(values, String(value)) ? values[String(value)] : undefined;

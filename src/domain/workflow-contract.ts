@@ -1,3 +1,4 @@
+import type { JobName } from './job.ts';
 import type { TaskErrorCode, TaskType } from './task.ts';
 import type { AttemptOutcome } from './upstream.ts';
 
@@ -13,6 +14,7 @@ export const taskQueues = {
 
 export const mediaTaskWorkflow = 'mediaTask';
 export const redeliveryWorkflow = 'redelivery';
+export const jobWorkflow = 'job';
 export const reservedUpdate = 'reserved';
 export const retryCallbackSignal = 'retryCallback';
 
@@ -59,6 +61,12 @@ export interface DeliveryLimits {
 export interface RedeliveryInput {
   deliveryId: string;
   limits: DeliveryLimits;
+}
+
+export interface JobInput {
+  name: JobName;
+  /** A worker that is silent for so long has died, and its run is begun again elsewhere. */
+  heartbeatTimeoutMs: number;
 }
 
 export interface ChannelDraw {

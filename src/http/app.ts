@@ -31,7 +31,7 @@ export function createApp(deps: HttpDeps, routes: readonly Route[]): Koa<AppStat
   });
 
   const router = tableRouter(deps, routes);
-  app.use(requestContext({ logger }));
+  app.use(requestContext({ logger, recordDetail: deps.recordDetail }));
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
   app.use(demandHost);

@@ -20,6 +20,10 @@ export interface AppState {
   route?: Route;
   /** There on every route with `auth: 'api_key'`; read it with `keyOf`. */
   key?: AuthenticatedKey;
+  /** The catalog's model this request is for, once it was found there; never the client's own words. */
+  modelId?: string;
+  /** What an accepted task will cost if it succeeds. */
+  creditsQuoted?: number;
   /** The client went away before its request had fully arrived. */
   clientGone?: boolean;
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
+import type { DetailRow } from '../commands/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
 import type { Config } from '../config.ts';
 
@@ -17,6 +18,8 @@ export interface HttpDeps {
   signedFiles: SignedFiles;
   /** Exact requests per minute; asked only for keys that have a limit. */
   chatLedger: Pick<Deps['chatLedger'], 'hitRate'>;
+  /** Takes the detail row of each answered request; must neither throw nor wait. Absent: none are kept. */
+  recordDetail?: (row: DetailRow) => void;
 }
 
 export interface AuthenticatedKey {

@@ -2,9 +2,13 @@ import type { HttpDeps } from './http-deps.ts';
 import type { Route } from './route.ts';
 import { chatCompletions } from './routes/chat.ts';
 import { showFile } from './routes/files.ts';
+import { geminiGeneration } from './routes/gemini.ts';
+import { legacyRoutes } from './routes/legacy.ts';
+import { jobRoutes } from './routes/jobs.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { listModels, showModel } from './routes/models.ts';
 import { cancelTaskRoute, redeliverRoute, showTask } from './routes/tasks.ts';
+import { uploadImageRoute } from './routes/uploads.ts';
 
 /** What the handlers of the table need, each its own part. */
 export type RouteDeps = HttpDeps &
@@ -13,7 +17,11 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof showTask>[0] &
   Parameters<typeof cancelTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
-  Parameters<typeof redeliverRoute>[0];
+  Parameters<typeof geminiGeneration>[0] &
+  Parameters<typeof legacyRoutes>[0] &
+  Parameters<typeof jobRoutes>[0] &
+  Parameters<typeof redeliverRoute>[0] &
+  Parameters<typeof uploadImageRoute>[0];
 
 const client = { auth: 'api_key', face: 'openai' } as const;
 
@@ -31,6 +39,8 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
     rate: 'in_handler',
     handler: chatCompletions(deps),
   },
+  // Not read by the frame: it is no JSON.
+  { ...client, method: 'POST', path: '/api/v1/images/upload', bodyMaxBytes: 'none', handler: uploadImageRoute(deps) },
   { ...client, method: 'POST', path: '/api/v1/images/generate', bodyMaxBytes: 'media', handler: createImage(deps) },
   { ...client, method: 'POST', path: '/api/v1/video/generate', bodyMaxBytes: 'media', handler: createVideo(deps) },
   { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', bodyMaxBytes: 'none', handler: showTask(deps) },
@@ -48,5 +58,23 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
     bodyMaxBytes: 'none',
     handler: redeliverRoute(deps),
   },
+  ...legacyRoutes(deps),
+  ...geminiRoutes(geminiGeneration(deps)),
+  ...jobRoutes(deps),
   { method: 'GET', path: '/files/:id', auth: 'signed', face: 'openai', bodyMaxBytes: 'none', handler: showFile(deps) },
 ];
+
+/** Two actions of one model; the colon before an action is a letter like any other. */
+function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
+  const shared = {
+    method: 'POST',
+    auth: 'api_key',
+    face: 'gemini',
+    bodyMaxBytes: 'media',
+    rate: 'in_handler',
+  } as const;
+  return [
+    { ...shared, path: '/api/v1beta/models/:model\\:generateContent', handler: generate },
+    { ...shared, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: stream },
+  ];
+}

@@ -23,7 +23,10 @@ interface ServerOptions {
   host: string;
   /** 0 takes a free one. */
   port: number;
-  config: Pick<Config, 'HEADERS_TIMEOUT_SECONDS' | 'REQUEST_TIMEOUT_SECONDS' | 'SHUTDOWN_READY_DELAY_SECONDS'>;
+  config: Pick<
+    Config,
+    'HEADERS_TIMEOUT_SECONDS' | 'REQUEST_TIMEOUT_SECONDS' | 'UPLOAD_TIMEOUT_SECONDS' | 'SHUTDOWN_READY_DELAY_SECONDS'
+  >;
 }
 
 /** Longer than the idle timeout of common load balancers (60 s), so that we never close under a request on its way. */
@@ -40,10 +43,11 @@ const DRAIN_SECONDS = 130;
  */
 export async function startHttpServer(app: Koa<AppState>, { host, port, config }: ServerOptions): Promise<HttpServer> {
   const headersTimeout = Math.ceil(config.HEADERS_TIMEOUT_SECONDS * 1_000);
+  const bodyTimeout = Math.ceil(Math.max(config.REQUEST_TIMEOUT_SECONDS, config.UPLOAD_TIMEOUT_SECONDS) * 1_000);
   const server = createServer({
     headersTimeout,
     // Later than the app's own limit on a body's arrival, which answers in the route's dialect; for bodies nobody reads.
-    requestTimeout: Math.max(headersTimeout, Math.ceil(config.REQUEST_TIMEOUT_SECONDS * 1_000)) + 5_000,
+    requestTimeout: Math.max(headersTimeout, bodyTimeout) + 5_000,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADERS_MAX_BYTES,
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeout / 2)),

@@ -1,10 +1,13 @@
 import { createAdmissionDesk } from '../commands/admission-desk.ts';
+import { createDetailRecorder } from '../commands/detail-recorder.ts';
 import { createRetryBudget } from '../commands/retry-budget.ts';
 import { openSignedFile } from '../commands/open-signed-file.ts';
+import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
 import { createRoutes } from '../http/routes.ts';
 import { startHttpServer } from '../http/server.ts';
+import { createImageDecoder } from '../platform/decode-image.ts';
 import { buildDeps } from './build-deps.ts';
 import { announce, configOrExit, stopOnSignals } from './run-process.ts';
 
@@ -13,10 +16,24 @@ const { deps, close } = await buildDeps(config, 'api');
 const { logger, db } = deps;
 await assertSchemaVersion(db);
 
+// Details are worth no outage: without their partitions they are lost and counted.
+await ensureDetailPartitions(db).catch((error: unknown) => {
+  logger.warn({ err: error, alarm: true }, "the days' partitions of API details could not be made");
+});
+const details = createDetailRecorder(deps);
 const httpDeps = {
   ...deps,
+  recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   desk: createAdmissionDesk(deps),
   retryBudget: createRetryBudget({ floor: config.RETRIES_PER_MINUTE_MIN, share: config.RETRY_SHARE }),
+  decodeImage: createImageDecoder({
+    concurrencyMax: config.UPLOAD_DECODES_MAX,
+    waitingMax: config.UPLOAD_WAITING_MAX,
+    timeoutSeconds: config.UPLOAD_DECODE_SECONDS,
+    pixelsMax: config.UPLOAD_PIXELS_MAX,
+    memoryBytesMax: config.UPLOAD_DECODE_MEMORY_BYTES,
+    bytesMax: config.UPLOAD_STORED_MAX_BYTES,
+  }),
   authenticate: (secret: string) => deps.keys.find(secret),
   isReady: async () => {
     await assertSchemaVersion(db);
@@ -34,6 +51,7 @@ announce(server.url);
 stopOnSignals(
   async () => {
     await server.close();
+    await details.close();
     await close();
   },
   (error) => logger.fatal({ err: error, alarm: true }, 'the API ends'),

@@ -51,7 +51,8 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);
   const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
-  const channels = createChannelCache(db, 2_000, config);
+  const metrics = createMetrics();
+  const channels = createChannelCache(db, 2_000, config, { logger, metrics });
   const keys = createKeyCache(db, config.KEY_PEPPERS, config.KEY_CACHE_SECONDS * 1000);
   const listener = listenForChanges({
     url: config.DATABASE_LISTEN_URL === '' ? config.DATABASE_URL : config.DATABASE_LISTEN_URL,
@@ -85,7 +86,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,
     }),
     sealer: createSealer(config.MASTER_KEYS),
-    metrics: createMetrics(),
+    metrics,
     workflows,
   };
   return {

@@ -4,9 +4,11 @@ import { registerAudit } from './cli/groups/audit.ts';
 import { registerCatalog } from './cli/groups/catalog.ts';
 import { registerChannels } from './cli/groups/channels.ts';
 import { registerCredits } from './cli/groups/credits.ts';
+import { registerJobs } from './cli/groups/jobs.ts';
 import { registerKeys } from './cli/groups/keys.ts';
 import { registerLedger } from './cli/groups/ledger.ts';
 import { registerProjects } from './cli/groups/projects.ts';
+import { registerSummary } from './cli/groups/summary.ts';
 import { registerTasks } from './cli/groups/tasks.ts';
 import type { Invocation } from './cli/define-command.ts';
 
@@ -14,9 +16,13 @@ import type { Invocation } from './cli/define-command.ts';
  * The operators' command line. Answers the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` exactly one document
  * is written to stdout, an error too.
  */
-export async function cli(args: readonly string[], env: Invocation['env']): Promise<number> {
+export async function cli(
+  args: readonly string[],
+  env: Invocation['env'],
+  write: Invocation['write'] = (text) => void process.stdout.write(text),
+): Promise<number> {
   const json = args.includes('--json');
-  const invocation: Invocation = { env, write: (text) => void process.stdout.write(text), exitCode: 0 };
+  const invocation: Invocation = { env, write, exitCode: 0 };
   try {
     await program(invocation, json).parseAsync(args, { from: 'user' });
     return invocation.exitCode;
@@ -47,7 +53,9 @@ const groups = [
   registerChannels,
   registerCatalog,
   registerTasks,
+  registerJobs,
   registerLedger,
+  registerSummary,
   registerAudit,
 ];
 

@@ -2,9 +2,10 @@ import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporal
 import { setTimeout as delay } from 'node:timers/promises';
 import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../deps.ts';
-import { searchAttributes, taskQueues } from '../domain/workflow-contract.ts';
+import { taskQueues } from '../domain/workflow-contract.ts';
 import { temporalConnectionOptions } from '../platform/workflow-client.ts';
 import { temporalAccess } from './build-deps.ts';
+import { ensureTemporalPatiently } from './ensure-temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface Workers {
@@ -16,15 +17,13 @@ export interface Workers {
 
 /** The three workers of one process: workflows with their local activities, attempts, and deliveries with jobs. */
 export async function createWorkers(deps: Deps): Promise<Workers> {
-  const { config, logger } = deps;
+  const { config } = deps;
   Runtime.install({ shutdownSignals: [], logger: temporalLogger(deps) });
   const bundle = await workflowBundle();
   const connection = await connectPatiently(deps);
-  await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE).catch((error: unknown) =>
-    logger.warn({ err: error }, 'search attributes could not be ensured'),
-  );
+  await ensureTemporalPatiently(deps);
   const activities = createActivities(deps);
-  const { planTask, drawChannels, finishTask, attempt, deliver } = activities;
+  const { planTask, drawChannels, finishTask, attempt, deliver, runJob } = activities;
   const common = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
@@ -51,7 +50,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
     Worker.create({
       ...common,
       taskQueue: taskQueues.deliveries,
-      activities: { planTask, drawChannels, finishTask, deliver },
+      activities: { planTask, drawChannels, finishTask, deliver, runJob },
     }),
   ]);
   return {
@@ -83,19 +82,6 @@ async function connectPatiently({ config, logger }: Deps): Promise<NativeConnect
 }
 
 const isLoopback = (address: string): boolean => /^(127\.|localhost:|\[::1\])/.test(address);
-
-const keywordType = 2;
-
-/** A wiped Temporal has none of ours, and the development server reads its command line only for a new file. */
-export async function ensureSearchAttributes(connection: NativeConnection, namespace: string): Promise<void> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = Object.values(searchAttributes).filter((name) => !(name in customAttributes));
-  if (missing.length === 0) return;
-  await connection.operatorService.addSearchAttributes({
-    namespace,
-    searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
-  });
-}
 
 function temporalLogger({ logger }: Deps) {
   const sdk = logger.child({ name: 'temporal' });

@@ -1,18 +1,28 @@
 import { endStaleTasks } from '../commands/end-stale-tasks.ts';
+import { jobIntervals } from '../commands/jobs/job-table.ts';
+import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
 import { processCallbacks } from '../commands/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../commands/start-tasks.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
+import { ensureTemporal } from './ensure-temporal.ts';
 
 export interface Loops {
   /** Lets each loop finish its turn. */
   stop(): Promise<void>;
 }
 
-/** What every worker does beside its workflows: start what waits, resume what is silent, end what is stale. */
+/**
+ * What every worker does beside its workflows: start what waits, resume what is silent, end what is stale. These are the
+ * commands of the jobs, at a quicker pace and without their lock or record: the net below the Schedules, needing neither
+ * Temporal nor a scheduler. The last loop runs the jobs themselves when nobody else has.
+ */
 export function startLoops(deps: Deps): Loops {
   const { config } = deps;
   const stopping = new AbortController();
+  const startedAt = performance.now();
+  const jobsMs =
+    1000 * Math.min(config.SWEEP_INTERVAL_SECONDS, ...jobIntervals(config).map(({ everySeconds }) => everySeconds));
   const sweepMs = config.SWEEP_INTERVAL_SECONDS * 1000;
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
@@ -32,6 +42,16 @@ export function startLoops(deps: Deps): Loops {
     loop(deps, stopping.signal, 'stale sweep', async () => {
       await endStaleTasks(deps);
       return sweepMs;
+    }),
+    loop(deps, stopping.signal, 'Temporal', async () => {
+      const ensureMs = config.TEMPORAL_ENSURE_SECONDS * 1000;
+      await pause(ensureMs, stopping.signal);
+      if (!stopping.signal.aborted) await ensureTemporal(deps);
+      return 0;
+    }),
+    loop(deps, stopping.signal, 'jobs', async () => {
+      await runOverdueJobs(deps, (performance.now() - startedAt) / 1000);
+      return jobsMs;
     }),
   ];
   return {

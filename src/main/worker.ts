@@ -9,8 +9,9 @@ const { deps, close } = await buildDeps(config, 'worker');
 const { logger, db } = deps;
 await assertSchemaVersion(db);
 
-const workers = await createWorkers(deps);
+// Before Temporal has answered: what they do must not wait for it.
 const loops = startLoops(deps);
+const workers = await createWorkers(deps);
 announce(null);
 logger.info('the worker works');
 

@@ -24,23 +24,66 @@ interface Sources {
 
 /** The generator behind `newId`, with its clock and its dice handed in. Each call gives a greater body than the last. */
 export function createIdBodies({ now, randomBytes: random }: Sources): () => string {
-  let last = 0n;
+  // 48 bits of time and twice 40 of dice: exact as numbers, and each a whole count of characters.
+  let last = { time: 0, high: 0, low: 0 };
   return () => {
-    const fresh = (BigInt(now()) << 80n) | BigInt(`0x${random(10).toString('hex')}`);
+    const dice = random(10);
+    const fresh = { time: now(), high: dice.readUIntBE(0, 5), low: dice.readUIntBE(5, 5) };
     // A random step, not one: neighbours of the same millisecond must not be guessable from each other.
-    last = fresh > last ? fresh : last + 1n + BigInt(random(6).readUIntBE(0, 6));
-    return toBase32(last);
+    last = isGreater(fresh, last) ? fresh : plus(last, 1 + random(6).readUIntBE(0, 6));
+    return `${toBase32(last.time, 5)}${toBase32(last.high, 4)}${toBase32(last.low, 4)}`;
   };
 }
 
-const nextOfProcess = createIdBodies({ now: Date.now, randomBytes });
+interface Body {
+  time: number;
+  high: number;
+  low: number;
+}
+
+const HALF = 2 ** 40;
+
+const isGreater = (one: Body, other: Body): boolean =>
+  one.time !== other.time
+    ? one.time > other.time
+    : one.high !== other.high
+      ? one.high > other.high
+      : one.low > other.low;
+
+function plus({ time, high, low }: Body, step: number): Body {
+  const lowSum = low + step;
+  const highSum = high + Math.floor(lowSum / HALF);
+  return { time: time + Math.floor(highSum / HALF), high: highSum % HALF, low: lowSum % HALF };
+}
+
+const POOL_BYTES = 4_096;
+
+/** Random bytes drawn from the system by the page: one call for each id costs more than the rest of the id. */
+function pooledRandomBytes(): (count: number) => Buffer {
+  let pool = Buffer.alloc(0);
+  return (count) => {
+    if (pool.length < count) pool = randomBytes(POOL_BYTES);
+    const taken = pool.subarray(0, count);
+    pool = pool.subarray(count);
+    return taken;
+  };
+}
+
+const nextOfProcess = createIdBodies({ now: Date.now, randomBytes: pooledRandomBytes() });
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 // 26 characters carry 130 bits, so the first one never exceeds 7.
 const BODY = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-function toBase32(value: bigint): string {
+const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => first + second)).flat();
+
+/** The lowest `pairs` × 10 bits of a safe integer, two characters for each ten. */
+function toBase32(value: number, pairs: number): string {
   let text = '';
-  for (let shift = 125n; shift >= 0n; shift -= 5n) text += ALPHABET[Number((value >> shift) & 31n)];
+  let rest = value;
+  for (let pair = 0; pair < pairs; pair += 1) {
+    text = `${PAIRS[rest % 1_024] ?? ''}${text}`;
+    rest = Math.floor(rest / 1_024);
+  }
   return text;
 }

@@ -1,10 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isId } from './ids.ts';
 
 export interface UrlSigner {
   /** The public URL of a file until `expiresAtUnixSeconds`; always the same for the same file and expiry. */
   sign(fileId: string, expiresAtUnixSeconds: number): string;
   /** Whether the query of such a URL is ours and not yet over. Never throws, whatever was sent. */
   verify(fileId: string, expires: string, signature: string, nowUnixSeconds: number): boolean;
+  /** The file that a URL of ours names, whatever its query says; null for every other text. Never throws. */
+  fileIdOf(url: string): string | null;
 }
 
 /**
@@ -15,6 +18,8 @@ export function createUrlSigner({ keys, baseUrl }: { keys: readonly Buffer[]; ba
   const [signingKey] = keys;
   if (!signingKey) throw new Error('a URL signer needs a key');
   const base = baseUrl.replace(/\/+$/, '');
+  // As the URL parser writes it, for `https://HOST:443` and `https://host` are the same place.
+  const filesAt = `${(URL.parse(base)?.href ?? base).replace(/\/+$/, '')}/files/`;
 
   return {
     sign(fileId, expiresAtUnixSeconds) {
@@ -30,8 +35,19 @@ export function createUrlSigner({ keys, baseUrl }: { keys: readonly Buffer[]; ba
       const fits = keys.filter((key) => timingSafeEqual(macOf(key, fileId, expires), given));
       return fits.length > 0 && nowUnixSeconds < Number(expires);
     },
+
+    fileIdOf(text) {
+      if (text.length > URL_MAX || !text.startsWith('http')) return null;
+      const url = URL.parse(text);
+      if (!url || url.username !== '' || url.password !== '') return null;
+      const path = `${url.origin}${url.pathname}`;
+      const id = path.startsWith(filesAt) ? path.slice(filesAt.length) : '';
+      return isId('file', id) ? id : null;
+    },
   };
 }
+
+const URL_MAX = 2_048;
 
 const macOf = (key: Buffer, fileId: string, expires: string): Buffer =>
   createHmac('sha256', key).update(`${fileId}\n${expires}`, 'utf8').digest();

@@ -11,10 +11,12 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
   type ConnectionOptions,
   type TLSConfig,
+  ScheduleNotFoundError,
   type WorkflowStartOptions,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { readFileSync } from 'node:fs';
+import type { JobName } from '../domain/job.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
 import {
@@ -28,6 +30,8 @@ import {
   type MediaTaskInput,
   type RedeliveryInput,
 } from '../domain/workflow-contract.ts';
+import { ensureNamespace, ensureSearchAttributes } from './ensure-namespace.ts';
+import { ensureSchedules, triggerSchedule, type JobSchedule } from './job-schedules.ts';
 
 /** What a workflow is started with: ids, and words for the Temporal UI. */
 export interface WorkflowTask {
@@ -52,6 +56,13 @@ export interface WorkflowClient {
   retryCallback(workflowId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
   /** Starts the workflow of a callback that is delivered again; false when Temporal is away, then the sweep delivers. */
   startDelivery(delivery: RedeliveryInput & { projectId: string }, timeoutMs: number): Promise<boolean>;
+  /** Asks a job's Schedule to run it now; false when Temporal is away or has no such Schedule. */
+  triggerJob(name: JobName, timeoutMs: number): Promise<boolean>;
+  /**
+   * Makes what is missing of the namespace, the search attributes and the Schedules, keeping an operator's pause. Each part
+   * is tried whatever became of the others; answers what could not be done.
+   */
+  ensureServer(schedules: readonly JobSchedule[], timeoutMs: number): Promise<{ what: string; error: unknown }[]>;
   close(): Promise<void>;
 }
 
@@ -161,6 +172,32 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
         if (isAway(error)) return 'unreachable';
         throw error;
       }
+    },
+
+    async triggerJob(name, timeoutMs) {
+      try {
+        await client.withDeadline(Date.now() + timeoutMs, () => triggerSchedule(client.schedule, name));
+        return true;
+      } catch (error) {
+        if (error instanceof ScheduleNotFoundError || isAway(error)) return false;
+        throw error;
+      }
+    },
+
+    async ensureServer(schedules, timeoutMs) {
+      const { namespace } = access;
+      const parts = [
+        { what: 'the namespace', ensure: () => ensureNamespace(connection, namespace) },
+        { what: 'the search attributes', ensure: () => ensureSearchAttributes(connection, namespace) },
+        { what: 'the Schedules', ensure: () => ensureSchedules(client.schedule, schedules) },
+      ];
+      const troubles: { what: string; error: unknown }[] = [];
+      for (const { what, ensure } of parts) {
+        await connection
+          .withDeadline(Date.now() + timeoutMs, ensure)
+          .catch((error: unknown) => troubles.push({ what, error }));
+      }
+      return troubles;
     },
 
     close: () => connection.close(),

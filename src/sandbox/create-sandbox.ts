@@ -114,7 +114,10 @@ function send(response: ServerResponse, reply: Reply): void {
       wireFaults[reply.fault](response);
       return;
     case 'later': {
-      const timer = setTimeout(() => send(response, reply.reply), reply.ms);
+      const timer = setTimeout(
+        () => send(response, typeof reply.reply === 'function' ? reply.reply() : reply.reply),
+        reply.ms,
+      );
       response.once('close', () => clearTimeout(timer));
       return;
     }

@@ -2,7 +2,11 @@ import type { Family } from './family.ts';
 import { anthropic } from './families/anthropic.ts';
 import { fal } from './families/fal.ts';
 import { gemini } from './families/gemini.ts';
+import { kling } from './families/kling.ts';
 import { openai } from './families/openai.ts';
+import { replicate } from './families/replicate.ts';
+import { seedance } from './families/seedance.ts';
+import { tollgate } from './families/tollgate.ts';
 
 /** The families that the sandbox speaks, by the name in its paths. One line per family. */
 export const families: Readonly<Record<string, Family>> = {
@@ -10,4 +14,8 @@ export const families: Readonly<Record<string, Family>> = {
   openai,
   gemini,
   anthropic,
+  replicate,
+  seedance,
+  kling,
+  tollgate,
 };

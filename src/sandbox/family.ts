@@ -29,7 +29,8 @@ export type Reply =
   | { kind: 'json'; status: number; json: unknown; headers?: Record<string, string> }
   | { kind: 'bytes'; type: string; bytes: Buffer }
   | { kind: 'fault'; fault: WireFault }
-  | { kind: 'later'; ms: number; reply: Reply };
+  /** A function is asked when the time has come. */
+  | { kind: 'later'; ms: number; reply: Reply | (() => Reply) };
 
 const faults: readonly FailKind[] = ['hang', 'reset', 'malformed', 'empty', 'huge'];
 export const isWireFault = (fail: FailKind | undefined): fail is WireFault =>

@@ -34,7 +34,19 @@ export function createMediaJobs() {
   // Prompts are kept here only, for the list of hits: an id travels into databases and logs.
   const prompts = new Map<string, string>();
   const canceled = new Set<string>();
+  /** Where a provider knows a client's own keys: the job under each. */
+  const keyed = new Map<string, string>();
   return {
+    rememberKey(key: string, id: string): void {
+      keyed.set(key, id);
+      if (keyed.size > jobsMax) {
+        const oldest = keyed.keys().next();
+        if (!oldest.done) keyed.delete(oldest.value);
+      }
+    },
+
+    underKey: (key: string): string | undefined => keyed.get(key),
+
     submit(asked: MediaAsked, behaviour: Behaviour, prompt: string): string {
       const job: MediaJob = {
         ...asked,
@@ -56,6 +68,10 @@ export function createMediaJobs() {
     find(id: string): { job: MediaJob; state: JobState } | null {
       const job = decode(id);
       return job ? { job, state: canceled.has(id) ? 'missing' : stateOf(job, Date.now()) } : null;
+    },
+
+    isCanceled(id: string): boolean {
+      return canceled.has(id);
     },
 
     promptOf: (id: string): string => prompts.get(id) ?? '',

@@ -1,2 +1,3 @@
+export { job } from './jobs.ts';
 export { mediaTask } from './media-task.ts';
 export { redelivery } from './redelivery.ts';

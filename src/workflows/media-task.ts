@@ -74,15 +74,26 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
   let tried = 0;
 
   for (let waits = 0; ;) {
+    const triedBefore = tried;
+    let skipped = false;
     for (const channel of draw.channels) {
       setCurrentDetails(`trying ${channel.name}`);
       const report = await attemptOn(taskId, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
-      if (report.kind === 'skipped') continue;
+      if (report.kind === 'skipped') {
+        skipped = true;
+        continue;
+      }
       tried += 1;
       const outcome = outcomeOf(report);
       if (outcome) return outcome;
     }
-    const nothingLater = !draw.moreLater && draw.channels.length > 0;
+    // What was skipped has closed since it was drawn, or lets one call through at a time: it opens again.
+    const nothingLater = !draw.moreLater && !skipped && draw.channels.length > 0;
+    if (skipped && tried === triedBefore) {
+      if (waits >= plan.limits.channelWaitsMax) break;
+      waits += 1;
+      await sleep(500 * 2 ** waits);
+    }
     if (tried >= plan.limits.attemptsMax || nothingLater) break;
 
     const waited: ChannelDraw = draw.channels.length > 0 ? await redraw(taskId) : draw;

@@ -15,6 +15,7 @@ mediaAdapterSuite({
   create: createFal,
   image: { model: 'fal-ai/flux/dev', parameters: { image_size: 'landscape_4_3' }, width: 1024, height: 768 },
   video: { model: 'fal-ai/veo3.1', parameters: { duration: '8s', resolution: '720p' } },
+  jobs: 'image',
   supports: { find: false, cancel: true, probe: true },
   submit: saved('submit'),
   pending: [saved('status-in-queue'), saved('status-in-progress')],

@@ -50,6 +50,7 @@ async function newAttempt({ submitSeconds = 60 } = {}) {
       fence: newId('fence'),
       submitSeconds,
       costMicroUsd: 40_000,
+      probeSeconds: 10,
     });
   return { taskId, channelId, begin };
 }
@@ -137,6 +138,7 @@ describe('beginning an attempt', () => {
       fence: 'f',
       submitSeconds: 60,
       costMicroUsd: 0,
+      probeSeconds: 10,
     };
     expect(await beginAttempt(db, { ...given, taskId: undecided.taskId })).toBeNull();
     expect(await beginAttempt(db, { ...given, taskId: 'task_unknown' })).toBeNull();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { drawOrder, listServing, type Candidate, type Wanted } from '../../src/domain/routing.ts';
+import { drawOrder, firstToReopen, listServing, type Candidate, type Wanted } from '../../src/domain/routing.ts';
 
 const nowMs = 1_000_000;
 const wanted: Wanted = { modelId: 'model-a', groups: ['default', 'gold'], families: ['fal'], tried: new Set(), nowMs };
@@ -60,6 +60,20 @@ const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
   channel.adapter === 'fal' &&
   channel.groups.some((group) => group !== 'private') &&
   !tried.has(channel.id);
+
+describe('firstToReopen', () => {
+  it('is of the channels that only a breaker keeps out the one whose time ends first, whatever its weight', () => {
+    fc.assert(
+      fc.property(anyCandidates, anyTried, (channels, tried) => {
+        const open = channels.filter((one) => mayServe(one, tried) && (one.closedUntil['*'] ?? 0) <= nowMs);
+        const ends = open.map(({ closedUntil }) => closedUntil['model-a'] ?? 0);
+        const first = firstToReopen(channels, { ...wanted, tried });
+        expect(first === null).toBe(open.length === 0);
+        if (first) expect(first.closedUntil['model-a'] ?? 0).toBe(Math.min(...ends));
+      }),
+    );
+  });
+});
 
 describe('drawOrder', () => {
   it('orders exactly the eligible channels, each once: enabled, weighted, of a group and a family of the model, open, not tried', () => {

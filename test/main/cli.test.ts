@@ -400,6 +400,7 @@ describe('tollgate tasks', () => {
 describe('tollgate ledger verify', () => {
   const Report = z.strictObject({
     ok: z.boolean(),
+    since: z.null(),
     invariants: z.record(
       z.string().regex(/^C\d$/),
       z.strictObject({ breaches: z.number(), promise: z.string().min(1), examples: z.array(z.string()) }),
@@ -561,7 +562,15 @@ async function anAcceptedJob(
   operation: Record<string, string>,
   outcome: 'unknown' | null,
 ) {
-  const given = { attemptId: newId('att'), taskId, channelId, fence: 'f', submitSeconds: 5, costMicroUsd: 0 };
+  const given = {
+    attemptId: newId('att'),
+    taskId,
+    channelId,
+    fence: 'f',
+    submitSeconds: 5,
+    costMicroUsd: 0,
+    probeSeconds: 10,
+  };
   const held = await beginAttempt(db, given);
   if (!held) throw new Error('no attempt could begin');
   await saveOperation(db, held, operation);

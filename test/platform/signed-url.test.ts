@@ -50,4 +50,27 @@ describe('createUrlSigner', () => {
     expect(createUrlSigner({ keys: [keyB, keyA], baseUrl: '' }).verify(FILE, expires, signature, 0)).toBe(true);
     expect(createUrlSigner({ keys: [keyB], baseUrl: '' }).verify(FILE, expires, signature, 0)).toBe(false);
   });
+
+  it('knows its own files by their URL, whatever the query says, and takes no other URL for one', () => {
+    const url = signer.sign(FILE, 2_000);
+    const own = [url, url.replace(/\?.*/, ''), `${url}x`];
+    expect(own.map((text) => signer.fileIdOf(text))).toEqual(own.map(() => FILE));
+    expect(signer.fileIdOf(url.replace('gateway.example', 'Gateway.Example:443'))).toBe(FILE);
+    for (const other of [
+      '',
+      FILE,
+      `/files/${FILE}`,
+      `https://gateway.example.evil/files/${FILE}`,
+      `https://user@gateway.example/files/${FILE}`,
+      `http://gateway.example/files/${FILE}`,
+      `https://gateway.example:8443/files/${FILE}`,
+      `https://gateway.example/files/${FILE}/x`,
+      `https://gateway.example/files/../${FILE}`,
+      `https://gateway.example/files/file_x`,
+      `${url}${'x'.repeat(2_048)}`,
+    ]) {
+      expect({ other, id: signer.fileIdOf(other) }).toEqual({ other, id: null });
+    }
+    expect(createUrlSigner({ keys: [keyA], baseUrl: '' }).fileIdOf(url)).toBeNull();
+  });
 });

@@ -184,6 +184,13 @@ const quickSettings = {
   POLL_INTERVAL_MIN_MS: '50',
   POLL_INTERVAL_MAX_MS: '500',
   STARTER_INTERVAL_MS: '50',
+  // Only where a test asks for it: a job that comes along by itself would be one more hand in every count.
+  JOB_CALLBACKS_SECONDS: '86400',
+  JOB_STALE_TASKS_SECONDS: '86400',
+  JOB_CHANNELS_SECONDS: '86400',
+  JOB_MAINTENANCE_SECONDS: '86400',
+  JOB_LEASE_SECONDS: '3',
+  TEMPORAL_ENSURE_SECONDS: '5',
   WORKER_SHUTDOWN_GRACE_SECONDS: '2',
   WORKER_SHUTDOWN_FORCE_SECONDS: '3',
 };

@@ -3,6 +3,7 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jobNames, scheduleIdOf } from '../../src/domain/job.ts';
 import { searchAttributes } from '../../src/domain/workflow-contract.ts';
 import { testServer } from './scratch-database.ts';
 
@@ -37,7 +38,18 @@ export async function createTemporalNamespace(): Promise<TemporalNamespace> {
       }),
     );
     await eventually(() => startAndForget(client));
-    return { address, namespace, connection, client, close: () => connection.close() };
+    return {
+      address,
+      namespace,
+      connection,
+      client,
+      async close() {
+        // They would go on, minute after minute, on a server that the next test files share.
+        const ends = jobNames.map((name) => client.schedule.getHandle(scheduleIdOf(name)).delete());
+        await client.withDeadline(Date.now() + 2_000, () => Promise.allSettled(ends));
+        await connection.close();
+      },
+    };
   } catch (error) {
     await connection.close();
     throw error;

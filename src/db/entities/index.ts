@@ -143,6 +143,12 @@ export const ChannelHealth = defineEntity({
     modelId: p.string().fieldName('model_id').primary(),
     closedUntil: p.datetime().fieldName('closed_until').nullable(),
     reason: p.string().nullable(),
+    failures: p.integer().default(0),
+    opens: p.integer().default(0),
+    openedAt: p.datetime().fieldName('opened_at').nullable(),
+    probeUntil: p.datetime().fieldName('probe_until').nullable(),
+    alarm: p.string().nullable(),
+    alarmAt: p.datetime().fieldName('alarm_at').nullable(),
     updatedAt: p.datetime().fieldName('updated_at').defaultRaw('clock_timestamp()'),
   },
 });
@@ -313,6 +319,103 @@ export const RateSlot = defineEntity({
   },
 });
 
+export const JobRun = defineEntity({
+  name: 'JobRun',
+  tableName: 'job_run',
+  properties: {
+    id: p.string().primary(),
+    name: p.string(),
+    trigger: p.string().$type<'schedule' | 'endpoint' | 'loop' | 'operator'>(),
+    state: p.string().$type<'requested' | 'running' | 'succeeded' | 'failed' | 'lost'>(),
+    requestedAt: p.datetime().fieldName('requested_at').defaultRaw('clock_timestamp()'),
+    startedAt: p.datetime().fieldName('started_at').nullable(),
+    leaseUntil: p.datetime().fieldName('lease_until'),
+    endedAt: p.datetime().fieldName('ended_at').nullable(),
+    summary: p.json().nullable(),
+  },
+});
+
+export const ApiDetail = defineEntity({
+  name: 'ApiDetail',
+  tableName: 'api_detail',
+  properties: {
+    requestId: p.string().fieldName('request_id').primary(),
+    at: p.datetime().primary(),
+    method: p.string(),
+    route: p.string(),
+    keyId: p.string().fieldName('key_id').nullable(),
+    projectId: p.string().fieldName('project_id').nullable(),
+    modelId: p.string().fieldName('model_id').nullable(),
+    status: p.integer(),
+    ms: p.integer(),
+    credits: p.bigint('number').nullable(),
+    attempts: p.integer().nullable(),
+  },
+});
+
+export const SummaryMonth = defineEntity({
+  name: 'SummaryMonth',
+  tableName: 'summary_month',
+  properties: {
+    month: p.string().primary(),
+    throughEntryId: p.bigint('number').fieldName('through_entry_id'),
+    creditValueMicroUsd: p.bigint('number').fieldName('credit_value_micro_usd'),
+    builtAt: p.datetime().fieldName('built_at'),
+    frozenAt: p.datetime().fieldName('frozen_at').nullable(),
+  },
+});
+
+export const MonthlySummary = defineEntity({
+  name: 'MonthlySummary',
+  tableName: 'monthly_summary',
+  properties: {
+    month: p.string().primary(),
+    projectId: p.string().fieldName('project_id').primary(),
+    modelId: p.string().fieldName('model_id').primary(),
+    channelId: p.string().fieldName('channel_id').primary(),
+    requests: p.bigint('number'),
+    successes: p.bigint('number'),
+    failures: p.bigint('number'),
+    creditsCharged: p.bigint('number').fieldName('credits_charged'),
+    costMicroUsd: p.bigint('number').fieldName('cost_micro_usd'),
+    marginMicroUsd: p.bigint('number').fieldName('margin_micro_usd'),
+    inputTokens: p.bigint('number').fieldName('input_tokens'),
+    outputTokens: p.bigint('number').fieldName('output_tokens'),
+  },
+});
+
+export const LedgerCheckpoint = defineEntity({
+  name: 'LedgerCheckpoint',
+  tableName: 'ledger_checkpoint',
+  properties: {
+    id: p.bigint('number').primary(),
+    throughEntryId: p.bigint('number').fieldName('through_entry_id'),
+    coversUntil: p.datetime().fieldName('covers_until'),
+    createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
+  },
+});
+
+export const LedgerCheckpointAccount = defineEntity({
+  name: 'LedgerCheckpointAccount',
+  tableName: 'ledger_checkpoint_account',
+  properties: {
+    checkpointId: p.bigint('number').fieldName('checkpoint_id').primary(),
+    projectId: p.string().fieldName('project_id').primary(),
+    dBalance: p.bigint('number').fieldName('d_balance'),
+    dReserved: p.bigint('number').fieldName('d_reserved'),
+  },
+});
+
+export const LedgerCheckpointKey = defineEntity({
+  name: 'LedgerCheckpointKey',
+  tableName: 'ledger_checkpoint_key',
+  properties: {
+    checkpointId: p.bigint('number').fieldName('checkpoint_id').primary(),
+    keyId: p.string().fieldName('key_id').primary(),
+    spent: p.bigint('number'),
+  },
+});
+
 export const entities = [
   Project,
   ApiKey,
@@ -331,4 +434,11 @@ export const entities = [
   DeliveryAttempt,
   AuditEntry,
   RateSlot,
+  JobRun,
+  ApiDetail,
+  SummaryMonth,
+  MonthlySummary,
+  LedgerCheckpoint,
+  LedgerCheckpointAccount,
+  LedgerCheckpointKey,
 ];

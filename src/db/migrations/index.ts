@@ -3,6 +3,10 @@ import { Migration0002MoneyVerbs } from './0002-money-verbs.ts';
 import { Migration0003Attempts } from './0003-attempts.ts';
 import { Migration0004Deliveries } from './0004-deliveries.ts';
 import { Migration0005Chat } from './0005-chat.ts';
+import { Migration0006Keys } from './0006-keys.ts';
+import { Migration0007Jobs } from './0007-jobs.ts';
+import { Migration0008Health } from './0008-health.ts';
+import { Migration0010ChatSpeed } from './0010-chat-speed.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
 export const migrations = [
@@ -11,4 +15,8 @@ export const migrations = [
   { name: '0003-attempts', class: Migration0003Attempts },
   { name: '0004-deliveries', class: Migration0004Deliveries },
   { name: '0005-chat', class: Migration0005Chat },
+  { name: '0006-keys', class: Migration0006Keys },
+  { name: '0007-jobs', class: Migration0007Jobs },
+  { name: '0008-health', class: Migration0008Health },
+  { name: '0010-chat-speed', class: Migration0010ChatSpeed },
 ];

@@ -1,17 +1,18 @@
 import type { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { geminiError } from './gemini.ts';
-import { legacyError } from './legacy.ts';
+import { legacyDataError, legacyError } from './legacy.ts';
 import { openaiError } from './openai.ts';
 
 /** The dialects in which one and the same error is told. */
-export type FaceName = 'openai' | 'gemini' | 'legacy';
+export type FaceName = 'openai' | 'gemini' | 'legacy' | 'legacy_data';
 
 /** The error body of each face. `status` is the HTTP status of the answer. */
 export const errorBodyOf = {
   openai: openaiError,
   gemini: geminiError,
   legacy: legacyError,
+  legacy_data: legacyDataError,
 } satisfies Record<FaceName, (error: GatewayError, status: number) => JsonObject>;
 
 /** The face for an address that is no route: clients of the Gemini prefix can read only its own errors. */

@@ -50,11 +50,11 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
 }
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
-const refused = (param: string, what: string) =>
+export const refused = (param: string, what: string): GatewayError =>
   new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
 
 /** An object whose fields may also come under their snake_case names. */
-const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
+export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(
@@ -76,9 +76,12 @@ const imageType = z
   .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
   .transform((type) => type.toLowerCase());
 
+/** A picture as base64. */
+export const InlineData = aliased({ mimeType: imageType, data: base64, displayName: z.string().optional() });
+
 const Part = aliased({
   text: z.string().optional(),
-  inlineData: aliased({ mimeType: imageType, data: base64, displayName: z.string().optional() }).optional(),
+  inlineData: InlineData.optional(),
   functionCall: aliased({ id: z.string().max(512).optional(), name: FunctionName, args: Schema.nullish() }).optional(),
   functionResponse: aliased({
     id: z.string().max(512).optional(),
@@ -99,7 +102,7 @@ const Part = aliased({
 });
 type Part = z.output<typeof Part>;
 
-const partsMax = 1_000;
+export const partsMax = 1_000;
 const Content = aliased({
   // `function` is what the answers to function calls came under once.
   role: z.enum(['user', 'model', 'function']).nullish(),
@@ -242,10 +245,12 @@ const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, o
 function toPart({ text, inlineData }: Part): ChatPart[] {
   if (text !== undefined) return [{ type: 'text', text }];
   if (!inlineData) return [];
-  // Clients may send the URL-safe alphabet, which protobuf's JSON takes too; data URIs know only the other one.
-  const data = inlineData.data.replaceAll('-', '+').replaceAll('_', '/');
-  return [{ type: 'image', url: `data:${inlineData.mimeType};base64,${data}` }];
+  return [{ type: 'image', url: dataUriOf(inlineData) }];
 }
+
+/** Clients may send the URL-safe alphabet, which protobuf's JSON takes too; data URIs know only the other one. */
+export const dataUriOf = ({ mimeType, data }: z.output<typeof InlineData>): string =>
+  `data:${mimeType};base64,${data.replaceAll('-', '+').replaceAll('_', '/')}`;
 
 /** The generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
 export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObject {

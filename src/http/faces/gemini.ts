@@ -6,7 +6,10 @@ import type { JsonObject } from '../../domain/json.ts';
  * ErrorInfo and, where there is one, the wait as a RetryInfo (google.rpc error_details.proto).
  */
 export function geminiError(error: GatewayError, status: number): JsonObject {
-  const metadata: JsonObject = error.param === undefined ? {} : { param: error.param };
+  const metadata: JsonObject = {
+    ...(error.param !== undefined && { param: error.param }),
+    ...(error.taskId !== undefined && { task_id: error.taskId }),
+  };
   const details: JsonObject[] = [
     {
       '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -1,12 +1,17 @@
 import type { Logger } from 'pino';
+import type { DetailRow } from '../../commands/detail-recorder.ts';
 import { newId } from '../../platform/ids.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
+import { detailOf } from '../record-details.ts';
 
 /**
  * Gives the request its id and the answer the headers that every answer has, and writes the one log line of the request
- * when the answer has left or the client has. The line shows the route's template: paths and queries may carry secrets.
+ * when the answer has left or the client has; then also its detail row, if rows are kept. The line shows the route's template: paths and queries may carry secrets.
  */
-export function requestContext({ logger }: { logger: Logger }): AppMiddleware {
+export function requestContext(tools: {
+  logger: Logger;
+  recordDetail?: ((row: DetailRow) => void) | undefined;
+}): AppMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     ctx.state.requestId = newId('req');
@@ -17,7 +22,7 @@ export function requestContext({ logger }: { logger: Logger }): AppMiddleware {
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     });
-    ctx.res.once('close', () => logRequest(logger, ctx, performance.now() - startedAt));
+    ctx.res.once('close', () => noteRequest(tools, ctx, performance.now() - startedAt));
     await next();
   };
 }
@@ -25,7 +30,11 @@ export function requestContext({ logger }: { logger: Logger }): AppMiddleware {
 /** What nginx calls it when the client hangs up before its answer began; never sent. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-function logRequest(logger: Logger, ctx: AppContext, ms: number): void {
+function noteRequest(
+  { logger, recordDetail }: Parameters<typeof requestContext>[0],
+  ctx: AppContext,
+  ms: number,
+): void {
   const { requestId, clientRequestId, route, key, clientGone } = ctx.state;
   const line = {
     request_id: requestId,
@@ -40,8 +49,12 @@ function logRequest(logger: Logger, ctx: AppContext, ms: number): void {
     complete: ctx.res.writableFinished,
   };
   // Probes come every few seconds from every side and would drown the rest.
-  if (probePaths.has(line.path)) logger.debug(line, 'request');
-  else logger.info(line, 'request');
+  if (probePaths.has(line.path)) {
+    logger.debug(line, 'request');
+    return;
+  }
+  logger.info(line, 'request');
+  recordDetail?.(detailOf(ctx, { route: line.path, status: line.status, ms }));
 }
 
 const probePaths = new Set(['/livez', '/readyz']);

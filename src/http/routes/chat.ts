@@ -25,6 +25,8 @@ export interface ChatFace {
   /** The route's template: part of an Idempotency-Key's scope and of the fingerprint. */
   route: string;
   read(body: JsonObject): ChatRequest;
+  /** A refusal of the checks that all dialects share, its field named as this dialect names it. */
+  inItsWords?(error: unknown): unknown;
   write(answer: ChatAnswered & { id: string; created: number; model: string }): JsonObject;
 }
 
@@ -94,7 +96,13 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
 
 async function prepare(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace, body: JsonObject): Promise<PreparedChat> {
   const request = face.read(body);
-  return prepareChat(deps, await findModelFor(deps, request.model, keyOf(ctx)), request);
+  const entry = await findModelFor(deps, request.model, keyOf(ctx));
+  ctx.state.modelId = entry.model.id;
+  try {
+    return prepareChat(deps, entry, request);
+  } catch (error) {
+    throw face.inItsWords?.(error) ?? error;
+  }
 }
 
 function asReplay(ctx: AppContext, stored: string): string {

@@ -24,6 +24,8 @@ const createMedia =
       idempotencyKey: readIdempotencyKey(ctx),
       body: ctx.request.body ?? {},
     });
+    ctx.state.modelId = task.modelId;
+    ctx.state.creditsQuoted = task.credits.quoted;
     ctx.status = 202;
     ctx.set('Location', `/api/v1/tasks/${task.id}`);
     if (replayed) ctx.set('Idempotent-Replayed', 'true');

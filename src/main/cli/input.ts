@@ -19,6 +19,9 @@ export const count = (min = 1, max = Number.MAX_SAFE_INTEGER) =>
 /** What a PostgreSQL `int` column holds. */
 export const smallCount = count(1, 2_147_483_647);
 
+/** The word `none`, which takes a limit away, or what `schema` takes. */
+export const cleared = <T>(schema: z.ZodType<T, string>) => z.union([z.literal('none').transform(() => null), schema]);
+
 /** How many rows a list shows at most. */
 export const limit = (usual: number) => count(1, 10_000).default(usual);
 

@@ -5,12 +5,14 @@ import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
 import { Ledger } from '../../db/ledger.ts';
 import { createLogger } from '../../platform/logger.ts';
+import { createMetrics } from '../../platform/metrics.ts';
 import { createWorkflowClient } from '../../platform/workflow-client.ts';
 import { temporalAccess } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */
 export function openUpstreams(config: Config, db: Database) {
   const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
+  const logger = createLogger('warn', 'cli');
   const workflows = createWorkflowClient(temporalAccess(config));
   const ledger = new Ledger(db, {
     membersMax: config.CREATE_BATCH_MAX,
@@ -20,8 +22,8 @@ export function openUpstreams(config: Config, db: Database) {
     deps: {
       ledger,
       workflows,
-      logger: createLogger('warn', 'cli'),
-      channels: createChannelCache(db, channelsKeptMs, config),
+      logger,
+      channels: createChannelCache(db, channelsKeptMs, config, { logger, metrics: createMetrics() }),
       adapters: createAdapters(caller),
     },
     async close(): Promise<void> {

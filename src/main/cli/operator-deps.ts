@@ -56,6 +56,18 @@ export const upstreams: Needs<UpstreamDeps> = async (env) => {
   };
 };
 
+/** What a worker works with, for commands that do a worker's work. */
+export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = async (env) => {
+  const [opened, { createEgress }, { createFileStore }] = await Promise.all([
+    upstreams(env),
+    import('../../platform/egress.ts'),
+    import('../../platform/file-store.ts'),
+  ]);
+  const { config } = opened.deps;
+  const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });
+  return { deps: { ...opened.deps, egress, files: await createFileStore(config) }, close: opened.close };
+};
+
 function secretTools(config: Config): Omit<SecretsDeps, 'db'> {
   return {
     config,

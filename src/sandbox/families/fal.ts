@@ -1,6 +1,6 @@
 import { isWireFault, json, type Family, type FamilyCall, type FamilyParts, type Reply } from '../family.ts';
-import { mediaSize } from '../media-size.ts';
-import type { MediaAsked, MediaJob } from '../media-jobs.ts';
+import { askedOf } from '../media-family.ts';
+import type { MediaJob } from '../media-jobs.ts';
 import type { FailKind } from '../script.ts';
 import type { Hit } from '../hits.ts';
 
@@ -34,7 +34,7 @@ function submit(parts: FamilyParts, call: FamilyCall): Reply {
   const refusal = behaviour.fail && refusals[behaviour.fail];
   if (refusal) return refusal;
 
-  const id = parts.jobs.submit(toAsked(call.path, input), behaviour, prompt);
+  const id = parts.jobs.submit(askedOf(call.path, input), behaviour, prompt);
   const url = `${call.baseUrl}/${appOf(call.path)}/requests/${id}`;
   return json(200, {
     status: 'IN_QUEUE',
@@ -119,21 +119,6 @@ function objectOf(body: string): Record<string, unknown> | null {
     return null;
   }
 }
-
-/** The sandbox has no catalog: a duration, or a name that video models go by, makes it a video. */
-function toAsked(path: string, input: Record<string, unknown>): MediaAsked {
-  const isVideo = 'duration' in input || videoNames.test(path);
-  const type = isVideo ? 'video' : 'image';
-  const size = mediaSize(
-    { sizes: [input.image_size, input.img_size, input.size, input.resolution], aspectRatio: input.aspect_ratio },
-    type,
-  );
-  const seconds = Number(/^\d+(\.\d+)?/.exec(String(input.duration))?.[0] ?? 5);
-  const outputs = typeof input.num_images === 'number' && input.num_images >= 1 ? Math.trunc(input.num_images) : 1;
-  return { type, ...size, seconds: Math.min(Math.max(seconds, 1), 600), outputs };
-}
-const videoNames =
-  /video|veo|kling|sora|seedance|hailuo|minimax|ltx|pika|luma|vidu|pixverse|\bwan\b|wan-|hunyuan|runway/i;
 
 const toFile = (call: FamilyCall, id: string, job: MediaJob, index: number) => ({
   url: `${call.baseUrl}/files/${id}/${index}.${job.type === 'video' ? 'mp4' : 'png'}`,

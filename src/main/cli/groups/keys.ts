@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { createKey } from '../../../commands/create-key.ts';
 import { revokeKey } from '../../../commands/revoke-key.ts';
+import { rotateKey } from '../../../commands/rotate-key.ts';
+import { setKey } from '../../../commands/set-key.ts';
 import { listModels } from '../../../db/models.ts';
 import { listKeys } from '../../../db/operators.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
-import { count, limit, moment, names, shortText, smallCount } from '../input.ts';
+import { cleared, count, limit, moment, names, shortText, smallCount } from '../input.ts';
 import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';
 import { clean, facts, limited, table, time } from '../plain-text.ts';
 
@@ -21,7 +23,7 @@ export function registerKeys(root: Command, invocation: Invocation): void {
         .option('--models <ids>', 'the only models it may use, as a,b (all)')
         .option('--rpm <requests>', 'at most so many requests in any 60 seconds (unlimited)')
         .option('--budget <credits>', 'at most so many credits in its life (unlimited)')
-        .option('--in-flight <tasks>', 'at most so many tasks at a time (only the limit of its project)')
+        .option('--in-flight <tasks>', 'at most so many tasks and chats at a time (only the limit of its project)')
         .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d (never)'),
     input: CreateInput,
     needs: databaseAndSecrets,
@@ -34,6 +36,28 @@ export function registerKeys(root: Command, invocation: Invocation): void {
     input: z.object({ project: shortText.optional(), limit: limit(1_000) }),
     needs: database,
     run: list,
+  });
+  defineCommand(group, 'set', invocation, {
+    summary: 'change what a key may do; `none` takes a limit away',
+    usage: (command) =>
+      command
+        .argument('<id>', 'the key, as key_…')
+        .option('--name <name>', 'what people call it')
+        .option('--models <ids>', 'the only models it may use, as a,b, or none for all')
+        .option('--rpm <requests>', 'at most so many requests in any 60 seconds, or none')
+        .option('--budget <credits>', 'at most so many credits in its life, what it spent included, or none')
+        .option('--in-flight <requests>', 'at most so many tasks and chats at a time, or none')
+        .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d, or none'),
+    input: SetInput,
+    needs: database,
+    run: set,
+  });
+  defineCommand(group, 'rotate', invocation, {
+    summary: 'give a key a new secret, shown now and never again; the old one works on for a day',
+    usage: (command) => command.argument('<id>', 'the key, as key_…'),
+    input: z.object({ id: shortText }),
+    needs: databaseAndSecrets,
+    run: rotate,
   });
   defineCommand(group, 'revoke', invocation, {
     summary: 'end a key at once and for good',
@@ -65,7 +89,7 @@ async function create(deps: SecretsDeps, input: z.infer<typeof CreateInput>, act
     expiresAt: input.expires ?? null,
     actor,
   });
-  const warnings = await oddities(deps, input);
+  const warnings = await oddities(deps, { models: input.models, expires: input.expires });
   return {
     document: { key_id: keyId, api_key: apiKey, ...(warnings.length > 0 && { warnings }) },
     text: [
@@ -77,7 +101,10 @@ async function create(deps: SecretsDeps, input: z.infer<typeof CreateInput>, act
 }
 
 /** What is allowed but may be a slip: models may come later, and an expired key may be what a test wants. */
-async function oddities({ db }: SecretsDeps, input: z.infer<typeof CreateInput>): Promise<string[]> {
+async function oddities(
+  { db }: DatabaseDeps | SecretsDeps,
+  input: { models?: string[] | null | undefined; expires?: Date | null | undefined },
+): Promise<string[]> {
   const known = input.models ? (await listModels(db)).map(({ model }) => model.id) : [];
   const unknown = input.models?.filter((id) => !known.includes(id)) ?? [];
   return [
@@ -86,6 +113,52 @@ async function oddities({ db }: SecretsDeps, input: z.infer<typeof CreateInput>)
       : []),
     ...(input.expires && input.expires.getTime() <= Date.now() ? ['The key has already expired.'] : []),
   ];
+}
+
+const SetInput = z.object({
+  id: shortText,
+  name: shortText.optional(),
+  models: cleared(names).optional(),
+  rpm: cleared(smallCount).optional(),
+  budget: cleared(count(0)).optional(),
+  inFlight: cleared(smallCount).optional(),
+  expires: cleared(moment).optional(),
+});
+
+async function set(deps: DatabaseDeps, input: z.infer<typeof SetInput>, actor: string): Promise<Report> {
+  const { id, name, models, rpm, budget, inFlight, expires } = input;
+  const changes = { name, models, rpm, budget, inFlightMax: inFlight, expiresAt: expires };
+  const limits = await setKey(deps, {
+    keyId: id,
+    changes: Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)),
+    actor,
+  });
+  const about = {
+    key_id: id,
+    name: limits.name,
+    models: limits.models,
+    rpm: limits.rpm,
+    budget: limits.budget,
+    in_flight_max: limits.inFlightMax,
+    expires_at: limits.expiresAt === null ? null : Math.floor(limits.expiresAt.getTime() / 1000),
+  };
+  const warnings = await oddities(deps, { models, expires });
+  const shown = { ...about, models: about.models?.join(',') ?? 'all', expires_at: time(about.expires_at) };
+  return {
+    document: { ...about, ...(warnings.length > 0 && { warnings }) },
+    text: [`Changed ${id}.\n`, facts(shown), ...warnings.map((warning) => `\nWarning: ${clean(warning)}`)].join('\n'),
+  };
+}
+
+async function rotate(deps: SecretsDeps, { id }: { id: string }, actor: string): Promise<Report> {
+  const { keyId, apiKey, previousUntil } = await rotateKey(deps, { keyId: id, actor });
+  return {
+    document: { key_id: keyId, api_key: apiKey, previous_until: previousUntil },
+    text: [
+      `Gave ${keyId} a new secret. Keep it now: it is not shown again.\n`,
+      facts({ key_id: keyId, api_key: apiKey, previous_until: time(previousUntil) }),
+    ].join('\n'),
+  };
 }
 
 async function list({ db }: DatabaseDeps, input: { project?: string | undefined; limit: number }): Promise<Report> {

@@ -10,16 +10,18 @@ export function registerLedger(root: Command, invocation: Invocation): void {
   const group = root.command('ledger').description('the books');
   defineCommand(group, 'verify', invocation, {
     summary: 'prove the books by adding them up; exit code 1 when any invariant is broken',
-    usage: (command) => command.option('--full', 'from the first entry on (as ever, while no checkpoints are kept)'),
-    input: z.object({}),
+    usage: (command) => command.option('--full', 'from the first entry on, not from the last checkpoint'),
+    input: VerifyInput,
     needs: database,
     run: verify,
   });
 }
 
-async function verify({ db, config }: DatabaseDeps): Promise<Report> {
+const VerifyInput = z.object({ full: z.boolean().default(false) });
+
+async function verify({ db, config }: DatabaseDeps, { full }: z.infer<typeof VerifyInput>): Promise<Report> {
   // A hold may outlive its expiry by the sweep that is running and the one that then ends it.
-  const report = await verifyLedger(db, 2 * config.SWEEP_INTERVAL_SECONDS);
+  const report = await verifyLedger(db, 2 * config.SWEEP_INTERVAL_SECONDS, { full });
   const rows = table(
     Object.entries(report.invariants).map(([invariant, { breaches, promise, examples }]) => ({
       invariant,
@@ -28,6 +30,7 @@ async function verify({ db, config }: DatabaseDeps): Promise<Report> {
       examples: examples.join(', '),
     })),
   );
-  const verdict = report.ok ? 'The books are right.' : 'The books are NOT right.';
+  const span = report.since ? ` since the checkpoint of ${report.since.covers_until}` : '';
+  const verdict = report.ok ? `The books are right${span}.` : `The books are NOT right${span}.`;
   return { document: report, text: `${rows}\n\n${verdict}`, refused: !report.ok };
 }

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { createProject } from '../../../commands/create-project.ts';
+import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../../commands/project-secret.ts';
+import { setProjectEnabled } from '../../../commands/set-project-enabled.ts';
+import { recordAudit } from '../../../db/audit.ts';
 import { listProjects } from '../../../db/operators.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { limit, shortText } from '../input.ts';
@@ -24,6 +27,64 @@ export function registerProjects(root: Command, invocation: Invocation): void {
     needs: database,
     run: list,
   });
+  for (const enabled of [false, true]) {
+    defineCommand(group, enabled ? 'enable' : 'disable', invocation, {
+      summary: enabled ? 'let its keys in again' : 'let none of its keys in; what runs goes on and is settled',
+      usage: withId,
+      input: IdInput,
+      needs: database,
+      run: (deps, { id }, actor) => setEnabled(deps, { projectId: id, enabled, actor }),
+    });
+  }
+  const secret = group.command('secret').description('what its callbacks are signed with');
+  defineCommand(secret, 'show', invocation, {
+    summary: 'show the callback secret, and the one before while both sign',
+    usage: withId,
+    input: IdInput,
+    needs: databaseAndSecrets,
+    run: showSecret,
+  });
+  defineCommand(secret, 'rotate', invocation, {
+    summary: 'make a new callback secret; the old one signs beside it for a day',
+    usage: withId,
+    input: IdInput,
+    needs: databaseAndSecrets,
+    run: async (deps, { id }, actor) => {
+      const rotated = await rotateProjectSecret(deps, { projectId: id, actor });
+      return secretReport(rotated, `Made a new callback secret for ${id}.\n\n`);
+    },
+  });
+}
+
+const IdInput = z.object({ id: shortText });
+const withId = (command: Command) => command.argument('<id>', 'the project, as prj_…');
+
+async function setEnabled(
+  deps: DatabaseDeps,
+  asked: { projectId: string; enabled: boolean; actor: string },
+): Promise<Report> {
+  const { projectId, changed } = await setProjectEnabled(deps, asked);
+  const status = asked.enabled ? 'active' : 'disabled';
+  return {
+    document: { project_id: projectId, status, changed },
+    text: changed ? `${projectId} is ${status} now.` : `${projectId} was ${status} before. Nothing was changed.`,
+  };
+}
+
+/** A look at a secret leaves a trace, as a change does. */
+async function showSecret(deps: SecretsDeps, { id }: { id: string }, actor: string): Promise<Report> {
+  const shown = await showProjectSecret(deps, id);
+  await recordAudit(deps.db, { actor, action: 'projects.secret.show', subject: id });
+  return secretReport(shown);
+}
+
+function secretReport({ projectId, webhookSecret, previousSecret, previousUntil }: ProjectSecret, said = ''): Report {
+  const until = previousUntil === null ? null : Math.floor(previousUntil.getTime() / 1000);
+  const about = { project_id: projectId, webhook_secret: webhookSecret, previous_secret: previousSecret };
+  return {
+    document: { ...about, previous_until: until },
+    text: `${said}${facts({ ...about, previous_until: time(until) })}`,
+  };
 }
 
 async function create(deps: SecretsDeps, { name }: { name: string }, actor: string): Promise<Report> {

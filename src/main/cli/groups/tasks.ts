@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { forceCancelTask } from '../../../commands/force-cancel-task.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { presentTask } from '../../../commands/present-task.ts';
+import { redeliverCallback } from '../../../commands/redeliver-callback.ts';
+import { recordAudit } from '../../../db/audit.ts';
 import { listAttemptDetails } from '../../../db/operators.ts';
 import { findTask, listTasks, type TaskView } from '../../../db/tasks.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
@@ -39,6 +41,13 @@ export function registerTasks(root: Command, invocation: Invocation): void {
     input: IdInput,
     needs: upstreams,
     run: cancel,
+  });
+  defineCommand(group, 'redeliver', invocation, {
+    summary: "send an ended task's callback again, under a new id",
+    usage: withId,
+    input: IdInput,
+    needs: upstreams,
+    run: redeliver,
   });
 }
 
@@ -144,5 +153,16 @@ async function cancel(deps: UpstreamDeps, { id }: { id: string }, actor: string)
   return {
     document: { task_id: taskId, status, ended, refunded, workflow_told: workflowTold },
     text: sentences.join('\n'),
+  };
+}
+
+async function redeliver(deps: UpstreamDeps, { id }: { id: string }, actor: string): Promise<Report> {
+  const task = await findTask(deps.db, id);
+  if (!task) throw new OperatorError(`There is no task ${id}.`);
+  const { callback } = await redeliverCallback(deps, task);
+  await recordAudit(deps.db, { actor, action: 'tasks.redeliver', subject: id });
+  return {
+    document: { task_id: id, callback },
+    text: `The callback of ${id} is on its way again (${callback?.state ?? 'pending'}).`,
   };
 }

@@ -1,0 +1,197 @@
+import { ensureChannel } from '../src/commands/ensure-channel.ts';
+import { loadConfig } from '../src/config.ts';
+import { createSealer } from '../src/platform/seal.ts';
+import { startGateway, type Gateway } from '../test/support/gateway.ts';
+import { cpuSeconds } from './cpu-seconds.ts';
+import { sendLoad, type LoadResult } from './http-load.ts';
+import { startBenchServers } from './servers.ts';
+import { startPart, type Part } from './start-part.ts';
+
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
+const secondsPerMeasure = Number(process.env['BENCH_SECONDS'] ?? 3);
+const connectionCounts = (process.env['BENCH_CONNECTIONS'] ?? '1,32,128').split(',').map(Number);
+const keyCount = 64;
+const idleAddsMaxMs = 5;
+
+interface Measure extends LoadResult {
+  /** CPU seconds per 1,000 requests. */
+  cpu: number;
+  postgresCpu: number;
+}
+
+/**
+ * Chats through the gateway (key, requests per minute, budget, exact billing) beside a bare Koa proxy on the same mock
+ * upstream, in interleaved rounds; medians are printed, and the books are added up at the end.
+ */
+export async function benchChat(): Promise<void> {
+  const servers = await startBenchServers();
+  const upstream = await startPart('upstream');
+  const proxy = await startPart('proxy', [upstream.url]);
+  const nodeOptions = process.env['BENCH_GATEWAY_NODE_OPTIONS'];
+  const gateway = await startGateway({
+    sandbox: false,
+    workers: 0,
+    env: { LOG_LEVEL: 'info', ...(nodeOptions !== undefined && { NODE_OPTIONS: nodeOptions }) },
+  });
+  try {
+    await useOnly(gateway, upstream);
+    const keys = await makeKeys(gateway);
+    const cases = [
+      {
+        name: 'direct',
+        run: (connections: number) => measure({ url: upstream.url, pid: upstream.pid, keys: [''], connections }),
+      },
+      {
+        name: 'bare Koa',
+        run: (connections: number) => measure({ url: proxy.url, pid: proxy.pid, keys: [''], connections }),
+      },
+      ...[keys, keys.slice(0, 1)].map((some) => ({
+        name: some.length === 1 ? 'tollgate, 1 key' : `tollgate, ${some.length} keys`,
+        run: (connections: number) =>
+          measure({
+            url: gateway.baseUrl,
+            path: '/api/v1/chat/completions',
+            pid: gateway.pids()['api-1'] ?? 0,
+            postgresPid: servers.postgresPid,
+            keys: some,
+            connections,
+          }),
+      })),
+    ];
+    const results = new Map<string, Measure[]>();
+    for (let round = 0; round <= rounds; round++) {
+      for (const connections of connectionCounts) {
+        for (const { name, run } of cases) {
+          const result = await run(connections);
+          // The first round warms up.
+          if (round > 0)
+            results.set(`${name}|${connections}`, [...(results.get(`${name}|${connections}`) ?? []), result]);
+        }
+      }
+      say(round === 0 ? 'warmed up' : `round ${round} of ${rounds}`);
+    }
+    report(
+      results,
+      cases.map(({ name }) => name),
+    );
+    sayWhatIdleAdds(results, keys.length);
+    const books = await gateway.verifyLedger();
+    const [charged] = await gateway.database.query<{ chats: number; entries: number }>({
+      name: 'bench-charged',
+      text: `select count(*)::float8 as chats, (select count(*)::float8 from ledger_entry) as entries from reservation where state = 'settled'`,
+    });
+    say(`\nledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)} after ${charged?.chats} settled chats`);
+    if (!books.ok) process.exitCode = 1;
+  } finally {
+    await gateway.stop();
+    await proxy.stop();
+    await upstream.stop();
+    await servers.close();
+  }
+}
+
+/** One channel to the mock upstream in place of the sandbox's. */
+async function useOnly(gateway: Gateway, upstream: Part): Promise<void> {
+  await gateway.database.query({ name: 'bench-channels-off', text: 'update channel set enabled = false' });
+  await ensureChannel(
+    { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).MASTER_KEYS) },
+    {
+      name: 'mock',
+      adapter: 'openai',
+      baseUrl: `${upstream.url}/v1`,
+      credential: 'bench',
+      groups: ['chat'],
+      priority: 1,
+      weight: 1,
+      actor: 'bench',
+    },
+  );
+}
+
+/** Each with all that costs: a limit per minute, a budget and an account of its own, none of which is ever reached. */
+const makeKeys = async (gateway: Gateway): Promise<string[]> => {
+  const keys: string[] = [];
+  for (let n = 0; n < keyCount; n++)
+    keys.push((await gateway.project({ credits: 1_000_000_000, budget: 500_000_000, rpm: 1_000_000 })).apiKey);
+  return keys;
+};
+
+async function measure(asked: {
+  url: string;
+  path?: string;
+  pid: number;
+  postgresPid?: number;
+  keys: readonly string[];
+  connections: number;
+}): Promise<Measure> {
+  const cpuOf = () =>
+    [cpuSeconds(asked.pid), asked.postgresPid === undefined ? 0 : cpuSeconds(asked.postgresPid)] as const;
+  const before = cpuOf();
+  const load = await sendLoad({
+    origin: asked.url,
+    path: asked.path ?? '/v1/chat/completions',
+    connections: asked.connections,
+    seconds: secondsPerMeasure,
+    request: (n) => ({
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${asked.keys[n % asked.keys.length]}` },
+      body,
+    }),
+  });
+  const after = cpuOf();
+  const perThousand = (index: 0 | 1) => ((after[index] - before[index]) * 1_000) / load.requests;
+  return { ...load, cpu: perThousand(0), postgresCpu: perThousand(1) };
+}
+
+const body = JSON.stringify({
+  model: 'gpt-5-mini',
+  messages: [
+    { role: 'system', content: 'You are a poet who works at a toll gate.' },
+    { role: 'user', content: 'Write a haiku about a toll gate. Do not explain it.' },
+  ],
+  max_tokens: 256,
+  temperature: 0.7,
+});
+
+function report(results: Map<string, Measure[]>, names: readonly string[]): void {
+  const header = [
+    '',
+    'connections',
+    'req/s',
+    'p50 ms',
+    'p99 ms',
+    'CPU s/1000',
+    'PostgreSQL CPU s/1000',
+    'gateway CPU × bare Koa',
+  ];
+  const lines = connectionCounts.flatMap((connections) => {
+    const of = (name: string, field: keyof Measure): number =>
+      median((results.get(`${name}|${connections}`) ?? []).map((result) => result[field]));
+    return names.map((name) => [
+      name,
+      String(connections),
+      of(name, 'perSecond').toFixed(0),
+      of(name, 'p50Ms').toFixed(2),
+      of(name, 'p99Ms').toFixed(2),
+      of(name, 'cpu').toFixed(3),
+      name.startsWith('tollgate') ? of(name, 'postgresCpu').toFixed(3) : '',
+      name.startsWith('tollgate') ? (of(name, 'cpu') / of('bare Koa', 'cpu')).toFixed(2) : '',
+    ]);
+  });
+  say(`\nmedians of ${rounds} rounds of ${secondsPerMeasure} s:\n`);
+  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => (line[column] ?? '').length)));
+  for (const line of [header, ...lines])
+    say(
+      `| ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`,
+    );
+}
+
+/** With one connection the gateway is idle whenever a request arrives. */
+function sayWhatIdleAdds(results: Map<string, Measure[]>, keys: number): void {
+  const p50 = (name: string): number => median((results.get(`${name}|1`) ?? []).map(({ p50Ms }) => p50Ms));
+  if (!connectionCounts.includes(1)) return;
+  const added = p50(`tollgate, ${keys} keys`) - p50('direct');
+  say(`\nan idle gateway adds ${added.toFixed(2)} ms p50 to a chat (at most ${idleAddsMaxMs} are wanted)`);
+}
+
+const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,0 +1,50 @@
+import { Pool } from 'undici';
+
+export interface Load {
+  origin: string;
+  path: string;
+  connections: number;
+  seconds: number;
+  /** Headers and body of the n-th request. */
+  request: (n: number) => { headers: Record<string, string>; body: string };
+}
+
+export interface LoadResult {
+  requests: number;
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** Sends one request after the other on each connection for so long. Any answer but 200 fails the run. */
+export async function sendLoad({ origin, path, connections, seconds, request }: Load): Promise<LoadResult> {
+  const pool = new Pool(origin, { connections, pipelining: 1 });
+  const latencies: number[] = [];
+  let next = 0;
+  const began = performance.now();
+  const until = began + seconds * 1_000;
+  const lane = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const { headers, body } = request(next++);
+      const at = performance.now();
+      const answer = await pool.request({ method: 'POST', path, headers, body });
+      const text = await answer.body.text();
+      if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}: ${text.slice(0, 300)}`);
+      latencies.push(performance.now() - at);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: connections }, lane));
+  } finally {
+    await pool.destroy();
+  }
+  const tookSeconds = (performance.now() - began) / 1_000;
+  const sorted = latencies.sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return {
+    requests: sorted.length,
+    perSecond: sorted.length / tookSeconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import type { JsonObject } from '../domain/json.ts';
+import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import { atOnceCall, classifyAtOnce, inlineInput } from './at-once.ts';
+import { classifySubmit, readOutcome, type UpstreamCaller } from './call-upstream.ts';
+import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
+import { readGeminiError } from './gemini-error.ts';
+import { nothingMade, strangeReference, toUnsettled } from './look.ts';
+
+/**
+ * Gemini's pictures (image output of `generateContent`) and Veo (`predictLongRunning`).
+ *
+ * Read on 2026-11-21: https://ai.google.dev/gemini-api/docs/image-generation, …/docs/video, https://ai.google.dev/api/generate-content
+ * (FinishReason) and the wire of the official SDK (googleapis/js-genai, `src/converters`).
+ *
+ * A picture's mapped parameters are members of `imageConfig`, a clip's of `parameters`. Pictures come with the submit. A
+ * clip's file wants the API key and answers with where its bytes lie. There is no way to stop an operation, nor to ask for
+ * one by a key of ours.
+ */
+export const geminiMedia = (
+  caller: UpstreamCaller,
+): Required<Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersAtOnce' | 'inputsAsBytes' | 'outputHeaders'>> => ({
+  answersAtOnce: ['image'],
+  inputsAsBytes: true,
+  outputHeaders: authorization,
+
+  async submitMedia(upstream, request, options) {
+    const model = `/models/${encodeURIComponent(request.model)}`;
+    // Google documents no idempotency key. It is sent for whoever searches logs for a task.
+    const headers = { ...authorization(upstream), 'idempotency-key': request.idempotencyKey };
+    if (request.type === 'image') {
+      const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
+      return classifyAtOnce(await caller.call(upstream, atOnceCall(call, options)), readPictures, readGeminiError);
+    }
+    const outcome = await caller.call(upstream, {
+      method: 'POST',
+      path: `${model}:predictLongRunning`,
+      headers,
+      body: toInstance(request),
+      signal: options.signal,
+    });
+    return classifySubmit(outcome, (json) => Job.safeParse(json).data ?? null, readGeminiError);
+  },
+
+  async pollMedia(upstream, operation, { signal }) {
+    const job = Job.safeParse(operation).data;
+    if (!job) return strangeReference;
+    const outcome = await caller.call(upstream, {
+      method: 'GET',
+      path: `/${job.name}`,
+      headers: authorization(upstream),
+      signal,
+    });
+    const look = readOutcome(outcome, (json) => LongRunning.safeParse(json).data ?? null, readGeminiError);
+    return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
+  },
+});
+
+const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
+
+const picturesOf = ({ image, referenceImages }: MediaRequest): MediaInput[] => [
+  ...(image ? [image] : []),
+  ...(referenceImages ?? []),
+];
+
+const toContent = (request: MediaRequest): JsonObject => ({
+  contents: [
+    {
+      role: 'user',
+      parts: [
+        { text: request.prompt },
+        ...picturesOf(request).map((picture) => {
+          const { mimeType, base64 } = inlineInput(picture);
+          return { inlineData: { mimeType, data: base64 } };
+        }),
+      ],
+    },
+  ],
+  generationConfig: {
+    responseModalities: ['TEXT', 'IMAGE'],
+    ...(Object.keys(request.parameters).length > 0 && { imageConfig: request.parameters }),
+  },
+});
+
+function toInstance(request: MediaRequest): JsonObject {
+  const toBytes = (input: MediaInput): JsonObject => {
+    const { mimeType, base64 } = inlineInput(input);
+    return { bytesBase64Encoded: base64, mimeType };
+  };
+  const references = request.referenceImages ?? [];
+  return {
+    instances: [
+      {
+        prompt: request.prompt,
+        ...(request.image && { image: toBytes(request.image) }),
+        ...(references.length > 0 && {
+          referenceImages: references.map((picture) => ({ image: toBytes(picture), referenceType: 'asset' })),
+        }),
+        ...(request.videoUrl && { video: toBytes(request.videoUrl) }),
+      },
+    ],
+    parameters: request.parameters,
+  };
+}
+
+const InlineData = z.object({ mimeType: z.string().nullish(), data: z.string().min(1) });
+const Pictures = z.object({
+  candidates: z
+    .array(
+      z.object({
+        content: z
+          .object({
+            parts: z.array(z.object({ thought: z.boolean().nullish(), inlineData: InlineData.nullish() })).nullish(),
+          })
+          .nullish(),
+        finishReason: z.string().nullish(),
+      }),
+    )
+    .nullish(),
+  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
+});
+
+/** The pictures of a reply; none where the prompt was blocked, a picture was held back (IMAGE_SAFETY, NO_IMAGE) or only text came. */
+function readPictures(json: unknown): UpstreamOutput[] | null {
+  const reply = Pictures.safeParse(json).data;
+  const isReply = (reply?.candidates?.length ?? 0) > 0 || Boolean(reply?.promptFeedback?.blockReason);
+  if (!reply || !isReply) return null;
+  const parts = (reply.candidates ?? []).flatMap(({ content }) => content?.parts ?? []);
+  return parts.flatMap(({ thought, inlineData }) => {
+    // A thinking model sketches; a sketch is not the result.
+    if (!inlineData || thought === true) return [];
+    const mimeType = inlineData.mimeType ?? 'image/png';
+    return [{ url: `data:${mimeType};base64,${inlineData.data}`, mimeType }];
+  });
+}
+
+/** The operation's name is the path to poll: nothing but the documented forms, lest a reply sends the key elsewhere. */
+const Job = z.object({ name: z.string().regex(/^(?:models\/[\w-][\w.-]{0,127}\/)?operations\/[\w-][\w.-]{0,255}$/) });
+
+const Samples = z.object({
+  generatedSamples: z.array(z.object({ video: z.object({ uri: z.string().min(1) }) })).nullish(),
+  raiMediaFilteredCount: z.number().nullish().catch(null),
+});
+const LongRunning = z.object({
+  name: z.string(),
+  done: z.boolean().nullish(),
+  error: z.object({ code: z.number().nullish(), message: z.string().nullish() }).nullish(),
+  response: z.object({ generateVideoResponse: Samples.nullish() }).nullish(),
+});
+
+function toResult({ done, error, response }: z.infer<typeof LongRunning>): PollResult {
+  if (done !== true) return { kind: 'pending' };
+  if (error) {
+    const detail = `the operation failed with code ${error.code ?? 'none'}`;
+    // google.rpc.Code 3, INVALID_ARGUMENT: the prompt or a picture; which of both is told in prose only.
+    const isPolicy = /usage guideline|responsible ai|safety|violat|sensitive/i.test(error.message ?? '');
+    if (isPolicy) return { kind: 'refused', code: 'content_policy_violation', detail };
+    return error.code === 3 ? { kind: 'refused', code: 'upstream_failed', detail } : { kind: 'failed', detail };
+  }
+  const made = response?.generateVideoResponse;
+  const outputs = (made?.generatedSamples ?? []).map(({ video }) => ({ url: video.uri, mimeType: 'video/mp4' }));
+  if (outputs.length > 0) return { kind: 'done', outputs };
+  return nothingMade(made?.raiMediaFilteredCount ? 'every clip was filtered' : 'done without outputs');
+}

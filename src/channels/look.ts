@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { PollResult } from '../domain/upstream.ts';
+import type { Verdict } from './call-upstream.ts';
+
+export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
+
+/** A look that said nothing about the job. 404 is told apart: early it is forgiven, late it means that the job is lost. */
+export function toUnsettled({ errorClass, detail, status }: Trouble): PollResult {
+  if (errorClass === 'unknown_model') return { kind: 'missing', detail };
+  return { kind: 'unclear', detail, ...(status !== undefined && { status }) };
+}
+
+/** A provider's id that becomes part of a path, so it may be nothing but a name: no slash, and not a dot that climbs. */
+export const PathId = z.string().regex(/^[A-Za-z0-9][\w.-]{0,499}$/);
+
+/** The saved reference is not one of this family's: the channel's family was changed under a running job. */
+export const strangeReference: PollResult = { kind: 'missing', detail: 'the saved reference cannot be read' };
+
+/** Done, and there is nothing: providers hold a picture back without saying why (design: "Routing", while polling). */
+export const nothingMade = (detail: string): Extract<PollResult, { kind: 'refused' }> => ({
+  kind: 'refused',
+  code: 'content_policy_violation',
+  detail,
+});

@@ -1,0 +1,62 @@
+import type { Config } from '../../config.ts';
+import type { Deps } from '../../deps.ts';
+import { jobNames, type JobName, type JobSummary } from '../../domain/job.ts';
+import { purgeJobRuns } from '../../db/jobs.ts';
+import { endStaleTasks } from '../end-stale-tasks.ts';
+import { runMaintenance } from '../maintenance.ts';
+import { probeChannels } from '../probe-channels.ts';
+import { processCallbacks } from '../process-callbacks.ts';
+import { resumeSilentTasks, startUnstartedTasks } from '../start-tasks.ts';
+
+/** All that any job's command uses. */
+export type JobDeps = Pick<
+  Deps,
+  'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'urls' | 'files'
+>;
+
+interface Job {
+  everySeconds(config: Config): number;
+  /** One run; what it did, in counts. Safe to run at any time, any number at once, and again after it was cut short. */
+  run(deps: JobDeps): Promise<JobSummary>;
+}
+
+/** Every job: how often, and what it does. */
+export const jobs: Record<JobName, Job> = {
+  'process-pending-callbacks': {
+    everySeconds: (config) => config.JOB_CALLBACKS_SECONDS,
+    async run(deps) {
+      const callbacks = await processCallbacks(deps);
+      const resumed = await resumeSilentTasks(deps);
+      // Where Temporal could not be reached a moment ago, each further call would only wait in vain.
+      const away = resumed.started < resumed.claimed;
+      const unstarted = away ? 0 : (await startUnstartedTasks(deps)).started;
+      return { ...callbacks, resumed: resumed.started, started: unstarted };
+    },
+  },
+  'check-stale-media-tasks': {
+    everySeconds: (config) => config.JOB_STALE_TASKS_SECONDS,
+    run: (deps) => endStaleTasks(deps),
+  },
+  'check-api-channels': {
+    everySeconds: (config) => config.JOB_CHANNELS_SECONDS,
+    run: (deps) => probeChannels(deps),
+  },
+  'scheduled-maintenance': {
+    everySeconds: (config) => config.JOB_MAINTENANCE_SECONDS,
+    async run(deps) {
+      const done = await runMaintenance(deps);
+      return {
+        ...done,
+        months: done.months.map((month) => ({ ...month })),
+        job_runs_deleted: await purgeJobRuns(deps.db, jobRunDays, purgeMax),
+      };
+    },
+  },
+};
+
+/** Each job with its interval, as its Schedule and the workers' own loop need it. */
+export const jobIntervals = (config: Config): { name: JobName; everySeconds: number }[] =>
+  jobNames.map((name) => ({ name, everySeconds: jobs[name].everySeconds(config) }));
+
+const jobRunDays = 30;
+const purgeMax = 50_000;

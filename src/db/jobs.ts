@@ -1,0 +1,148 @@
+import type { JobName, JobState, JobSummary, JobTrigger } from '../domain/job.ts';
+import type { Database } from './database.ts';
+
+/** One run of a job, or the request for one. Times are unix seconds. */
+export interface JobRun {
+  runId: string;
+  name: string;
+  trigger: JobTrigger;
+  state: JobState;
+  requestedAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  summary: JobSummary | null;
+}
+
+export type JobVerdict = 'requested' | 'running' | 'already_running';
+
+/**
+ * Takes the lock of a job for `leaseSeconds`, or with `request` only announces a run; whoever then begins the job takes
+ * the announced run over. The answer's run is the one that has the lock now: ours under the id that stands, or another's.
+ */
+export async function beginJob(
+  database: Database,
+  given: { name: JobName; runId: string; trigger: JobTrigger; leaseSeconds: number; request: boolean },
+): Promise<{ verdict: JobVerdict; runId: string }> {
+  const [row] = await database.query<{ verdict: JobVerdict; run_id: string }>(
+    { name: 'begin-job', text: 'select verdict, run_id from begin_job($1, $2, $3, $4, $5)' },
+    [given.name, given.runId, given.trigger, given.leaseSeconds, given.request],
+  );
+  if (!row) throw new Error('begin_job answered no row');
+  return { verdict: row.verdict, runId: row.run_id };
+}
+
+/** Keeps the lock of a run; false when it has been lost. */
+export async function extendJobLease(database: Database, runId: string, leaseSeconds: number): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'extend-job-lease',
+      text: `update job_run set lease_until = clock_timestamp() + make_interval(secs => $2)
+             where id = $1 and state = 'running' returning id`,
+    },
+    [runId, leaseSeconds],
+  );
+  return rows.length > 0;
+}
+
+/** Ends a run and gives its lock back; false when the run had been counted as lost before. */
+export async function endJob(
+  database: Database,
+  given: { runId: string; state: 'succeeded' | 'failed'; summary: JobSummary },
+): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'end-job',
+      text: `update job_run set state = $2, summary = $3, ended_at = clock_timestamp()
+             where id = $1 and state = 'running' returning id`,
+    },
+    [given.runId, given.state, JSON.stringify(given.summary)],
+  );
+  return rows.length > 0;
+}
+
+export async function findJobRun(database: Database, runId: string): Promise<JobRun | null> {
+  const [row] = await database.query<RunRow & Record<string, unknown>>(
+    { name: 'find-job-run', text: `select ${runColumns} from job_run where id = $1` },
+    [runId],
+  );
+  return row ? toRun(row) : null;
+}
+
+/** The newest first. */
+export async function listJobRuns(database: Database, name: JobName, limit: number): Promise<JobRun[]> {
+  const rows = await database.query<RunRow & Record<string, unknown>>(
+    {
+      name: 'list-job-runs',
+      text: `select ${runColumns} from job_run where name = $1 order by requested_at desc, id desc limit $2`,
+    },
+    [name, limit],
+  );
+  return rows.map(toRun);
+}
+
+/**
+ * The jobs that nobody has begun for three of their intervals, or that somebody asked for and nobody took up. Where a job
+ * has never run, the time counts that whoever asks has been `upSeconds` up.
+ */
+export async function listOverdueJobs(
+  database: Database,
+  given: { intervals: readonly { name: JobName; everySeconds: number }[]; upSeconds: number },
+): Promise<JobName[]> {
+  const rows = await database.query<{ name: JobName }>(
+    {
+      name: 'list-overdue-jobs',
+      text: `select j.name from unnest($1::text[], $2::float8[]) as j (name, every)
+             left join lateral (
+               select r.state, r.lease_until, extract(epoch from clock_timestamp() - r.requested_at)::float8 as age
+               from job_run r where r.name = j.name order by r.requested_at desc limit 1) latest on true
+             where case
+               when latest.state is null then $3 > 3 * j.every
+               when latest.state = 'requested' then latest.age > least(${requestTakenUpSeconds}, 3 * j.every)
+               when latest.state = 'running' then latest.age > 3 * j.every and latest.lease_until <= clock_timestamp()
+               else latest.age > 3 * j.every end`,
+    },
+    [given.intervals.map(({ name }) => name), given.intervals.map(({ everySeconds }) => everySeconds), given.upSeconds],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Deletes what ran more than `days` ago, at most `limit` rows; answers how many. */
+export async function purgeJobRuns(database: Database, days: number, limit: number): Promise<number> {
+  const rows = await database.query(
+    {
+      name: 'purge-job-runs',
+      text: `delete from job_run where id in (
+               select id from job_run where ended_at < clock_timestamp() - make_interval(days => $1) limit $2) returning id`,
+    },
+    [days, limit],
+  );
+  return rows.length;
+}
+
+/** An announced run is begun within a moment, or whoever should have is not there. */
+const requestTakenUpSeconds = 10;
+
+interface RunRow {
+  id: string;
+  name: string;
+  trigger: JobTrigger;
+  state: JobState;
+  requested_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+  summary: JobSummary | null;
+}
+
+const unix = (column: string): string => `floor(extract(epoch from ${column}))::float8 as ${column}`;
+const runColumns = `id, name, trigger, state, ${['requested_at', 'started_at', 'ended_at'].map(unix).join(', ')}, summary`;
+
+const toRun = (row: RunRow): JobRun => ({
+  runId: row.id,
+  name: row.name,
+  trigger: row.trigger,
+  state: row.state,
+  requestedAt: row.requested_at,
+  startedAt: row.started_at,
+  endedAt: row.ended_at,
+  summary: row.summary,
+});

@@ -1,0 +1,96 @@
+import type { Database } from './database.ts';
+import { longTransaction } from './long-transaction.ts';
+
+export interface RebuiltMonth {
+  /** `YYYY-MM`, UTC. */
+  month: string;
+  /** `frozen`: for the last time. `frozen_before`: somebody else was quicker. */
+  state: 'rebuilt' | 'frozen' | 'frozen_before';
+}
+
+/** The UTC months from the first ledger entry to now that are not frozen yet, oldest first. */
+export async function listOpenMonths(database: Database): Promise<string[]> {
+  const rows = await database.query<{ month: string }>({
+    name: 'open-months',
+    text: `select begun.month from (
+             select to_char(first_day, 'YYYY-MM') as month
+             from generate_series(
+               (select date_trunc('month', created_at at time zone 'UTC') from ledger_entry order by id limit 1),
+               clock_timestamp() at time zone 'UTC', interval '1 month') as first_day) begun
+           where not exists (select from summary_month s where s.month = begun.month and s.frozen_at is not null)
+           order by 1`,
+  });
+  return rows.map(({ month }) => month);
+}
+
+/**
+ * Builds one month anew from ledger, reservations and attempts (decisions "Jobs and retention"), or leaves it alone when it
+ * is frozen. Twice gives the same rows. `lagSeconds`: entries younger than this wait for the next time.
+ */
+export async function rebuildMonth(
+  database: Database,
+  given: { month: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
+): Promise<RebuiltMonth> {
+  const [row] = await longTransaction(database, (query) =>
+    query<{ state: RebuiltMonth['state'] }>(
+      { name: 'rebuild-summary', text: 'select rebuild_summary($1, $2, $3, $4) as state' },
+      [given.month, given.creditValueMicroUsd, given.lagSeconds, given.freezeAfterDays],
+    ),
+  );
+  if (!row) throw new Error('rebuild_summary answered no row');
+  return { month: given.month, state: row.state };
+}
+
+export interface SummaryRow {
+  project_id: string;
+  /** Empty for what belongs to no model. */
+  model: string;
+  channel_id: string;
+  /** The channel's name now; null when it is gone or there was none. */
+  channel: string | null;
+  requests: number;
+  successes: number;
+  failures: number;
+  credits_charged: number;
+  cost_micro_usd: number;
+  margin_micro_usd: number;
+  input_tokens: number;
+  output_tokens: number;
+}
+
+export interface MonthlySummary {
+  month: string;
+  /** Unix seconds. */
+  built_at: number;
+  /** Unix seconds; null while the month is still rebuilt every day. */
+  frozen_at: number | null;
+  credit_value_micro_usd: number;
+  rows: SummaryRow[];
+}
+
+/** A month as it was last built; null when it never was. */
+export async function readSummary(database: Database, month: string): Promise<MonthlySummary | null> {
+  return database.transaction('begin isolation level repeatable read read only', async (query) => {
+    const [about] = await query<Omit<MonthlySummary, 'rows'>>(
+      {
+        name: 'summary-month',
+        text: `select month, floor(extract(epoch from built_at))::float8 as built_at,
+                 floor(extract(epoch from frozen_at))::float8 as frozen_at, credit_value_micro_usd
+               from summary_month where month = $1`,
+      },
+      [month],
+    );
+    if (!about) return null;
+    const rows = await query<SummaryRow & Record<string, unknown>>(
+      {
+        name: 'summary-rows',
+        text: `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
+                 s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens
+               from monthly_summary s left join channel c on c.id = s.channel_id
+               where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,
+      },
+      [month],
+    );
+    return { ...about, rows };
+  });
+}

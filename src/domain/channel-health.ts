@@ -1,0 +1,60 @@
+import type { Attempt, ErrorClass } from './upstream.ts';
+
+/** What one outcome says of the channel it came from (design "Routing", last column). */
+export type HealthNote =
+  | { kind: 'success' }
+  | { kind: 'failure'; reason: ErrorClass }
+  /** No traffic for as long as it asked, or for a fixed time. */
+  | { kind: 'rate_limit'; askedSeconds: number | undefined }
+  /** Our account there: only an operator can mend it. */
+  | { kind: 'account' }
+  | { kind: 'unknown_model' }
+  | { kind: 'neutral' };
+
+/** 400s and jobs that fail say something of the request, not of the channel. */
+export function healthNoteOf(attempt: Attempt<unknown>): HealthNote {
+  if (attempt.kind === 'ok') return { kind: 'success' };
+  switch (attempt.errorClass) {
+    case 'rate_limit':
+      return {
+        kind: 'rate_limit',
+        askedSeconds: attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined,
+      };
+    case 'account':
+    case 'unknown_model':
+      return { kind: attempt.errorClass };
+    case 'connect':
+    case 'provider_error':
+    case 'unreadable':
+    case 'interrupted':
+    case 'redirect':
+      return { kind: 'failure', reason: attempt.errorClass };
+    case 'rejected':
+    case 'content_policy':
+    case 'job_failed':
+    case 'job_lost':
+    case 'deadline':
+    case 'output':
+      return { kind: 'neutral' };
+  }
+}
+
+/** Outcomes of one channel and model in the last minute, as one process saw them. */
+export interface OutcomeWindow {
+  /** Unix milliseconds (any steady clock) and whether it failed; oldest first. */
+  outcomes: { at: number; failed: boolean }[];
+}
+
+const windowMs = 60_000;
+const outcomesMax = 200;
+
+/** Notes an outcome; true for a failure when more than half of ten or more in the last minute failed. */
+export function noteOutcome(window: OutcomeWindow, failed: boolean, now: number): boolean {
+  window.outcomes.push({ at: now, failed });
+  while (window.outcomes.length > outcomesMax || (window.outcomes[0] && window.outcomes[0].at <= now - windowMs)) {
+    window.outcomes.shift();
+  }
+  if (!failed) return false;
+  const failures = window.outcomes.filter((outcome) => outcome.failed).length;
+  return window.outcomes.length >= 10 && failures * 2 > window.outcomes.length;
+}

@@ -1,0 +1,73 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { taskErrorTable, type TaskErrorCode, type TaskStatus } from '../../domain/task.ts';
+
+/** What the former platform's clients are told of a task. */
+export interface LegacyTask {
+  id: string;
+  status: TaskStatus;
+  /** Percent, null while nobody knows. */
+  progress: number | null;
+  errorCode: TaskErrorCode | null;
+  /** Signed URLs of the results, none before the task has succeeded and none after its files are gone. */
+  urls: string[];
+}
+
+/** The answer of `POST /api/v1/api/generate`: the id and status under each of the names that old clients look for. */
+export function legacyCreated(task: LegacyTask): JsonObject {
+  const status = legacyStatus[task.status];
+  return { success: true, task_id: task.id, id: task.id, status, data: { task_id: task.id, status } };
+}
+
+/** The answer of `GET /api/v1/api/result`. Here and below `success` says that the task was found, `status` how it stands. */
+export const legacyResult = (task: LegacyTask): JsonObject => ({
+  success: true,
+  id: task.id,
+  task_id: task.id,
+  ...stateOf(task),
+  results: task.urls.map((url) => ({ url })),
+  ...endOf(task),
+});
+
+/** The answer of `GET /api/v1/video/status`. */
+export const legacyVideoStatus = (task: LegacyTask): JsonObject => ({
+  success: true,
+  data: {
+    task_id: task.id,
+    ...stateOf(task),
+    url: task.urls[0] ?? null,
+    urls: task.urls,
+    ...endOf(task),
+  },
+});
+
+/** The answer of `GET /api/v1/internal/workflow-status`. */
+export const legacyWorkflowStatus = (task: LegacyTask): JsonObject => ({
+  success: true,
+  uuid: task.id,
+  ...stateOf(task),
+  images: task.urls,
+  ...endOf(task),
+});
+
+/** Old clients know four words only; a canceled task says so beside `failed`. */
+const legacyStatus = {
+  queued: 'pending',
+  processing: 'processing',
+  succeeded: 'completed',
+  failed: 'failed',
+  canceled: 'failed',
+} satisfies Record<TaskStatus, string>;
+
+const stateOf = ({ status, progress }: LegacyTask): JsonObject => ({ status: legacyStatus[status], progress });
+
+const endOf = ({ status, errorCode }: LegacyTask): JsonObject => ({
+  error:
+    errorCode === null
+      ? null
+      : {
+          code: errorCode,
+          message: taskErrorTable[errorCode].message,
+          retryable: taskErrorTable[errorCode].retryable,
+        },
+  ...(status === 'canceled' && { canceled: true }),
+});

@@ -1,0 +1,153 @@
+import type { IncomingMessage } from 'node:http';
+import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import { parse as parseContentType } from 'content-type';
+import { GatewayError } from '../domain/errors.ts';
+import { ClientGone } from './read-body.ts';
+
+export interface UploadLimits {
+  /** Of the picture itself. */
+  maxBytes: number;
+  timeoutMs: number;
+  /** Asked before so many more bytes are kept in memory; may throw. */
+  onBytes: (bytes: number) => void;
+  /** Called once the headers are acceptable, so that `Expect: 100-continue` never invites a body we refuse. */
+  onWanted?: () => void;
+}
+
+/**
+ * Reads the one picture of an upload: the multipart field `file`, or a raw body with an image type (decisions "Uploads").
+ * Bytes are counted as they come and nothing is written anywhere. What the declared types say is not believed: look at the
+ * bytes.
+ *
+ * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `invalid_multipart` or `request_timeout`, what
+ * `onBytes` threw, and `ClientGone`.
+ */
+export async function readUpload(request: IncomingMessage, limits: UploadLimits): Promise<Buffer> {
+  const { maxBytes, timeoutMs, onBytes, onWanted } = limits;
+  const isMultipart = demandUploadType(request);
+  const bodyMaxBytes = isMultipart ? maxBytes + envelopeMaxBytes : maxBytes;
+  if (Number(request.headers['content-length'] ?? 0) > bodyMaxBytes) throw tooLarge(maxBytes);
+  const picture = isMultipart ? multipartPicture(request, maxBytes) : rawPicture();
+  onWanted?.();
+
+  let bytes = 0;
+  await drainRequest(request, timeoutMs, (chunk) => {
+    bytes += chunk.length;
+    if (bytes > bodyMaxBytes) throw tooLarge(maxBytes);
+    onBytes(chunk.length);
+    picture.write(chunk);
+  });
+  return picture.end();
+}
+
+/** Boundaries, part headers and the few fields that may stand beside the picture. */
+const envelopeMaxBytes = 64_000;
+
+/** Takes the body's chunks and gives the picture. Both throw what is wrong with the body as soon as it shows. */
+interface Picture {
+  write(chunk: Buffer): void;
+  end(): Promise<Buffer>;
+}
+
+function rawPicture(): Picture {
+  const chunks: Buffer[] = [];
+  return {
+    write: (chunk) => void chunks.push(chunk),
+    end: () => Promise.resolve(Buffer.concat(chunks)),
+  };
+}
+
+function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
+  const chunks: Buffer[] = [];
+  let files = 0;
+  let trouble: GatewayError | undefined;
+  const refuse = (error: GatewayError) => () => {
+    trouble ??= error;
+  };
+  const parser = createParser(request, maxBytes);
+  const finished = new Promise<void>((resolve) => parser.once('finish', resolve).once('error', () => resolve()));
+  const broken = refuse(invalid('The multipart body is malformed or cut short.'));
+  parser
+    .on('file', (name: string, stream: BusboyFileStream) => {
+      files += 1;
+      if (name !== 'file') refuse(invalid('The picture must be in the field named "file".'))();
+      stream.on('limit', refuse(tooLarge(maxBytes))).on('error', broken);
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    })
+    .on('filesLimit', refuse(invalid('Only one file can be uploaded at a time.')))
+    .on('fieldsLimit', refuse(invalid('There are too many fields beside the file.')))
+    .on('partsLimit', refuse(invalid('There are too many parts.')))
+    .on('error', broken);
+  return {
+    write(chunk) {
+      parser.write(chunk);
+      if (trouble) throw trouble;
+    },
+    async end() {
+      parser.end();
+      await finished;
+      if (trouble) throw trouble;
+      if (files === 0) throw invalid('There is no file in the field named "file".');
+      return Buffer.concat(chunks);
+    },
+  };
+}
+
+function createParser(request: IncomingMessage, maxBytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
+      limits: { files: 1, fields: 2, parts: 4, headerPairs: 20, fieldSize: 10_000, fileSize: maxBytes },
+      // A part named `file` is one, also where the client left its filename out.
+      isPartAFile: (name, type, fileName) =>
+        name === 'file' || fileName !== undefined || type === 'application/octet-stream',
+    });
+  } catch (cause) {
+    throw invalid('The multipart Content-Type has no usable boundary.', cause);
+  }
+}
+
+/** Whether the body is multipart; throws 415 for what can be no picture at all. */
+function demandUploadType(request: IncomingMessage): boolean {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', { message: 'Compressed bodies are not accepted.' });
+  }
+  const type = parseContentType(request.headers['content-type'] ?? '').type.toLowerCase();
+  if (type === 'multipart/form-data') return true;
+  if (/^image\/[\w.+-]+$/.test(type)) return false;
+  throw new GatewayError('unsupported_media_type', {
+    message: 'Send multipart/form-data with the field "file", or the picture itself with its image type.',
+  });
+}
+
+/** Gives every chunk to `take` until the body's end. The request is left readable, for an answer must still get out. */
+function drainRequest(request: IncomingMessage, timeoutMs: number, take: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (settle: () => void): void => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
+      // After the listeners are off, a connection that breaks still reports it here.
+      request.on('error', () => undefined);
+      settle();
+    };
+    const onData = (chunk: Buffer): void => {
+      try {
+        take(chunk);
+      } catch (error) {
+        stop(() => reject(error instanceof Error ? error : new Error(String(error))));
+      }
+    };
+    const onEnd = (): void => stop(resolve);
+    const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client went away', { cause })));
+    const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
+    if (request.destroyed) return onGone();
+    request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData);
+  });
+}
+
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('payload_too_large', { message: `The picture may be ${maxBytes} bytes long at most.` });
+
+const invalid = (message: string, cause?: unknown): GatewayError =>
+  new GatewayError('invalid_multipart', { message, param: 'file', cause });

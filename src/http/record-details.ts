@@ -1,0 +1,30 @@
+import type { DetailRow } from '../commands/detail-recorder.ts';
+import type { AppContext } from './context.ts';
+
+/**
+ * The detail row of an answered request: ids, numbers and the route's template. Nothing in it was typed by a client, so
+ * nothing of a prompt, a key or a URL can be.
+ */
+export function detailOf(ctx: AppContext, answered: { route: string; status: number; ms: number }): DetailRow {
+  const { requestId, key, modelId, creditsQuoted } = ctx.state;
+  return {
+    atMs: Date.now(),
+    requestId,
+    method: knownMethods.has(ctx.method) ? ctx.method : 'other',
+    ...answered,
+    ms: Math.min(Math.round(answered.ms), 2_147_483_647),
+    keyId: key?.keyId ?? null,
+    projectId: key?.projectId ?? null,
+    modelId: modelId ?? null,
+    credits: toldBy(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null,
+    attempts: toldBy(ctx, 'x-tollgate-attempts'),
+  };
+}
+
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** A number that the answer's own header tells. */
+function toldBy(ctx: AppContext, header: string): number | null {
+  const text = ctx.response.get(header);
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

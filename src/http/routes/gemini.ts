@@ -1,0 +1,120 @@
+import { createMediaTask } from '../../commands/create-media-task.ts';
+import { readOutputs } from '../../commands/read-outputs.ts';
+import { waitForTask } from '../../commands/wait-for-task.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { taskRefusal } from '../../domain/task-refusal.ts';
+import { isTerminal } from '../../domain/task.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { countRate, type RateDeps } from '../count-rate.ts';
+import { geminiResponse, readGeminiChat } from '../faces/gemini-chat.ts';
+import { geminiPictures, readGeminiImage, toCoreImage } from '../faces/gemini-image.ts';
+import { inGeminiWords } from '../faces/gemini-params.ts';
+import { readIdempotencyKey } from '../idempotency-key.ts';
+import { answerChat, type ChatRouteDeps } from './chat.ts';
+
+type GeminiDeps = ChatRouteDeps &
+  RateDeps &
+  Parameters<typeof createMediaTask>[0] &
+  Parameters<typeof waitForTask>[0] &
+  Parameters<typeof readOutputs>[0];
+
+/** The scope of an Idempotency-Key; both actions share it, for a key stands for one purchase. */
+const keyScope = '/api/v1beta/models/{model}:generateContent';
+
+/**
+ * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second says in one event,
+ * or in an array of one, what the first says plainly: nothing is streamed.
+ */
+export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
+  const answer = answerer(deps);
+  return {
+    async generate(ctx) {
+      const text = await answer(ctx);
+      ctx.type = 'application/json; charset=utf-8';
+      ctx.body = text;
+    },
+    async stream(ctx) {
+      const text = await answer(ctx);
+      const isEvents = ctx.query['alt'] === 'sse';
+      ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
+      // JSON text has no line breaks of its own; the blank line ends the event, without it official clients wait for more.
+      ctx.body = isEvents ? `data: ${text}\n\n` : `[${text}]`;
+    },
+  };
+}
+
+/** By the model's type: pictures are bought as a task and waited for, everything else is a chat or is refused there. */
+function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
+  let waiting = 0;
+  return async (ctx) => {
+    const model = ctx.params['model'] ?? '';
+    const entry = await deps.catalog.find(model);
+    if (entry?.model.type !== 'image') {
+      return answerChat(deps, ctx, {
+        route: keyScope,
+        read: (body) => readGeminiChat(model, body),
+        inItsWords: inGeminiWords,
+        write: geminiResponse,
+      });
+    }
+    await countRate(deps, ctx);
+    // Each of them holds one of the process's places for minutes; the places must not all go to them.
+    if (waiting >= deps.config.GEMINI_WAITS_MAX) throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
+    waiting += 1;
+    try {
+      return await answerPictures(deps, ctx, model);
+    } finally {
+      waiting -= 1;
+    }
+  };
+}
+
+async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string): Promise<string> {
+  const { config } = deps;
+  const idempotencyKey = readIdempotencyKey(ctx);
+  const body = ctx.request.body ?? {};
+  const asked = readGeminiImage(body);
+  const { task, replayed } = await createMediaTask(deps, {
+    requestId: ctx.state.requestId,
+    key: keyOf(ctx),
+    face: 'gemini',
+    type: 'image',
+    route: keyScope,
+    idempotencyKey,
+    body: { ...body, model },
+    coreBody: (entry) => toCoreImage(asked, entry),
+  }).catch((error: unknown) => {
+    throw inGeminiWords(error);
+  });
+  ctx.state.modelId = task.modelId;
+  ctx.state.creditsQuoted = task.credits.quoted;
+  if (replayed) ctx.set('Idempotent-Replayed', 'true');
+
+  const ended = await waitForTask(deps, task, { seconds: config.GEMINI_WAIT_SECONDS, signal: whenGone(ctx) });
+  const taskId = task.id;
+  if (!isTerminal(ended.status)) {
+    const message = `The picture is not ready yet. The task ${taskId} goes on and is charged when it succeeds: poll it, or send the same request with the same Idempotency-Key.`;
+    throw new GatewayError('upstream_timeout', { message, shouldRetry: false, taskId });
+  }
+  if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);
+
+  const pictures = await readOutputs(deps, ended.output ?? [], config.GEMINI_INLINE_MAX_BYTES).catch(
+    (cause: unknown) => {
+      // It is paid for: without a key the next try would buy it again.
+      const shouldRetry = idempotencyKey === null ? false : undefined;
+      throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
+    },
+  );
+  if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
+  ctx.set('x-tollgate-credits', String(ended.credits.charged));
+  ctx.set('x-tollgate-attempts', String(ended.attempts));
+  return JSON.stringify(geminiPictures({ taskId, model, pictures }));
+}
+
+/** Fires when the client has gone: nobody is waiting any more. */
+function whenGone(ctx: AppContext): AbortSignal {
+  const gone = new AbortController();
+  ctx.res.once('close', () => gone.abort());
+  if (ctx.res.closed) gone.abort();
+  return gone.signal;
+}

@@ -1,0 +1,51 @@
+import type { JobDeps } from '../../commands/jobs/job-table.ts';
+import { listRuns, presentRun } from '../../commands/jobs/list-runs.ts';
+import { requestJob } from '../../commands/jobs/request-job.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { jobNames, type JobName } from '../../domain/job.ts';
+import type { AppMiddleware } from '../context.ts';
+import type { Route } from '../route.ts';
+
+/** The internal endpoints of spec §4.8, for an external scheduler with a job token. */
+export function jobRoutes(deps: JobDeps): Route[] {
+  const shared = { auth: 'job_token', face: 'openai', bodyMaxBytes: 'none' } as const;
+  const path = (name: JobName) => `/api/internal/jobs/${name}`;
+  return [
+    ...jobNames.map((name): Route => ({ ...shared, method: 'POST', path: path(name), handler: startJob(deps, name) })),
+    {
+      ...shared,
+      method: 'GET',
+      path: path('scheduled-maintenance'),
+      handler: showRuns(deps, 'scheduled-maintenance'),
+    },
+  ];
+}
+
+/** 200 with the run that has ended, 202 with the id of one that goes on, 500 for one that failed. */
+const startJob =
+  (deps: JobDeps, name: JobName): AppMiddleware =>
+  async (ctx) => {
+    const answer = await requestJob(deps, name);
+    if (answer.kind === 'already_running') {
+      ctx.body = { ran: false, reason: 'already_running' };
+      return;
+    }
+    if (answer.kind === 'under_way') {
+      ctx.status = 202;
+      ctx.body = { run_id: answer.runId, name };
+      return;
+    }
+    const { run } = answer;
+    if (run.state !== 'succeeded') {
+      throw new GatewayError('internal_error', { message: `The run ${run.runId} of ${name} ended as ${run.state}.` });
+    }
+    ctx.body = { ...presentRun(run), ran: true };
+  };
+
+/** `GET /api/internal/jobs/scheduled-maintenance`: its latest runs, newest first. */
+const showRuns =
+  (deps: JobDeps, name: JobName): AppMiddleware =>
+  async (ctx) => {
+    const runs = await listRuns(deps, name);
+    ctx.body = { data: runs.map(presentRun) };
+  };

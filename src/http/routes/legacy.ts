@@ -1,0 +1,89 @@
+import { createMediaTask } from '../../commands/create-media-task.ts';
+import { showTaskOf } from '../../commands/show-task.ts';
+import type { Deps } from '../../deps.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { inLegacyWords, toCoreMedia } from '../faces/legacy-media.ts';
+import {
+  legacyCreated,
+  legacyResult,
+  legacyVideoStatus,
+  legacyWorkflowStatus,
+  type LegacyTask,
+} from '../faces/legacy-task.ts';
+import { readIdempotencyKey } from '../idempotency-key.ts';
+import type { Route } from '../route.ts';
+
+type LegacyDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof showTaskOf>[0] & Pick<Deps, 'urls'>;
+
+/**
+ * What clients of the former platform call (spec §4.6). The three reads take a task of either type, wherever it was
+ * created.
+ */
+export function legacyRoutes(deps: LegacyDeps): Route[] {
+  const client = { auth: 'api_key', face: 'legacy' } as const;
+  const read = { ...client, method: 'GET', bodyMaxBytes: 'none' } as const;
+  return [
+    { ...client, method: 'POST', path: createPath, bodyMaxBytes: 'media', handler: createLegacy(deps) },
+    { ...read, path: '/api/v1/api/result', handler: readLegacy(deps, 'id', legacyResult) },
+    {
+      ...read,
+      path: '/api/v1/video/status',
+      face: 'legacy_data',
+      handler: readLegacy(deps, 'task_id', legacyVideoStatus),
+    },
+    // A client route in spite of its name: it takes an API key (decisions "Keys and auth").
+    { ...read, path: '/api/v1/internal/workflow-status', handler: readLegacy(deps, 'uuid', legacyWorkflowStatus) },
+  ];
+}
+
+const createPath = '/api/v1/api/generate';
+
+const createLegacy =
+  (deps: LegacyDeps): AppMiddleware =>
+  async (ctx) => {
+    const body = ctx.request.body ?? {};
+    const { task, replayed } = await createMediaTask(deps, {
+      requestId: ctx.state.requestId,
+      key: keyOf(ctx),
+      face: 'legacy',
+      route: createPath,
+      idempotencyKey: readIdempotencyKey(ctx),
+      body,
+      coreBody: (entry, preset) => toCoreMedia(body, entry, preset),
+    }).catch((error: unknown) => {
+      throw inLegacyWords(error, body);
+    });
+    if (replayed) ctx.set('Idempotent-Replayed', 'true');
+    ctx.body = legacyCreated(toLegacyTask(deps, task));
+  };
+
+/** A read of the task that the query parameter `param` names. */
+const readLegacy =
+  (deps: LegacyDeps, param: string, present: (task: LegacyTask) => JsonObject): AppMiddleware =>
+  async (ctx) => {
+    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: queryValue(ctx, param) });
+    ctx.body = present(toLegacyTask(deps, task));
+  };
+
+function queryValue(ctx: AppContext, param: string): string {
+  const value = ctx.query[param];
+  if (value === undefined || value === '') {
+    throw new GatewayError('missing_parameter', { message: `The query parameter ${param} is required.`, param });
+  }
+  if (typeof value !== 'string') {
+    throw new GatewayError('invalid_value', { message: `The query parameter ${param} was sent twice.`, param });
+  }
+  return value;
+}
+
+type TaskView = Awaited<ReturnType<typeof showTaskOf>>;
+
+const toLegacyTask = ({ urls }: LegacyDeps, { id, status, progress, errorCode, output }: TaskView): LegacyTask => ({
+  id,
+  status,
+  progress,
+  errorCode,
+  urls: (output ?? []).map((file) => urls.sign(file.file_id, file.expires_at)),
+});

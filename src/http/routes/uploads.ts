@@ -1,0 +1,83 @@
+import { uploadImage, type UploadDeps } from '../../commands/upload-image.ts';
+import type { Deps } from '../../deps.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { keyOf, type AppMiddleware } from '../context.ts';
+import { ClientGone } from '../read-body.ts';
+import { readUpload } from '../read-upload.ts';
+
+type UploadRouteDeps = UploadDeps & Pick<Deps, 'config' | 'urls'>;
+
+/**
+ * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored picture. An upload spends nothing, so it takes no
+ * Idempotency-Key. What a client that hangs up had sent is thrown away.
+ */
+export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
+  const { config, urls } = deps;
+  const memory = createByteBudget(config.UPLOADS_BUFFERED_MAX_BYTES);
+  return async (ctx) => {
+    const gone = new AbortController();
+    const onClose = (): void => {
+      if (!ctx.res.writableFinished) gone.abort();
+    };
+    ctx.res.once('close', onClose);
+    const share = memory.open();
+    try {
+      const bytes = await readUpload(ctx.req, {
+        maxBytes: config.UPLOAD_MAX_BYTES,
+        timeoutMs: config.UPLOAD_TIMEOUT_SECONDS * 1_000,
+        onBytes: (count) => share.take(count),
+        onWanted: () => {
+          if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
+        },
+      });
+      const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
+      ctx.status = 201;
+      ctx.body = {
+        id: file.id,
+        object: 'file',
+        url: urls.sign(file.id, file.expiresAt),
+        mime_type: file.mimeType,
+        bytes: file.bytes,
+        width: file.width,
+        height: file.height,
+        sha256: file.sha256,
+        created_at: file.createdAt,
+        expires_at: file.expiresAt,
+      };
+    } catch (error) {
+      if (gone.signal.aborted && !(error instanceof GatewayError)) {
+        throw new ClientGone('The client went away', { cause: error });
+      }
+      throw error;
+    } finally {
+      share.release();
+      ctx.res.off('close', onClose);
+    }
+  };
+};
+
+/**
+ * Bytes that all uploads of this process may hold together. They are counted as they arrive, so a client that sends slowly
+ * keeps nobody out.
+ */
+function createByteBudget(maxBytes: number): { open(): { take(bytes: number): void; release(): void } } {
+  let held = 0;
+  return {
+    open() {
+      let own = 0;
+      return {
+        take(bytes) {
+          if (held + bytes > maxBytes) {
+            throw new GatewayError('overloaded', { message: 'Too many uploads at once.', retryAfterSeconds: 2 });
+          }
+          own += bytes;
+          held += bytes;
+        },
+        release() {
+          held -= own;
+          own = 0;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { OperatorError } from '../../../commands/operator-error.ts';
+import { readSummary, type SummaryRow } from '../../../db/summaries.ts';
+import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { database, type DatabaseDeps } from '../operator-deps.ts';
+import { table, time } from '../plain-text.ts';
+
+/** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
+export function registerSummary(root: Command, invocation: Invocation): void {
+  defineCommand(root, 'summary', invocation, {
+    summary: 'show what a month brought in and cost, as maintenance last added it up',
+    usage: (command) => command.requiredOption('--month <YYYY-MM>', 'which month, UTC'),
+    input: SummaryInput,
+    needs: database,
+    run: show,
+  });
+}
+
+const SummaryInput = z.object({
+  month: z.string('is required').regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01'),
+});
+
+async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput>): Promise<Report> {
+  const summary = await readSummary(db, month);
+  if (!summary) {
+    throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds them daily.`);
+  }
+  const totals = totalsOf(summary.rows);
+  const lines = summary.rows.map(({ project_id: project, model, channel, channel_id: channelId, ...row }) => ({
+    project,
+    model,
+    channel: channel ?? channelId,
+    ...shown(row),
+  }));
+  if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
+  const state =
+    summary.frozen_at === null
+      ? `Built ${time(summary.built_at)}; built anew every day until the 3rd of the next month.`
+      : `Frozen ${time(summary.frozen_at)}.`;
+  return {
+    document: { ...summary, totals },
+    text: `${table(lines, 'Nothing was bought in this month.')}\n\n${state}`,
+  };
+}
+
+type Sums = Omit<SummaryRow, 'project_id' | 'model' | 'channel' | 'channel_id'>;
+
+function totalsOf(rows: readonly SummaryRow[]): Sums {
+  const sum = (name: keyof Sums): number => rows.reduce((soFar, row) => soFar + row[name], 0);
+  return {
+    requests: sum('requests'),
+    successes: sum('successes'),
+    failures: sum('failures'),
+    credits_charged: sum('credits_charged'),
+    cost_micro_usd: sum('cost_micro_usd'),
+    margin_micro_usd: sum('margin_micro_usd'),
+    input_tokens: sum('input_tokens'),
+    output_tokens: sum('output_tokens'),
+  };
+}
+
+const shown = (sums: Sums) => ({
+  requests: sums.requests,
+  successes: sums.successes,
+  failures: sums.failures,
+  credits: sums.credits_charged,
+  cost_usd: usd(sums.cost_micro_usd),
+  margin_usd: usd(sums.margin_micro_usd),
+  input_tokens: sums.input_tokens,
+  output_tokens: sums.output_tokens,
+});
+
+/** Exact: six digits are micro-USD. */
+const usd = (microUsd: number): string => {
+  const digits = String(Math.abs(microUsd)).padStart(7, '0');
+  return `${microUsd < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+};

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import type { MediaRequest } from '../../src/channels/channel.ts';
+import { createTollgate } from '../../src/channels/tollgate.ts';
+import { mediaAdapterSuite } from './media-adapter-suite.ts';
+import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+
+const saved = (name: string) =>
+  JSON.parse(readFileSync(new URL(`./fixtures/tollgate/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
+const byPolicy = { kind: 'refused', code: 'content_policy_violation' } as const;
+
+mediaAdapterSuite({
+  family: 'tollgate',
+  create: createTollgate,
+  image: { model: 'aurora-image-1', parameters: { img_size: '2k', aspect_ratio: '1:1' }, width: 2_048, height: 2_048 },
+  video: { model: 'veo-3.1', parameters: { duration: 8, resolution: '720p' } },
+  jobs: 'image',
+  supports: { find: true, cancel: true, probe: true },
+  submit: saved('created'),
+  pending: [saved('created'), saved('processing')],
+  secret: 'secret-marker',
+  unusableSubmits: [
+    {},
+    [],
+    'ok',
+    null,
+    { task_id: 17 },
+    { task_id: '' },
+    { task_id: '../models' },
+    { task_id: 'x'.repeat(600) },
+    { status: 'queued' },
+  ],
+  unusableLooks: [
+    {},
+    [],
+    null,
+    'done',
+    { task_id: 'a', status: 7 },
+    { task_id: 'a', status: 'paused' },
+    { task_id: 'a' },
+  ],
+  looks: [
+    {
+      name: 'succeeded with two pictures',
+      replies: [saved('succeeded')],
+      comesTo: {
+        kind: 'done',
+        outputs: [
+          {
+            url: 'https://gateway.test/files/file_1?expires=1763790000&signature=abc',
+            mimeType: 'image/png',
+            width: 1_024,
+            height: 768,
+          },
+          { url: 'https://gateway.test/files/file_2?expires=1763790000&signature=abc', mimeType: 'image/png' },
+        ],
+      },
+    },
+    {
+      name: 'succeeded with a clip',
+      replies: [saved('succeeded-clip')],
+      comesTo: { kind: 'done', outputs: [{ mimeType: 'video/mp4', duration: 8.04 }] },
+    },
+    { name: 'succeeded without outputs', replies: [saved('succeeded-empty')], comesTo: byPolicy },
+    { name: 'how far it is', replies: [saved('processing')], comesTo: { kind: 'pending', progress: 40 } },
+    { name: 'failed', replies: [saved('failed')], comesTo: { kind: 'failed' } },
+    { name: 'failed there as unknown, and refunded', replies: [saved('failed-unknown')], comesTo: { kind: 'failed' } },
+    { name: 'failed by policy', replies: [saved('failed-policy')], comesTo: byPolicy },
+    { name: 'canceled', replies: [saved('canceled')], comesTo: { kind: 'failed' } },
+  ],
+  refusals: [
+    {
+      name: 'our credits there are used up',
+      reply: saved('insufficient-credits'),
+      comesTo: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'an unknown model',
+      reply: saved('unknown-model'),
+      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+    },
+    {
+      name: 'a parameter that the model lacks',
+      reply: saved('unsupported'),
+      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+    },
+    {
+      name: 'out of service',
+      reply: saved('unavailable'),
+      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+    },
+    {
+      name: 'the same key still at work',
+      reply: saved('conflict'),
+      comesTo: { kind: 'unknown', errorClass: 'interrupted' },
+    },
+  ],
+});
+
+describe('what another Tollgate is sent', () => {
+  let replies: ReplyServer;
+  let caller: UpstreamCaller;
+  beforeAll(async () => {
+    replies = await createReplyServer();
+    caller = createUpstreamCaller();
+  });
+  afterAll(async () => {
+    await caller.close();
+    await replies.close();
+  });
+
+  const upstream = () => ({ channelId: 'c', baseUrl: replies.url, credential: 'sk-secret' });
+  const options = () => ({ signal: AbortSignal.timeout(5_000) });
+  const sent = async (request: Partial<MediaRequest>) => {
+    replies.answer(saved('created'));
+    const attempt = await createTollgate(caller).submitMedia?.(
+      upstream(),
+      { type: 'video', model: 'm', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
+      options(),
+    );
+    const [asked] = replies.asked;
+    const body: unknown = JSON.parse(asked?.body ?? 'null');
+    return { attempt, asked, body };
+  };
+  const first = { url: 'https://x.test/1' };
+  const second = { url: 'https://x.test/2' };
+  const third = { url: 'data:image/png;base64,AAAA' };
+
+  it('is asked on its own routes, under our key for the attempt, and asked again for what was lost', async () => {
+    const { asked, body, attempt } = await sent({ model: 'veo-3.1', parameters: { duration: 8, prompt: 'another' } });
+    expect(asked).toMatchObject({
+      method: 'POST',
+      path: '/api/v1/video/generate',
+      headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1' },
+    });
+    expect(body).toEqual({ model: 'veo-3.1', prompt: 'a fox', duration: 8 });
+    const request = { type: 'video', model: 'veo-3.1', prompt: 'a fox', parameters: { duration: 8 } } as const;
+    const found = await createTollgate(caller).findMedia?.(
+      upstream(),
+      { ...request, idempotencyKey: 'att_1' },
+      options(),
+    );
+    expect(found).toEqual(attempt);
+    expect(replies.asked[1]?.path).toBe(asked?.path);
+    expect(JSON.parse(replies.asked[1]?.body ?? 'null')).toEqual(body);
+    expect((await sent({ type: 'image' })).asked?.path).toBe('/api/v1/images/generate');
+  });
+
+  it('is given inputs in our own words', async () => {
+    const inputs = { image: first, referenceImages: [second], videoUrl: third, audioUrl: first };
+    expect((await sent(inputs)).body).toMatchObject({
+      image: first.url,
+      reference_images: [second.url],
+      video_url: third.url,
+      audio_url: first.url,
+    });
+  });
+});

@@ -1,0 +1,257 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Answer } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { accountOf, attemptsOf, countRows, entriesOf } from '../support/rows.ts';
+import {
+  all,
+  chat,
+  chatBody,
+  chatFacts,
+  chatRoute,
+  contentOf,
+  countVerdicts,
+  requestIdOf,
+  tenCredits,
+  verdictOf,
+} from './chats.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+beforeAll(async () => {
+  gateway = await startGateway({
+    env: {
+      CHAT_ATTEMPT_TIMEOUT_SECONDS: '2',
+      CHAT_DEADLINE_SECONDS: '20',
+      IDEMPOTENT_BODY_MAX_BYTES: '1500',
+      RETRIES_PER_MINUTE_MIN: '1000',
+      RATE_LIMIT_REST_MAX_SECONDS: '1',
+      // Channels that fail in one test are needed by the next.
+      BREAKER_FAILURES_MAX: '1000',
+      BREAKER_OPEN_SECONDS: '0',
+      BREAKER_PROBE_SECONDS: '0',
+      ACCOUNT_REST_SECONDS: '0',
+    },
+  });
+  project = await gateway.project({ credits: 10_000 });
+});
+afterAll(() => gateway?.stop());
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+const ask = (text: string, options: Parameters<typeof chat>[3] = {}) => chat(gateway, project.apiKey, text, options);
+const factsOf = (answer: Answer) => chatFacts(gateway, requestIdOf(answer));
+const attemptsFor = (answer: Answer) => attemptsOf(gateway.database, requestIdOf(answer));
+const failing = (kind: string, ...channels: string[]) =>
+  channels.map((channel) => `[[fail=${kind} on=${channel}]]`).join(' ');
+
+/** Nothing of it was charged, and nothing is held. */
+async function expectRefunded(answer: Answer): Promise<void> {
+  expect(await factsOf(answer)).toMatchObject({ state: 'refunded', settled_amount: null });
+  expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
+}
+
+describe('a chat', () => {
+  it('is answered in the shape of OpenAI with our id, and its price is told, taken, and written down', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 50 });
+    const answer = await chat(gateway, apiKey, 'priced [[usage=100,600]]', { fields: tenCredits });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        id: `chatcmpl-${requestIdOf(answer).replace('req_', '')}`,
+        object: 'chat.completion',
+        created: expect.any(Number),
+        model: 'gpt-5-mini',
+        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant' } }],
+        usage: { prompt_tokens: 100, completion_tokens: 600, total_tokens: 700 },
+      },
+    });
+    expect(contentOf(answer)).toBe('Sandbox answer to: priced');
+    expect(answer.headers.get('x-tollgate-credits')).toBe('5');
+    expect(answer.headers.get('x-tollgate-attempts')).toBe('1');
+    expect(await factsOf(answer)).toEqual({
+      state: 'settled',
+      amount: 10,
+      settled_amount: 5,
+      input_tokens: 100,
+      output_tokens: 600,
+      usage_estimated: false,
+    });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 45, reserved: 0 });
+    expect(await attemptsFor(answer)).toMatchObject([{ n: 1, outcome: 'ok' }]);
+  });
+
+  it('whose answer tells no usage is estimated and flagged; what is negative counts as nothing', async () => {
+    const untold = await ask('untold [[usage=none]]', { fields: tenCredits });
+    expect(await factsOf(untold)).toMatchObject({ state: 'settled', settled_amount: 1, usage_estimated: true });
+    expect(untold.body['usage']).toMatchObject({ prompt_tokens: expect.any(Number) });
+    const negative = await ask('negative [[usage=-5000,600]]', { fields: tenCredits });
+    expect(await factsOf(negative)).toMatchObject({ settled_amount: 5, input_tokens: 0, output_tokens: 600 });
+    const all = await ask('negative [[usage=-5,-5]]', { fields: tenCredits });
+    expect(await factsOf(all)).toMatchObject({
+      state: 'settled',
+      settled_amount: 1,
+      input_tokens: 0,
+      output_tokens: 0,
+    });
+  });
+
+  it('that used more than its hold is charged the hold, and the operator is told what is missing', async () => {
+    const answer = await ask('greedy [[usage=100000,1000000]]', { fields: tenCredits });
+    expect(answer.headers.get('x-tollgate-credits')).toBe('10');
+    expect(await factsOf(answer)).toMatchObject({ amount: 10, settled_amount: 10 });
+    const logged = () => readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
+    await eventually(async () => (await logged()).includes('"credits_undercharged":8190'));
+  });
+
+  it('with an empty answer costs nothing, and one without content that was billed to us is charged', async () => {
+    const empty = await ask('empty [[fail=no_output usage=50,0]]', { fields: tenCredits });
+    expect(verdictOf(empty)).toBe('200');
+    expect(empty.headers.get('x-tollgate-credits')).toBe('0');
+    expect(await factsOf(empty)).toMatchObject({ state: 'settled', settled_amount: 0 });
+    const thinking = await ask('thinking [[fail=no_output usage=100,600]]', { fields: tenCredits });
+    expect(await factsOf(thinking)).toMatchObject({ state: 'settled', settled_amount: 5 });
+  });
+
+  it('whose client hangs up is settled all the same', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 100 });
+    const gone = new AbortController();
+    const asked = fetch(`${gateway.baseUrl}${chatRoute}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(chatBody('hung up [[latency=800 usage=100,600]]', tenCredits)),
+      signal: gone.signal,
+    });
+    const refused = expect(asked).rejects.toThrow();
+    await eventually(async () => (await gateway.hits('hung up', 'chat')).length === 1);
+    gone.abort();
+    await refused;
+    await eventually(async () => (await accountOf(gateway.database, projectId)).reserved === 0);
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 95, reserved: 0 });
+  });
+});
+
+describe('failover', () => {
+  it('tries the next channel, each call with a row of its own, and charges once', async () => {
+    const answer = await ask(`failover ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`, {
+      fields: tenCredits,
+    });
+    expect(verdictOf(answer)).toBe('200');
+    expect(answer.headers.get('x-tollgate-attempts')).toBe('3');
+    const attempts = await attemptsFor(answer);
+    expect(attempts.map(({ n, outcome }) => [n, outcome])).toEqual([
+      [1, 'transient'],
+      [2, 'transient'],
+      [3, 'ok'],
+    ]);
+    expect(attempts[2]?.channel_name).toBe('sandbox-c-openai');
+    expect(new Set(attempts.map(({ channel_name }) => channel_name)).size).toBe(3);
+    expect(await gateway.hits('failover', 'chat')).toHaveLength(3);
+    expect(await factsOf(answer)).toMatchObject({ state: 'settled', settled_amount: 5 });
+    expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, settle: 1 });
+  });
+
+  it.each([
+    ['transient', 3, '502 upstream_error'],
+    ['malformed', 3, '502 upstream_error'],
+    ['empty', 3, '502 upstream_error'],
+    ['auth', 3, '502 upstream_error'],
+    ['reset', 2, '504 upstream_timeout'],
+    ['refused', 1, '400 content_policy_violation'],
+  ])('ends when every channel says %s after %i calls with %s, and nothing is charged', async (kind, calls, verdict) => {
+    const answer = await ask(`all fail, ${kind} [[fail=${kind}]]`);
+    expect(verdictOf(answer)).toBe(verdict);
+    expect(await attemptsFor(answer)).toHaveLength(calls);
+    expect((await attemptsFor(answer)).filter(({ outcome }) => outcome === null)).toEqual([]);
+    expect(await gateway.hits(`all fail, ${kind}`, 'chat')).toHaveLength(calls);
+    expect(JSON.stringify(answer.body)).not.toMatch(/sandbox|127\.0\.0\.1/);
+    await expectRefunded(answer);
+  });
+
+  it('gives an upstream that does not answer up, tries one other, and ends with 504', async () => {
+    const answer = await ask('silent [[fail=hang]]');
+    expect(verdictOf(answer)).toBe('504 upstream_timeout');
+    expect((await attemptsFor(answer)).map(({ error_class }) => error_class)).toEqual(['interrupted', 'interrupted']);
+    await expectRefunded(answer);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+  it('gives the stored answer again, word for word and for nothing, and refuses another body', async () => {
+    const first = await ask('replayed', keyed('replay'));
+    const calls = (await gateway.hits('replayed', 'chat')).length;
+    const before = await countRows(gateway.database);
+    const again = await ask('replayed', keyed('replay'));
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(first.headers.has('idempotent-replayed')).toBe(false);
+    const other = await ask('replayed otherwise', keyed('replay'));
+    expect(verdictOf(other)).toBe('422 idempotency_key_reused');
+    expect(other.headers.get('x-should-retry')).toBe('false');
+    expect(await countRows(gateway.database)).toEqual(before);
+    expect(await gateway.hits('replayed', 'chat')).toHaveLength(calls);
+    const neighbour = await gateway.project();
+    expect(
+      (await chat(gateway, neighbour.apiKey, 'replayed', keyed('replay'))).headers.has('idempotent-replayed'),
+    ).toBe(false);
+  });
+
+  it('lets one of many parallel requests pass; the others are told to wait while it runs', async () => {
+    const answers = await all(8, () => ask('racing [[latency=1000]]', keyed('race')));
+    expect(countVerdicts(answers)).toEqual({ 200: 1, '409 idempotency_in_progress': 7 });
+    for (const { status, headers } of answers)
+      if (status === 409) expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(await gateway.hits('racing', 'chat')).toHaveLength(1);
+    expect((await ask('racing [[latency=1000]]', keyed('race'))).headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('is free again after a chat that failed, was refused, or was never valid', async () => {
+    const text = 'second luck [[fail=transient times=3]]';
+    expect(verdictOf(await ask(text, keyed('free')))).toBe('502 upstream_error');
+    const second = await ask(text, keyed('free'));
+    expect(verdictOf(second)).toBe('200');
+    expect(second.headers.has('idempotent-replayed')).toBe(false);
+    expect(verdictOf(await ask('never valid', { ...keyed('never'), fields: { temperature: 9 } }))).toBe(
+      '400 invalid_value',
+    );
+    expect(verdictOf(await ask('never valid', keyed('never')))).toBe('200');
+    const poor = await gateway.project({ credits: 0 });
+    expect(verdictOf(await chat(gateway, poor.apiKey, 'poor', keyed('poor')))).toBe('402 insufficient_credits');
+    await gateway.addCredits(poor.projectId, 20);
+    expect(verdictOf(await chat(gateway, poor.apiKey, 'poor', keyed('poor')))).toBe('200');
+  });
+
+  it('whose answer was too large to keep says so, and nothing is bought again', async () => {
+    const tools = [{ type: 'function', function: { name: 'write' } }];
+    const text = `too large [[tool=write args={"text":"${'x'.repeat(3_000)}"}]]`;
+    const first = await ask(text, { ...keyed('large'), fields: { tools } });
+    expect(verdictOf(first)).toBe('200');
+    const again = await ask(text, { ...keyed('large'), fields: { tools } });
+    expect(verdictOf(again)).toBe('409 idempotency_result_gone');
+    expect(again.headers.get('x-should-retry')).toBe('false');
+    expect(await gateway.hits('too large', 'chat')).toHaveLength(1);
+  });
+
+  it('keeps what it stored from those who read the database', async () => {
+    await ask('nobody shall read this', keyed('sealed'));
+    const rows = await gateway.database.query<{ body: string }>({
+      name: 'test-sealed-bodies',
+      text: 'select body from idempotency where body is not null',
+    });
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toMatch(/Sandbox answer|nobody shall read/);
+  });
+});
+
+describe('channels that are all over their own rate', () => {
+  it('rest, and the client is told when to come back', async () => {
+    const answer = await ask('too fast [[fail=rate_limit]]');
+    expect(verdictOf(answer)).toBe('503 no_channel_available');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    await expectRefunded(answer);
+    await eventually(async () => verdictOf(await ask('rested')) === '200');
+  });
+});

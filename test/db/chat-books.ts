@@ -1,0 +1,38 @@
+import { ChatLedger, type ChatAdmissionRequest, type ChatEnd } from '../../src/db/chat-ledger.ts';
+import type { Database } from '../../src/db/database.ts';
+import { newId, type Book } from './books.ts';
+
+export const openChatLedger = (db: Database): ChatLedger => new ChatLedger(db, { membersMax: 128 });
+
+/** A chat that `admit` takes. */
+export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}): ChatAdmissionRequest {
+  return {
+    requestId: newId('req'),
+    ...book,
+    rpm: null,
+    modelId: 'model-a',
+    credits: 1,
+    holdSeconds: 180,
+    attemptId: newId('att'),
+    channelId: 'chn_a',
+    channelName: 'channel-a',
+    idempotency: null,
+    ...over,
+  };
+}
+
+/** The end of an admitted chat that was charged so much. */
+export const settledEnd = (
+  { requestId, attemptId, channelId }: Pick<ChatAdmissionRequest, 'requestId' | 'attemptId' | 'channelId'>,
+  credits: number,
+): ChatEnd => ({
+  requestId,
+  settle: credits,
+  channelId,
+  inputTokens: 1,
+  outputTokens: 1,
+  usageEstimated: false,
+  costMicroUsd: 0,
+  attempt: { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
+  answer: null,
+});

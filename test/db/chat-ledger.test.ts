@@ -1,0 +1,339 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { adjustCredits } from '../../src/commands/adjust-credits.ts';
+import {
+  expireChats,
+  type ChatAdmission,
+  type ChatAdmissionRequest,
+  type ChatLedger,
+} from '../../src/db/chat-ledger.ts';
+import type { Database } from '../../src/db/database.ts';
+import { accountOf, addKey, breachesIn, entriesOf, newId, openBook, rowsOf, run, type Book } from './books.ts';
+import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let books: TestDatabase;
+let db: Database;
+let other: Database;
+let ledger: ChatLedger;
+/** Another process' door. */
+let otherLedger: ChatLedger;
+
+beforeAll(async () => {
+  books = await createTestDatabase();
+  [db, other] = await Promise.all([books.open(), books.open()]);
+  ledger = openChatLedger(db);
+  otherLedger = openChatLedger(other);
+});
+afterAll(() => books?.drop());
+afterEach(async () => expect(await breachesIn(db)).toEqual([]));
+
+const verdictOf = ({ verdict }: ChatAdmission): string => (verdict.kind === 'refused' ? verdict.code : verdict.kind);
+
+/** Admits them as one group, in one call. */
+const admitTogether = async (members: readonly ChatAdmissionRequest[], door = ledger): Promise<string[]> =>
+  (await Promise.all(members.map((member) => door.admit(member)))).map(verdictOf);
+
+const admitOne = async (member: ChatAdmissionRequest, door = ledger): Promise<string> =>
+  verdictOf(await door.admit(member));
+
+const once = (key: string, fingerprint = 'same body') => ({
+  idempotency: { route: '/api/v1/chat/completions', key, fingerprint, keptSeconds: 3_600 },
+});
+
+const slotsOf = (keyId: string) =>
+  rowsOf<{ slot: number; n: number }>(db, 'select slot, n from rate_slot where key_id = $1 order by slot', [keyId]);
+
+async function keyOf(keyId: string) {
+  const [row] = await rowsOf<{ spent: number; reserved: number; in_flight: number }>(
+    db,
+    'select spent, reserved, in_flight from api_key where id = $1',
+    [keyId],
+  );
+  return row;
+}
+
+describe('a group of chats', () => {
+  it('is decided in its order: with 10 credits and wishes of 8, 5 and 2 the first and the last pass', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const verdicts = await admitTogether([8, 5, 2].map((credits) => anAdmission(book, { credits })));
+    expect(verdicts).toEqual(['admitted', 'insufficient_credits', 'admitted']);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 0, reserved: 10 });
+  });
+
+  it('is held to the budget of its key in the same way, apart from other keys of the account', async () => {
+    const book = await openBook(db, { credits: 100, budget: 10 });
+    const rich: Book = { ...book, keyId: await addKey(db, book.projectId) };
+    const verdicts = await admitTogether([
+      anAdmission(book, { credits: 8 }),
+      anAdmission(book, { credits: 5 }),
+      anAdmission(rich, { credits: 50 }),
+      anAdmission(book, { credits: 2 }),
+      anAdmission(rich, { credits: 41 }),
+    ]);
+    expect(verdicts).toEqual(['admitted', 'key_budget_exceeded', 'admitted', 'admitted', 'insufficient_credits']);
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 10, in_flight: 2 });
+  });
+
+  it('is not failed by a member that cannot be written', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const unwritable = anAdmission(book, { modelId: 'a\u0000b' });
+    const [first, bad, last] = await Promise.allSettled([
+      ledger.admit(anAdmission(book, { credits: 3 })),
+      ledger.admit(unwritable),
+      ledger.admit(anAdmission(book, { credits: 4 })),
+    ]);
+    expect([first, last]).toMatchObject([
+      { value: { verdict: { kind: 'admitted' } } },
+      { value: { verdict: { kind: 'admitted' } } },
+    ]);
+    expect(bad.status).toBe('rejected');
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 3, reserved: 7 });
+  });
+
+  it('gives the verdicts, and leaves the books, that its members would one after another', async () => {
+    const random = mulberry(20_261_121);
+    for (let round = 0; round < 12; round += 1) {
+      const limits = { credits: 60, budget: 40, inFlightMax: 6 };
+      const wishes = Array.from({ length: 16 }, () => ({
+        credits: 1 + Math.floor(random() * 14),
+        key: Math.floor(random() * 9),
+      }));
+      const books = [await openBook(db, limits), await openBook(db, limits)] as const;
+      const wished = (book: Book) =>
+        wishes.map(({ credits, key }) => anAdmission(book, { credits, ...(key < 3 && once(`key ${key}`)) }));
+      const apart: string[] = [];
+      for (const member of wished(books[0])) apart.push(await admitOne(member));
+      expect(await admitTogether(wished(books[1]))).toEqual(apart);
+      expect(await accountOf(db, books[1].projectId)).toEqual(await accountOf(db, books[0].projectId));
+      expect(await keyOf(books[1].keyId)).toEqual(await keyOf(books[0].keyId));
+    }
+  });
+
+  it('never overdraws, however many doors ask at once', async () => {
+    const book = await openBook(db, { credits: 1_000, budget: 100 });
+    const asked = Array.from({ length: 200 }, () => anAdmission(book, { credits: 3 }));
+    const verdicts = await Promise.all(
+      asked.map((member, index) => admitOne(member, index % 2 === 0 ? ledger : otherLedger)),
+    );
+    expect(verdicts.filter((verdict) => verdict === 'admitted')).toHaveLength(33);
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 99, in_flight: 33 });
+  });
+});
+
+describe('admission', () => {
+  it('is decided once: asked again for a request it says the same and holds nothing more', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const admission = anAdmission(book, { credits: 6, rpm: 1 });
+    expect(await admitOne(admission)).toBe('admitted');
+    expect(await admitOne(admission, otherLedger)).toBe('admitted');
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 4, reserved: 6 });
+    expect(await slotsOf(book.keyId)).toMatchObject([{ n: 1 }]);
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1 });
+  });
+
+  it('sees at once that a key was revoked or has expired, that its project is disabled, and what it may not use', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const asks = () => admitOne(anAdmission(book));
+    const keyIs = (change: string) => run(db, `update api_key set ${change} where id = $1`, [book.keyId]);
+    expect(await asks()).toBe('admitted');
+    await keyIs(`models = array['model-b']`);
+    expect(await asks()).toBe('model_not_allowed');
+    await keyIs('models = null');
+    await run(db, `update project set status = 'disabled' where id = $1`, [book.projectId]);
+    expect(await asks()).toBe('invalid_api_key');
+    await run(db, `update project set status = 'active' where id = $1`, [book.projectId]);
+    await keyIs(`expires_at = clock_timestamp() - interval '1 second'`);
+    expect(await asks()).toBe('invalid_api_key');
+    await keyIs('expires_at = null, revoked_at = clock_timestamp()');
+    expect(await asks()).toBe('invalid_api_key');
+    expect(await admitOne(anAdmission({ ...book, keyId: 'key_nobody' }))).toBe('invalid_api_key');
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 9, reserved: 1 });
+  });
+
+  it('counts the tasks and chats of a key in flight together, and a place is free again once its chat has ended', async () => {
+    const book = await openBook(db, { credits: 10, inFlightMax: 2 });
+    const [first, second, third] = [anAdmission(book), anAdmission(book), anAdmission(book)];
+    expect(await admitTogether([first, second, third])).toEqual(['admitted', 'admitted', 'concurrency_limit_exceeded']);
+    await ledger.end(settledEnd(first, 1));
+    expect(await admitOne(third)).toBe('admitted');
+  });
+
+  it('leaves an idempotency key free when it refuses, and none of a group shares one', async () => {
+    const book = await openBook(db, { credits: 5 });
+    expect(await admitOne(anAdmission(book, { credits: 6, ...once('a') }))).toBe('insufficient_credits');
+    const twins = [1, 2].map(() => anAdmission(book, { credits: 2, ...once('a') }));
+    expect(await admitTogether(twins)).toEqual(['admitted', 'idempotency_in_progress']);
+    expect(await admitOne(anAdmission(book, once('a', 'another body')))).toBe('idempotency_key_reused');
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 3, reserved: 2 });
+  });
+});
+
+describe('requests per minute', () => {
+  /** Counts one more of a key with ten; the slots stand as planted, by the database's clock. */
+  const hit = (keyId: string) => ledger.hitRate(keyId, 10);
+  const plant = (keyId: string, secondsAgo: number, n: number) =>
+    run(
+      db,
+      `insert into rate_slot (key_id, slot, n) values ($1, floor(extract(epoch from clock_timestamp()))::bigint - $2::int, $3::int)`,
+      [keyId, secondsAgo, n],
+    );
+
+  it('ten just before the end of a second, then ten 59.1 seconds later: none of the latter passes', async () => {
+    // 59.1 s after a second's end the clock shows 60 seconds more than that second, and only 59.1 have gone by.
+    const second = async () =>
+      (await rowsOf<{ now: number }>(db, 'select floor(extract(epoch from clock_timestamp()))::bigint as now', []))[0]
+        ?.now;
+    for (let tries = 1; ; tries += 1) {
+      const keyId = newId('key');
+      const before = await second();
+      await plant(keyId, 60, 10);
+      const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(keyId)));
+      // Where a second turned meanwhile, they are a whole window old and say nothing.
+      if ((await second()) !== before && tries < 10) continue;
+      expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
+      expect(verdicts[0]).toMatchObject({ remaining: 0, retryAfterSeconds: 1 });
+      break;
+    }
+    for (const secondsAgo of [59, 30, 1]) {
+      const fresh = newId('key');
+      await plant(fresh, secondsAgo, 10);
+      const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(fresh)));
+      expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
+      for (const { retryAfterSeconds } of verdicts) {
+        expect(retryAfterSeconds).toBeLessThanOrEqual(61 - secondsAgo);
+        expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+      }
+    }
+  });
+
+  it('what is 61 slots old counts no more, and the wait that was told is enough and no longer than needed', async () => {
+    const keyId = newId('key');
+    await plant(keyId, 61, 10);
+    expect(await hit(keyId)).toMatchObject({ admitted: true, remaining: 9 });
+    expect((await slotsOf(keyId)).reduce((sum, { n }) => sum + n, 0)).toBe(1);
+
+    const waiting = newId('key');
+    await plant(waiting, 40, 10);
+    const { retryAfterSeconds } = await hit(waiting);
+    const passes = async (seconds: number) => {
+      await run(db, 'update rate_slot set slot = slot - $2::int where key_id = $1', [waiting, seconds]);
+      return (await hit(waiting)).admitted;
+    };
+    expect(await passes((retryAfterSeconds ?? 0) - 4)).toBe(false);
+    expect(await passes(4)).toBe(true);
+  });
+
+  it('a clock that goes back gives nobody more: what stands in a later second still counts', async () => {
+    const keyId = newId('key');
+    await plant(keyId, -30, 10);
+    expect(await hit(keyId)).toMatchObject({ admitted: false });
+    const [slot] = await slotsOf(keyId);
+    expect(slot?.n).toBe(10);
+  });
+
+  it('exactly ten of two hundred pass through two doors, and no limit touches another key', async () => {
+    const [busy, idle] = [newId('key'), newId('key')];
+    const verdicts = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? ledger : otherLedger).hitRate(busy, 10)),
+    );
+    expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(10);
+    expect(await hit(idle)).toMatchObject({ admitted: true, remaining: 9 });
+  });
+
+  it('a request over its rate holds nothing, and one refused for money was counted', async () => {
+    const book = await openBook(db, { credits: 5 });
+    const asked = [9, 1, 1].map((credits) => anAdmission(book, { credits, rpm: 2, ...once(newId('idem')) }));
+    expect(await admitTogether(asked)).toEqual(['insufficient_credits', 'admitted', 'rate_limit_exceeded']);
+    const bound = await rowsOf(db, 'select request_id from idempotency where project_id = $1', [book.projectId]);
+    expect(bound).toEqual([{ request_id: asked[1]?.requestId }]);
+  });
+});
+
+describe('the end of a chat', () => {
+  it('is written once, whoever says it how often, and never takes more than was held', async () => {
+    const book = await openBook(db, { credits: 20, budget: 20 });
+    const admission = anAdmission(book, { credits: 8 });
+    await ledger.admit(admission);
+    const ends = await Promise.all([
+      ledger.end(settledEnd(admission, 30)),
+      otherLedger.end({ ...settledEnd(admission, 0), settle: null }),
+      ledger.end(settledEnd(admission, 2)),
+    ]);
+    expect(ends.filter(({ ended }) => ended)).toHaveLength(1);
+    const [row] = await rowsOf<{ state: string; settled_amount: number | null }>(
+      db,
+      'select state, settled_amount from reservation where id = $1',
+      [admission.requestId],
+    );
+    const charged = row?.settled_amount ?? 0;
+    expect(charged).toBeLessThanOrEqual(8);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20 - charged, reserved: 0 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: charged, reserved: 0, in_flight: 0 });
+    expect(await ledger.end(settledEnd(admission, 5))).toEqual({ ended: false, charged });
+  });
+
+  it('gives everything back when the hold expires, with the attempt as unknown, and a late answer changes nothing', async () => {
+    const book = await openBook(db, { credits: 20 });
+    const [gone, running] = [anAdmission(book, { credits: 8, ...once('gone') }), anAdmission(book, { credits: 3 })];
+    await admitTogether([gone, running]);
+    await run(db, `update reservation set expires_at = clock_timestamp() - interval '1 second' where id = $1`, [
+      gone.requestId,
+    ]);
+    expect(await expireChats(db, 10)).toBe(1);
+    expect(await expireChats(db, 10)).toBe(0);
+    expect(await ledger.end(settledEnd(gone, 8))).toEqual({ ended: false, charged: 0 });
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 17, reserved: 3 });
+    expect(await rowsOf(db, 'select outcome, error_class from attempt where id = $1', [gone.attemptId])).toEqual([
+      { outcome: 'unknown', error_class: 'deadline' },
+    ]);
+    expect(await admitOne(anAdmission(book, once('gone')))).toBe('admitted');
+    const next = { requestId: gone.requestId, attemptId: newId('att'), n: 2, channelId: 'chn_b', channelName: 'b' };
+    const ended = {
+      attemptId: gone.attemptId,
+      outcome: 'transient',
+      errorClass: null,
+      status: null,
+      detail: null,
+    } as const;
+    expect(await ledger.nextAttempt({ ...next, ended })).toBe(false);
+  });
+});
+
+describe('credits given back', () => {
+  it('at once by two operators for one reason are given once, and for two reasons never exceed the charge', async () => {
+    const book = await openBook(db, { credits: 20 });
+    const admission = anAdmission(book, { credits: 10 });
+    await ledger.admit(admission);
+    await ledger.end(settledEnd(admission, 10));
+    const give = (door: Database, reason: string, amount: number) =>
+      adjustCredits({ db: door }, { requestId: admission.requestId, amount, reason, actor: 'test' });
+    const same = await Promise.all([give(db, 'same', 4), give(other, 'same', 4)]);
+    expect(same.map(({ given }) => given).sort()).toEqual([0, 4]);
+    const two = await Promise.allSettled([give(db, 'one', 4), give(other, 'two', 4)]);
+    expect(two.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 18, reserved: 0 });
+    expect(await keyOf(book.keyId)).toMatchObject({ spent: 2 });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, settle: 1, adjust: 2 });
+  });
+
+  it('make room in the budget of the key', async () => {
+    const book = await openBook(db, { credits: 20, budget: 10 });
+    const admission = anAdmission(book, { credits: 10 });
+    await ledger.admit(admission);
+    await ledger.end(settledEnd(admission, 10));
+    expect(await admitOne(anAdmission(book))).toBe('key_budget_exceeded');
+    await adjustCredits({ db }, { requestId: admission.requestId, amount: 1, reason: 'room', actor: 'test' });
+    expect(await admitTogether([anAdmission(book), anAdmission(book)])).toEqual(['admitted', 'key_budget_exceeded']);
+  });
+});
+
+/** The same numbers in [0, 1) every time. */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,454 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { chatBody, chatRoute, requestIdOf, verdictOf } from '../../chat/chats.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { sendRaw, type RawRequest } from '../../support/raw-request.ts';
+import { accountOf, countRows } from '../../support/rows.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+let before: Awaited<ReturnType<typeof countRows>>;
+beforeAll(async () => {
+  gateway = await startGateway({ workers: 0 });
+  project = await gateway.project({ credits: 100_000 });
+});
+afterAll(() => gateway?.stop());
+beforeEach(async () => {
+  before = await countRows(gateway.database);
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+/** A chat that must be refused with this field and code; without a code, as a value that is wrong or missing. */
+interface FieldCase {
+  what: string;
+  /** Instead of, and beside, the fields of a good request; undefined takes a field away. */
+  fields: Record<string, unknown>;
+  param: string | null;
+  code?: string;
+  status?: number;
+}
+
+const long = (characters: number) => 'x'.repeat(characters);
+const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
+const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
+const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const picture = (url: unknown) => user([{ type: 'image_url', image_url: { url } }]);
+const unsupported = 'unsupported_parameter';
+
+const modelCases: FieldCase[] = [
+  { what: 'no model', fields: { model: undefined }, param: 'model', code: 'missing_parameter' },
+  { what: 'model null', fields: { model: null }, param: 'model' },
+  { what: 'model a number', fields: { model: 5 }, param: 'model' },
+  { what: 'model an object', fields: { model: { id: 'gpt-5-mini' } }, param: 'model' },
+  { what: 'model empty', fields: { model: '' }, param: 'model' },
+  { what: 'model of 300 characters', fields: { model: long(300) }, param: 'model' },
+  { what: 'an unknown model', fields: { model: 'gpt-99' }, param: 'model', code: 'model_not_found', status: 404 },
+  {
+    what: 'a name of every object',
+    fields: { model: 'toString' },
+    param: 'model',
+    code: 'model_not_found',
+    status: 404,
+  },
+  {
+    what: 'an inactive model',
+    fields: { model: 'stable-diffusion-3.5' },
+    param: 'model',
+    code: 'model_not_found',
+    status: 404,
+  },
+  { what: 'an image model', fields: { model: 'aurora-image-1' }, param: 'model', code: 'model_type_mismatch' },
+  { what: 'a video model', fields: { model: 'veo-3.1' }, param: 'model', code: 'model_type_mismatch' },
+];
+
+const messageCases: FieldCase[] = [
+  { what: 'no messages', fields: { messages: undefined }, param: 'messages', code: 'missing_parameter' },
+  { what: 'messages null', fields: { messages: null }, param: 'messages' },
+  { what: 'messages an object', fields: { messages: {} }, param: 'messages' },
+  { what: 'messages a string', fields: { messages: 'hello' }, param: 'messages' },
+  { what: 'messages empty', fields: { messages: [] }, param: 'messages' },
+  {
+    what: '1,001 messages',
+    fields: { messages: Array.from({ length: 1_001 }, () => ({ role: 'user', content: 'a' })) },
+    param: 'messages',
+  },
+  { what: 'a message that is a string', fields: { messages: ['hello'] }, param: 'messages.0' },
+  { what: 'a message null', fields: { messages: [null] }, param: 'messages.0' },
+  { what: 'no role', fields: { messages: [{ content: 'hello' }] }, param: 'messages.0.role' },
+  { what: 'an unknown role', fields: { messages: [{ role: 'boss', content: 'hello' }] }, param: 'messages.0.role' },
+  {
+    what: 'no content',
+    fields: { messages: [{ role: 'user' }] },
+    param: 'messages.0.content',
+    code: 'missing_parameter',
+  },
+  { what: 'content null', fields: user(null), param: 'messages.0.content' },
+  { what: 'content a number', fields: user(7), param: 'messages.0.content' },
+  { what: 'content an object', fields: user({ text: 'hello' }), param: 'messages.0.content' },
+  { what: 'no parts', fields: user([]), param: 'messages.0.content' },
+  {
+    what: 'content empty in all messages',
+    fields: {
+      messages: [
+        { role: 'system', content: '' },
+        { role: 'user', content: '' },
+      ],
+    },
+    param: 'messages',
+  },
+  { what: 'only empty texts', fields: user([{ type: 'text', text: '' }]), param: 'messages' },
+  { what: 'an unknown type of part', fields: user([{ type: 'video', url: 'x' }]), param: 'messages.0.content.0.type' },
+  { what: 'a part without a type', fields: user([{ text: 'hello' }]), param: 'messages.0.content.0.type' },
+  { what: 'a part that is a string', fields: user(['hello']), param: 'messages.0.content.0' },
+  { what: 'a text that is a number', fields: user([{ type: 'text', text: 7 }]), param: 'messages.0.content.0.text' },
+  ...[
+    'http://example.com/a.png',
+    'file:///etc/passwd',
+    'a.png',
+    '',
+    'data:text/html;base64,aGVsbG8=',
+    'data:image/png,x',
+    7,
+  ].map((url) => ({
+    what: `a picture at ${JSON.stringify(url)}`,
+    fields: picture(url),
+    param: 'messages.0.content.0.image_url.url',
+  })),
+  {
+    what: 'a picture in a system message',
+    fields: { messages: [{ role: 'system', content: picture('https://example.com/a.png').messages[0]?.content }] },
+    param: 'messages.0.content.0.type',
+  },
+  {
+    what: 'a picture for a model that takes none',
+    fields: { model: 'deepseek-v3.2', ...picture('https://example.com/a.png') },
+    param: 'messages',
+    code: unsupported,
+  },
+  {
+    what: 'an assistant that says nothing',
+    fields: { messages: [{ role: 'assistant' }] },
+    param: 'messages.0.content',
+  },
+  {
+    what: "a tool's answer that no call asked for",
+    fields: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'tool', tool_call_id: 'call_9', content: 'b' },
+      ],
+    },
+    param: 'messages.1.tool_call_id',
+  },
+  {
+    what: "a tool's answer without its id",
+    fields: { messages: [{ role: 'tool', content: 'b' }] },
+    param: 'messages.0.tool_call_id',
+  },
+  {
+    what: 'a tool call whose arguments are no text',
+    fields: {
+      messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'look', arguments: {} } }] }],
+    },
+    param: 'messages.0.tool_calls.0.function.arguments',
+  },
+  {
+    what: 'more than the context of the model holds',
+    fields: user(long(900_000)),
+    param: 'messages',
+    code: 'context_length_exceeded',
+  },
+];
+
+const tuningCases: FieldCase[] = [
+  ...[15, 8_193, 0, -1, 100.5, '100', [], true, 1e300].map((max_tokens) => ({
+    what: `max_tokens ${JSON.stringify(max_tokens)}`,
+    fields: { max_tokens },
+    param: 'max_tokens',
+  })),
+  { what: 'max_completion_tokens 9000', fields: { max_completion_tokens: 9_000 }, param: 'max_completion_tokens' },
+  {
+    what: 'two lengths that differ',
+    fields: { max_tokens: 100, max_completion_tokens: 200 },
+    param: 'max_completion_tokens',
+  },
+  ...[-0.1, 2.01, '0.7', [], {}, true].map((temperature) => ({
+    what: `temperature ${JSON.stringify(temperature)}`,
+    fields: { temperature },
+    param: 'temperature',
+  })),
+  ...[-0.1, 1.1, '1'].map((top_p) => ({ what: `top_p ${JSON.stringify(top_p)}`, fields: { top_p }, param: 'top_p' })),
+  { what: 'five stops', fields: { stop: ['a', 'b', 'c', 'd', 'e'] }, param: 'stop' },
+  { what: 'an empty stop', fields: { stop: '' }, param: 'stop' },
+  { what: 'seed 1.5', fields: { seed: 1.5 }, param: 'seed' },
+  { what: 'user a number', fields: { user: 7 }, param: 'user' },
+  { what: 'stream true', fields: { stream: true }, param: 'stream', code: unsupported },
+  { what: 'stream "true"', fields: { stream: 'true' }, param: 'stream' },
+  { what: 'stream 1', fields: { stream: 1 }, param: 'stream' },
+  { what: 'n 2', fields: { n: 2 }, param: 'n', code: unsupported },
+  { what: 'n 0', fields: { n: 0 }, param: 'n' },
+  { what: 'n "1"', fields: { n: '1' }, param: 'n' },
+  { what: 'the retired functions', fields: { functions: [{ name: 'look' }] }, param: 'functions', code: unsupported },
+  { what: 'the retired function_call', fields: { function_call: 'auto' }, param: 'function_call', code: unsupported },
+  { what: 'logprobs', fields: { logprobs: true }, param: 'logprobs', code: unsupported },
+  { what: 'sound', fields: { modalities: ['text', 'audio'] }, param: 'modalities', code: unsupported },
+  { what: 'another price', fields: { service_tier: 'priority' }, param: 'service_tier', code: unsupported },
+  { what: 'other models', fields: { models: ['gpt-5'] }, param: 'models', code: unsupported },
+  {
+    what: 'an unknown field where the family takes none',
+    fields: { model: 'claude-sonnet-4.5', colour: 'red' },
+    param: 'colour',
+    code: unsupported,
+  },
+  {
+    what: 'a seed where the family has none',
+    fields: { model: 'claude-sonnet-4.5', seed: 7 },
+    param: 'seed',
+    code: unsupported,
+  },
+];
+
+const toolCases: FieldCase[] = [
+  { what: 'tools an object', fields: { tools: {} }, param: 'tools' },
+  { what: 'a tool of another type', fields: { tools: [{ type: 'web_search' }] }, param: 'tools.0.type' },
+  { what: 'a tool without a function', fields: { tools: [{ type: 'function' }] }, param: 'tools.0.function' },
+  {
+    what: 'a tool without a name',
+    fields: { tools: [{ type: 'function', function: {} }] },
+    param: 'tools.0.function.name',
+  },
+  {
+    what: 'a tool with a name that is none',
+    fields: { tools: [{ type: 'function', function: { name: 'a b' } }] },
+    param: 'tools.0.function.name',
+  },
+  {
+    what: 'parameters that are a list',
+    fields: { tools: [{ type: 'function', function: { name: 'a', parameters: [] } }] },
+    param: 'tools.0.function.parameters',
+  },
+  { what: '129 tools', fields: { tools: Array.from({ length: 129 }, () => tool) }, param: 'tools' },
+  {
+    what: 'a choice of a tool that is not offered',
+    fields: { tools: [tool], tool_choice: { type: 'function', function: { name: 'fly' } } },
+    param: 'tool_choice',
+  },
+  { what: 'a choice without tools', fields: { tool_choice: 'required' }, param: 'tool_choice' },
+  { what: 'a choice that is none', fields: { tools: [tool], tool_choice: 'maybe' }, param: 'tool_choice' },
+  { what: 'response_format a string', fields: { response_format: 'json' }, param: 'response_format' },
+  { what: 'an unknown response_format', fields: { response_format: { type: 'xml' } }, param: 'response_format.type' },
+  {
+    what: 'a schema without a name',
+    fields: { response_format: { type: 'json_schema', json_schema: {} } },
+    param: 'response_format.json_schema.name',
+  },
+];
+
+const Failure = z.strictObject({
+  error: z.strictObject({
+    message: z.string().min(1),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string(),
+  }),
+});
+
+/** Posts exactly these bytes. */
+const raw = async ({ headers = {}, body }: Pick<RawRequest, 'headers' | 'body'>) => {
+  const answer = await sendRaw({
+    method: 'POST',
+    url: `${gateway.baseUrl}${chatRoute}`,
+    headers: { authorization: `Bearer ${project.apiKey}`, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body }),
+  });
+  return { ...answer, error: Failure.parse(JSON.parse(answer.text)).error };
+};
+
+const expectNothingWritten = async () => expect(await countRows(gateway.database)).toEqual(before);
+
+describe('POST /api/v1/chat/completions', () => {
+  it.each([...modelCases, ...messageCases, ...tuningCases, ...toolCases])(
+    'refuses $what, and writes nothing',
+    async ({ fields, param, code, status = 400 }) => {
+      const headers = { 'idempotency-key': randomUUID() };
+      const answer = await gateway.create(project.apiKey, chatRoute, chatBody('hello', fields), { headers });
+      const { error } = Failure.parse(answer.body);
+      expect([answer.status, error.code, error.param]).toEqual([status, code ?? error.code, param]);
+      if (code === undefined) expect(['invalid_value', 'missing_parameter']).toContain(error.code);
+      expect(error.message).not.toContain(long(101));
+      expect(requestIdOf(answer)).toMatch(/^req_/);
+      expect(answer.headers.get('x-should-retry')).toBe('false');
+      await expectNothingWritten();
+    },
+  );
+
+  it.each<[string, Record<string, unknown>]>([
+    ...[16, 100, 8_192].map((max_tokens): [string, Record<string, unknown>] => [
+      `max_tokens ${max_tokens}`,
+      { max_tokens },
+    ]),
+    ...[0, 0.75, 2].map((temperature): [string, Record<string, unknown>] => [
+      `temperature ${temperature}`,
+      { temperature },
+    ]),
+    ['stream false', { stream: false }],
+    ['n 1', { n: 1 }],
+    ['two lengths that agree', { max_tokens: 64, max_completion_tokens: 64 }],
+    [
+      'null in every optional field',
+      Object.fromEntries(
+        'max_tokens max_completion_tokens temperature top_p stop seed user stream n logprobs tools tool_choice parallel_tool_calls response_format functions function_call audio stream_options'
+          .split(' ')
+          .map((field) => [field, null]),
+      ),
+    ],
+    [
+      'parts of text and picture',
+      user([
+        { type: 'text', text: 'what?' },
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      ]),
+    ],
+    ['an unknown field for a channel that speaks as OpenAI does', { verbosity: 'low' }],
+    ['1,000 messages', { messages: Array.from({ length: 1_000 }, () => ({ role: 'user', content: 'a' })) }],
+    [
+      'an empty message beside another',
+      {
+        messages: [
+          { role: 'system', content: '' },
+          { role: 'user', content: 'hello' },
+        ],
+      },
+    ],
+    ['no tools and the choice of none', { tools: [], tool_choice: 'none' }],
+  ])('accepts %s', async (_what, fields) => {
+    expect(verdictOf(await gateway.create(project.apiKey, chatRoute, chatBody('hello', fields)))).toBe('200');
+  });
+
+  it('accepts the last of equal keys', async () => {
+    const twice = '{"model":"nobody","messages":[{"role":"user","content":"hello"}],"model":"gpt-5-mini"}';
+    expect(verdictOf(await gateway.create(project.apiKey, chatRoute, twice))).toBe('200');
+  });
+
+  it('answers 403 for a model that the key may not use', async () => {
+    const { apiKey } = await gateway.key(project.projectId, { models: ['aurora-image-1'] });
+    const answer = await gateway.create(apiKey, chatRoute, chatBody('hello'));
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { error: { code: 'model_not_allowed', type: 'permission_error', param: 'model' } },
+    });
+    await expectNothingWritten();
+  });
+
+  it('answers 402 without credits and over budget, holds nothing, and asks for no blind retry', async () => {
+    const poor = await gateway.project({ credits: 3 });
+    const narrow = await gateway.project({ budget: 3 });
+    before = await countRows(gateway.database);
+    for (const [apiKey, code] of [
+      [poor.apiKey, 'insufficient_credits'],
+      [narrow.apiKey, 'key_budget_exceeded'],
+    ] as const) {
+      const headers = { 'idempotency-key': randomUUID() };
+      const answer = await gateway.create(apiKey, chatRoute, chatBody('hello'), { headers });
+      expect(answer).toMatchObject({ status: 402, body: { error: { code, type: 'billing_error', param: null } } });
+      expect(answer.headers.get('x-should-retry')).toBe('false');
+    }
+    await expectNothingWritten();
+    expect(await accountOf(gateway.database, poor.projectId)).toEqual({ balance: 3, reserved: 0 });
+  });
+
+  const good = JSON.stringify(chatBody('hello'));
+  const badBodies: [string, string | Buffer][] = [
+    ['an empty body', ''],
+    ['half an object', '{'],
+    ['NaN', '{"model":NaN}'],
+    ['a trailing comma', '{"model":"gpt-5-mini",}'],
+    ['a mark and rubbish', Buffer.from([0xef, 0xbb, 0xbf, 0x21])],
+    ['UTF-16', Buffer.from(good, 'utf16le')],
+    ['an array', '[]'],
+    ['a string', '"gpt-5-mini"'],
+    ['null', 'null'],
+    ['__proto__', good.replace('{', '{"__proto__":{"model":"x"},')],
+    ['constructor in a message', good.replace('"role"', '"constructor":1,"role"')],
+    ['a NUL character', good.replace('hello', 'hel\\u0000lo')],
+    ['a lone surrogate', good.replace('hello', 'hel\\ud800lo')],
+    ['invalid UTF-8', Buffer.concat([Buffer.from(good.slice(0, -2)), Buffer.from([0xc3, 0x28])])],
+    ['33 levels', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`],
+    ['a number beyond all', good.replace('{', '{"temperature":1e999,')],
+  ];
+  it.each(badBodies)('answers 400 invalid_json to %s', async (_what, body) => {
+    const answer = await raw({ headers: { 'idempotency-key': randomUUID() }, body });
+    expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_json', type: 'invalid_request_error' } });
+    await expectNothingWritten();
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
+    'answers 415 to Content-Type %j',
+    async (type) => {
+      const answer = await raw({ headers: { 'content-type': type }, body: good });
+      expect(answer).toMatchObject({ status: 415, error: { code: 'unsupported_media_type' } });
+      await expectNothingWritten();
+    },
+  );
+
+  it('answers 413 to a body over 4 MB, also to one without a length', async () => {
+    const body = JSON.stringify(chatBody(long(4_000_001)));
+    expect(await raw({ body })).toMatchObject({ status: 413, error: { code: 'payload_too_large' } });
+    expect(await raw({ headers: { 'transfer-encoding': 'chunked' }, body })).toMatchObject({ status: 413 });
+    await expectNothingWritten();
+  });
+
+  it.each([
+    ['an empty Idempotency-Key', ''],
+    ['one of 256 characters', long(256)],
+    ['one with a tab', 'a\tb'],
+    ['one that is not ASCII', 'schlüssel'],
+  ])('refuses %s', async (_what, key) => {
+    const answer = await raw({ headers: { 'idempotency-key': Buffer.from(key).toString('latin1') }, body: good });
+    expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'Idempotency-Key' } });
+    await expectNothingWritten();
+  });
+
+  it('answers one and the same 401 to strangers, and asks nobody upstream', async () => {
+    const strangers: Record<string, string>[] = [
+      { authorization: '' },
+      { authorization: `Bearer sk-${long(46)}` },
+      { authorization: `Basic ${project.apiKey}` },
+      { authorization: `Bearer ${project.apiKey.slice(0, -1)}${project.apiKey.endsWith('A') ? 'B' : 'A'}` },
+      { authorization: `Bearer ${gateway.env['INTERNAL_JOB_TOKENS']}` },
+    ];
+    for (const headers of strangers) {
+      const answer = await raw({ headers, body: JSON.stringify(chatBody('from a stranger')) });
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      expect(answer.error).toEqual({
+        code: 'invalid_api_key',
+        type: 'authentication_error',
+        param: null,
+        message: 'The API key is not valid.',
+      });
+    }
+    expect(await gateway.hits('from a stranger')).toEqual([]);
+    await expectNothingWritten();
+  });
+
+  it('refuses the wrong method, naming the right one, and two credentials that differ', async () => {
+    const get = await sendRaw({
+      method: 'GET',
+      url: `${gateway.baseUrl}${chatRoute}`,
+      headers: { authorization: `Bearer ${project.apiKey}` },
+    });
+    expect([get.status, get.headers['allow']]).toEqual([405, 'POST']);
+    const two = await raw({ headers: { 'x-api-key': `sk-${long(46)}` }, body: good });
+    expect(two).toMatchObject({ status: 400, error: { code: 'ambiguous_credentials' } });
+    await expectNothingWritten();
+  });
+
+  it('leaves the key of a refused request free for the good one', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const refused = await gateway.create(project.apiKey, chatRoute, chatBody('hello', { n: 2 }), { headers });
+    expect(verdictOf(refused)).toBe('400 unsupported_parameter');
+    expect(verdictOf(await gateway.create(project.apiKey, chatRoute, chatBody('hello'), { headers }))).toBe('200');
+  });
+});

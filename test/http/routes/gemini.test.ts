@@ -1,0 +1,432 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { eventually } from '../../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { sendRaw, type RawAnswer } from '../../support/raw-request.ts';
+import { accountOf, countRows } from '../../support/rows.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+let poor: TestProject;
+let narrow: TestProject;
+beforeAll(async () => {
+  gateway = await startGateway({
+    env: { GEMINI_WAIT_SECONDS: '6', GEMINI_WAITS_MAX: '2', GEMINI_INLINE_MAX_BYTES: '40000' },
+  });
+  project = await gateway.project({ credits: 10_000 });
+  poor = await gateway.project({ credits: 0 });
+  narrow = await gateway.project({ models: ['gpt-5-mini'] });
+});
+afterAll(() => gateway.stop());
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+const chat = 'gemini-2.5-flash';
+const picture = 'aurora-image-1';
+const saying = (text: string) => ({ contents: [{ role: 'user', parts: [{ text }] }] });
+const hello = saying('hello');
+const onePixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjRBObwwi+hcEKLNP1WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELguHpmFpj8NWjwAAAABJRU5ErkJggg==';
+const image = { inlineData: { mimeType: 'image/png', data: onePixel } };
+
+interface AskOptions {
+  key?: string | null;
+  headers?: Record<string, string>;
+}
+
+/** Posts to `/api/v1beta/models/` + `path` as Google's own clients do. */
+const ask = (path: string, body: unknown, { key = project.apiKey, headers = {} }: AskOptions = {}) =>
+  sendRaw({
+    method: 'POST',
+    url: `${gateway.baseUrl}/api/v1beta/models/${path}`,
+    headers: { 'content-type': 'application/json', ...(key !== null && { 'x-goog-api-key': key }), ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+const Failure = z.strictObject({
+  error: z.strictObject({
+    code: z.int(),
+    message: z.string().min(1),
+    status: z.string(),
+    details: z.array(z.looseObject({ '@type': z.string() })).min(1),
+  }),
+});
+const ErrorInfo = z.object({ reason: z.string(), metadata: z.record(z.string(), z.string()) });
+
+function failureOf({ status, text, headers }: RawAnswer) {
+  const { error } = Failure.parse(JSON.parse(text));
+  expect(error.code).toBe(status);
+  expect(headers['x-request-id']).toMatch(/^req_/);
+  const { reason, metadata } = ErrorInfo.parse(error.details[0]);
+  return { code: error.code, status: error.status, reason, metadata, message: error.message };
+}
+
+const Response = z.object({
+  candidates: z
+    .array(
+      z.object({
+        content: z.object({
+          role: z.literal('model'),
+          parts: z.array(
+            z.object({
+              text: z.string().optional(),
+              inlineData: z.object({ mimeType: z.string(), data: z.string() }).optional(),
+              fileData: z.object({ mimeType: z.string(), fileUri: z.string() }).optional(),
+            }),
+          ),
+        }),
+        finishReason: z.string(),
+      }),
+    )
+    .length(1),
+  usageMetadata: z.object({ promptTokenCount: z.number(), candidatesTokenCount: z.number() }),
+  modelVersion: z.string(),
+  responseId: z.string(),
+});
+function responseOf({ status, text }: RawAnswer) {
+  if (status !== 200) throw new Error(`expected 200, got ${status} ${text}`);
+  const response = Response.parse(JSON.parse(text));
+  return { ...response, parts: response.candidates[0]?.content.parts ?? [] };
+}
+
+describe('bad input on the Gemini route', () => {
+  interface BadBody {
+    what: string;
+    body: unknown;
+    param?: string;
+    model?: string;
+  }
+  const bad: BadBody[] = [
+    { what: 'contents missing', body: {}, param: 'contents' },
+    { what: 'contents empty', body: { contents: [] }, param: 'contents' },
+    { what: 'contents an object', body: { contents: {} }, param: 'contents' },
+    { what: 'a part with nothing in it', body: { contents: [{ parts: [{}] }] }, param: 'contents.0.parts.0' },
+    { what: 'nothing but blanks said', body: saying(''), param: 'contents' },
+    { what: 'role system', body: { contents: [{ role: 'system', parts: [{ text: 'x' }] }] }, param: 'contents.0.role' },
+    { what: 'generationConfig an array', body: { ...hello, generationConfig: [] }, param: 'generationConfig' },
+    { what: 'generationConfig a string', body: { ...hello, generationConfig: 'x' }, param: 'generationConfig' },
+    {
+      what: 'more tokens than there may be',
+      body: { ...hello, generationConfig: { maxOutputTokens: 8_193 } },
+      param: 'generationConfig.maxOutputTokens',
+    },
+    {
+      what: 'two candidates',
+      body: { ...hello, generationConfig: { candidateCount: 2 } },
+      param: 'generationConfig.candidateCount',
+    },
+    { what: 'an unknown field', body: { ...hello, seed: 1 }, param: 'seed' },
+    { what: 'a chat without a body', body: '' },
+    { what: 'an array for a body', body: '[]' },
+    { what: 'a video model', model: 'veo-3.1', body: hello, param: 'model' },
+    {
+      what: 'a seed where no channel takes one',
+      model: 'claude-sonnet-4.5',
+      body: { ...hello, generationConfig: { seed: 4 } },
+      param: 'generationConfig.seed',
+    },
+    {
+      what: 'JSON where no channel promises it',
+      model: 'claude-sonnet-4.5',
+      body: { ...hello, generationConfig: { responseMimeType: 'application/json' } },
+      param: 'generationConfig.responseMimeType',
+    },
+    {
+      what: 'more stop sequences than any channel takes',
+      model: 'gpt-5-mini',
+      body: { ...hello, generationConfig: { stopSequences: ['a', 'b', 'c', 'd', 'e'] } },
+      param: 'generationConfig.stopSequences',
+    },
+    {
+      what: 'a conversation for an image model',
+      model: picture,
+      body: { contents: [...hello.contents, { role: 'model', parts: [{ text: 'x' }] }] },
+      param: 'contents.1.role',
+    },
+    { what: 'a blank prompt for an image model', model: picture, body: saying(' '), param: 'contents' },
+    {
+      what: 'a shape that the image model lacks',
+      model: picture,
+      body: { ...hello, generationConfig: { imageConfig: { aspectRatio: '21:9' } } },
+      param: 'generationConfig.imageConfig.aspectRatio',
+    },
+    {
+      what: 'a size for an image model without sizes',
+      model: 'flux-1.1-pro',
+      body: { ...hello, generationConfig: { imageConfig: { imageSize: '2K' } } },
+      param: 'generationConfig.imageConfig.imageSize',
+    },
+    {
+      what: 'an image for an image model that takes none',
+      model: 'flux-1.1-pro',
+      body: { contents: [{ parts: [{ text: 'x' }, image] }] },
+      param: 'contents',
+    },
+    {
+      what: 'bytes that are no image',
+      model: picture,
+      body: { contents: [{ parts: [{ text: 'x' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] }] },
+      param: 'contents',
+    },
+    {
+      what: 'two candidates of an image model',
+      model: picture,
+      body: { ...hello, generationConfig: { candidateCount: 2 } },
+      param: 'generationConfig.candidateCount',
+    },
+    {
+      what: 'only text wanted from an image model',
+      model: picture,
+      body: { ...hello, generationConfig: { responseModalities: ['TEXT'] } },
+      param: 'generationConfig.responseModalities',
+    },
+    { what: 'a callback for a picture', model: picture, body: { ...hello, callback_url: 'https://x.example/' } },
+  ];
+  it.each(bad)('refuses $what as INVALID_ARGUMENT and writes nothing', async ({ body, param, model = chat }) => {
+    const before = await countRows(gateway.database);
+    const key = randomUUID();
+    for (const action of ['generateContent', 'streamGenerateContent?alt=sse']) {
+      const answer = await ask(`${model}:${action}`, body, { headers: { 'idempotency-key': key } });
+      const failure = failureOf(answer);
+      expect(failure).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' });
+      if (param !== undefined) expect(failure.metadata).toEqual({ param });
+      expect(failure.message).not.toMatch(/\b(messages|response_format|aspect_ratio|img_size|reference_images)\b/);
+    }
+    expect(await countRows(gateway.database)).toEqual(before);
+    expect(await accountOf(gateway.database, project.projectId)).toMatchObject({ reserved: 0 });
+  });
+
+  it.each(['', ':countTokens', ':generateContent:x', '/generateContent', ':streamGenerateContent:generateContent'])(
+    'answers NOT_FOUND after the model for "%s"',
+    async (rest) => {
+      expect(failureOf(await ask(`${chat}${rest}`, hello))).toMatchObject({ code: 404, status: 'NOT_FOUND' });
+    },
+  );
+
+  it('answers METHOD NOT ALLOWED with what is allowed', async () => {
+    const answer = await sendRaw({
+      method: 'GET',
+      url: `${gateway.baseUrl}/api/v1beta/models/${chat}:generateContent`,
+    });
+    expect(failureOf(answer)).toMatchObject({ code: 405, reason: 'METHOD_NOT_ALLOWED' });
+    expect(answer.headers.allow).toContain('POST');
+  });
+
+  it("says each refusal of a key, a model and a project in Google's words", async () => {
+    const path = `${chat}:generateContent`;
+    expect(failureOf(await ask('no-such.model-9:generateContent', hello))).toMatchObject({
+      code: 404,
+      status: 'NOT_FOUND',
+      metadata: { param: 'model' },
+    });
+    for (const model of [chat, picture]) {
+      expect(failureOf(await ask(`${model}:generateContent`, hello, { key: narrow.apiKey }))).toMatchObject({
+        code: 403,
+        status: 'PERMISSION_DENIED',
+      });
+      expect(failureOf(await ask(`${model}:generateContent`, hello, { key: poor.apiKey }))).toMatchObject({
+        code: 402,
+        status: 'FAILED_PRECONDITION',
+        reason: 'INSUFFICIENT_CREDITS',
+      });
+    }
+    expect(failureOf(await ask(path, hello, { key: null }))).toMatchObject({ code: 401, status: 'UNAUTHENTICATED' });
+    expect(failureOf(await ask(path, hello, { key: `${project.apiKey}x` }))).toMatchObject({
+      code: 401,
+      status: 'UNAUTHENTICATED',
+    });
+    expect(failureOf(await ask(`${path}?key=${project.apiKey}`, hello, { key: null }))).toMatchObject({ code: 401 });
+  });
+
+  it('answers RESOURCE_EXHAUSTED over the rate, for chats and for pictures', async () => {
+    for (const model of [chat, picture]) {
+      const { apiKey } = await gateway.project({ rpm: 1 });
+      expect((await ask(`${model}:generateContent`, {}, { key: apiKey })).status).toBe(400);
+      const over = await ask(`${model}:generateContent`, hello, { key: apiKey });
+      expect(failureOf(over)).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED' });
+      expect(Number(over.headers['retry-after'])).toBeGreaterThan(0);
+      expect(over.text).toContain('google.rpc.RetryInfo');
+    }
+  });
+});
+
+describe('a chat on the Gemini route', () => {
+  it('is answered by models of every family, by a key in any of the three headers', async () => {
+    for (const model of [chat, 'gpt-5-mini', 'claude-sonnet-4.5']) {
+      const answer = await ask(`${model}:generateContent`, saying(`hello ${model}`), {
+        key: null,
+        headers: { authorization: `Bearer ${project.apiKey}`, 'x-api-key': project.apiKey },
+      });
+      const { parts, modelVersion, candidates, usageMetadata } = responseOf(answer);
+      expect(parts).toEqual([{ text: `Sandbox answer to: hello ${model}` }]);
+      expect(modelVersion).toBe(model);
+      expect(candidates[0]?.finishReason).toBe('STOP');
+      expect(usageMetadata.promptTokenCount).toBeGreaterThan(0);
+      expect(Number(answer.headers['x-tollgate-credits'])).toBeGreaterThan(0);
+    }
+  });
+
+  it('is the same answer as one event, as an array of one and plain, byte for byte, and is bought once', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = saying('three ways');
+    const plain = await ask(`${chat}:generateContent`, body, { headers });
+    expect(plain.headers['content-type']).toBe('application/json; charset=utf-8');
+    const again = await ask(`${chat}:generateContent`, body, { headers });
+    expect(again.text).toBe(plain.text);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+
+    const streamed = { 'idempotency-key': randomUUID() };
+    const events = await ask(`${chat}:streamGenerateContent?alt=sse`, body, { headers: streamed });
+    expect(events.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    const [, inner = ''] = /^data: (\{[^\n]*\})\n\n$/.exec(events.text) ?? [];
+    expect(responseOf({ ...events, text: inner }).parts).toEqual(responseOf(plain).parts);
+    const array = await ask(`${chat}:streamGenerateContent`, body, { headers: streamed });
+    expect(array.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(array.text).toBe(`[${inner}]`);
+    expect(await gateway.hits('three ways', 'chat')).toHaveLength(2);
+  });
+
+  it('may not use an Idempotency-Key again for another model, another body or a picture', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    responseOf(await ask(`${chat}:generateContent`, hello, { headers }));
+    for (const [model, body] of [
+      ['gpt-5-mini', hello],
+      [chat, saying('goodbye')],
+      [picture, hello],
+    ] as const) {
+      expect(failureOf(await ask(`${model}:generateContent`, body, { headers }))).toMatchObject({
+        code: 422,
+        reason: 'IDEMPOTENCY_KEY_REUSED',
+      });
+    }
+  });
+
+  it('that a provider refuses by its content policy is an error with that reason and costs nothing', async () => {
+    const before = await accountOf(gateway.database, project.projectId);
+    const failure = failureOf(await ask(`${chat}:generateContent`, saying('[[fail=refused]]')));
+    expect(failure).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT', reason: 'CONTENT_POLICY_VIOLATION' });
+    expect(await accountOf(gateway.database, project.projectId)).toEqual(before);
+  });
+});
+
+const bytesOf = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'base64');
+
+describe('a picture on the Gemini route', () => {
+  it('is waited for and answered inline, is charged as its task, and says which task that was', async () => {
+    const before = await accountOf(gateway.database, project.projectId);
+    const answer = await ask(`${picture}:generateContent`, {
+      contents: [{ parts: [{ text: 'a fox' }, { text: 'in snow' }] }],
+      generationConfig: {
+        candidateCount: 1,
+        responseModalities: ['TEXT', 'IMAGE'],
+        imageConfig: { aspectRatio: '16:9', imageSize: '2K' },
+      },
+    });
+    const { parts, responseId, modelVersion } = responseOf(answer);
+    expect(modelVersion).toBe(picture);
+    const task = await gateway.poll(project.apiKey, responseId);
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      input: { prompt: 'a fox\nin snow', aspect_ratio: '16:9', img_size: '2k' },
+      credits: { charged: 8 },
+    });
+    expect(answer.headers['x-tollgate-credits']).toBe('8');
+    const stored = await fetch(task.output?.[0]?.url ?? '', { signal: AbortSignal.timeout(10_000) });
+    expect(parts).toHaveLength(1);
+    expect(parts[0]?.inlineData?.mimeType).toBe(task.output?.[0]?.mime_type);
+    expect(bytesOf(parts[0]?.inlineData?.data).equals(Buffer.from(await stored.arrayBuffer()))).toBe(true);
+    expect((await accountOf(gateway.database, project.projectId)).balance).toBe(before.balance - 8);
+  });
+
+  it('may be made from other pictures, which go where the model has room for them', async () => {
+    const parts = [{ text: 'put them together' }, image, image];
+    const both = responseOf(await ask(`${picture}:generateContent`, { contents: [{ parts }] }));
+    expect((await gateway.poll(project.apiKey, both.responseId)).input).toMatchObject({
+      image: expect.stringMatching(/^file_/),
+      reference_images: [expect.stringMatching(/^file_/)],
+    });
+    const references = responseOf(await ask('nano-banana-pro:generateContent', { contents: [{ parts }] }));
+    const { input } = await gateway.poll(project.apiKey, references.responseId);
+    expect(input?.['reference_images']).toHaveLength(2);
+    expect(input).not.toHaveProperty('image');
+  });
+
+  it('comes in both stream forms, several pictures as several parts', async () => {
+    const body = saying('two foxes [[outputs=2]]');
+    const events = await ask(`${picture}:streamGenerateContent?alt=sse`, body);
+    const [, inner = ''] = /^data: (\{[^\n]*\})\n\n$/.exec(events.text) ?? [];
+    expect(responseOf({ ...events, text: inner }).parts).toHaveLength(2);
+    const array = await ask(`${picture}:streamGenerateContent`, body);
+    const [, element = ''] = /^\[(\{[^\n]*\})\]$/.exec(array.text) ?? [];
+    expect(responseOf({ ...array, text: element }).parts).toHaveLength(2);
+  });
+
+  it('is named by its address where it is too large for the answer, as a Gemini client knows files', async () => {
+    const answer = await ask(`${picture}:generateContent`, saying('a crowd of foxes [[outputs=8]]'));
+    const { parts, responseId } = responseOf(answer);
+    const { output } = await gateway.poll(project.apiKey, responseId);
+    expect(parts).toHaveLength(8);
+    expect(parts[0]).toHaveProperty('inlineData');
+    const { fileUri = '' } = parts[7]?.fileData ?? {};
+    const stored = await fetch(fileUri, { signal: AbortSignal.timeout(10_000) });
+    expect(stored.status).toBe(200);
+    expect(stored.headers.get('content-type')).toBe(output?.[7]?.mime_type);
+    expect((await stored.arrayBuffer()).byteLength).toBe(output?.[7]?.bytes);
+  });
+
+  it('that takes too long is DEADLINE_EXCEEDED with its task, goes on, and is rejoined by the same Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = saying('a slow fox [[latency=9000]]');
+    const late = await ask(`${picture}:generateContent`, body, { headers });
+    const failure = failureOf(late);
+    expect(failure).toMatchObject({ code: 504, status: 'DEADLINE_EXCEEDED' });
+    expect(late.headers['x-should-retry']).toBe('false');
+    const taskId = failure.metadata['task_id'] ?? '';
+    expect(taskId).toMatch(/^task_/);
+
+    const ended = await gateway.poll(project.apiKey, taskId);
+    expect(ended).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
+    const joined = await ask(`${picture}:generateContent`, body, { headers });
+    expect(joined.headers['idempotent-replayed']).toBe('true');
+    expect(responseOf(joined).responseId).toBe(taskId);
+    expect(await gateway.hits('a slow fox', 'submit')).toHaveLength(1);
+  });
+
+  it.each([
+    { script: '[[fail=refused]]', code: 400, status: 'INVALID_ARGUMENT', reason: 'CONTENT_POLICY_VIOLATION' },
+    { script: '[[fail=late_fail]]', code: 502, status: 'UNAVAILABLE', reason: 'UPSTREAM_ERROR' },
+  ])('that fails with $script is $code with its task and costs nothing', async ({ script, ...expected }) => {
+    const before = await accountOf(gateway.database, project.projectId);
+    const headers = { 'idempotency-key': randomUUID() };
+    const first = await ask(`${picture}:generateContent`, saying(`a fox ${script}`), { headers });
+    expect(failureOf(first)).toMatchObject(expected);
+    expect(first.headers['x-should-retry']).toBe('false');
+    expect(failureOf(first).metadata).toHaveProperty('task_id');
+    expect(await accountOf(gateway.database, project.projectId)).toEqual(before);
+    // The key stands for that task; the same request is shown it again and buys nothing.
+    const again = await ask(`${picture}:generateContent`, saying(`a fox ${script}`), { headers });
+    expect(failureOf(again).metadata).toEqual(failureOf(first).metadata);
+  });
+
+  it('is refused before it is bought when too many already wait, and its waiting ends with its client', async () => {
+    const before = await countRows(gateway.database);
+    const clients = [new AbortController(), new AbortController()];
+    const waiting = clients.map(({ signal }, index) =>
+      fetch(`${gateway.baseUrl}/api/v1beta/models/${picture}:generateContent`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-goog-api-key': project.apiKey },
+        body: JSON.stringify(saying(`crowd ${index} [[latency=5000]]`)),
+        signal,
+      }).catch(() => null),
+    );
+    await eventually(async () => (await countRows(gateway.database)).task === before.task + 2);
+    expect(failureOf(await ask(`${picture}:generateContent`, saying('crowd 2')))).toMatchObject({
+      code: 503,
+      reason: 'OVERLOADED',
+    });
+    expect((await countRows(gateway.database)).task).toBe(before.task + 2);
+    for (const client of clients) client.abort();
+    await Promise.all(waiting);
+    await eventually(async () => (await ask(`${picture}:generateContent`, hello)).status === 200);
+  });
+});
