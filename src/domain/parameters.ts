@@ -38,7 +38,7 @@ export function resolveMediaRequest(
 }
 
 /** Fields of a create request that are no parameters of the model; they are read where the request is handled. */
-export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url', 'dry_run', 'wait']);
+export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url']);
 
 /** Pictures, clips and sounds: they travel upstream as fields of their own, never among the tuning parameters. */
 export const mediaInputKeys: readonly MediaInputKey[] = ['image', 'reference_images', 'video_url', 'audio_url'];

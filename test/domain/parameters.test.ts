@@ -56,7 +56,7 @@ describe('the parameters of a media request', () => {
   });
 
   it('leaves the envelope fields to the route and takes null in an optional field as absent', () => {
-    const envelope = { model: 'aurora-image-1', callback_url: 'https://a.example', dry_run: true, wait: 5 };
+    const envelope = { model: 'aurora-image-1', callback_url: 'https://a.example' };
     const nulls = { img_size: null, image: null, audio_url: null, variant: null, negative_prompt: null };
     expect(resolve('aurora-image-1', { prompt: 'a fox', ...envelope, ...nulls })).toEqual({
       prompt: 'a fox',
