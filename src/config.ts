@@ -59,7 +59,7 @@ const Environment = z.object({
   DATABASE_URL: z.string().min(1),
   DATABASE_LISTEN_URL: z.string().default(''),
   DATABASE_POOL_MAX: integer(10, 1, 500),
-  DATABASE_STATEMENT_TIMEOUT_MS: integer(5_000, 100),
+  DATABASE_STATEMENT_TIMEOUT_MS: integer(3_000, 100),
   DATABASE_CONNECT_TIMEOUT_MS: integer(3_000, 100),
 
   TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),

@@ -4,6 +4,8 @@ export interface GroupCommitOptions<Member, Verdict> {
   /** One call and one commit for all; verdicts in the members' order. Must be idempotent per member. */
   run: (members: Member[]) => Promise<Verdict[]>;
   membersMax: number;
+  /** The longest that a member waits for its verdict, in milliseconds; 4 s when absent. */
+  patienceMs?: number;
 }
 
 interface Waiting<Member, Verdict> {
@@ -16,7 +18,8 @@ interface Waiting<Member, Verdict> {
  * Groups concurrent calls of one process into one call and one commit. Nobody waits when idle: a lone call goes out at
  * once, and whoever arrives while a batch is on its way goes with the next. A batch that fails is run member by member, so
  * one member that cannot be written does not fail the others; after a lost connection each is asked for again by its id,
- * which the verbs answer as they did the first time.
+ * which the verbs answer as they did the first time. While the database does not answer nobody waits longer than the patience:
+ * who had not been asked for is not written, of the others it is not known.
  */
 export class GroupCommit<Member, Verdict> {
   readonly #options: GroupCommitOptions<Member, Verdict>;
@@ -42,7 +45,13 @@ export class GroupCommit<Member, Verdict> {
     while (this.#queue.length > 0) {
       await endOfTurn();
       const batch = this.#queue.splice(0, this.#options.membersMax);
+      // One timer for all: whoever is there when it fires has waited so long at most.
+      const impatience = setInterval(() => {
+        const error = new NotAnswered();
+        for (const { reject } of [...batch, ...this.#queue.splice(0)]) reject(error);
+      }, this.#options.patienceMs ?? defaultPatienceMs);
       await this.#runBatch(batch);
+      clearInterval(impatience);
     }
     this.#running = null;
   }
@@ -66,6 +75,17 @@ export class GroupCommit<Member, Verdict> {
     if (verdicts.length !== batch.length)
       throw new Error('the batch answered another number of verdicts than it has members');
     verdicts.forEach((verdict, index) => batch[index]?.resolve(verdict));
+  }
+}
+
+const defaultPatienceMs = 4_000;
+
+/** The database did not answer in time; what was asked of it may still happen. */
+class NotAnswered extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super('The database did not answer in time');
   }
 }
 

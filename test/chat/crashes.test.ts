@@ -107,41 +107,48 @@ describe('an API that is killed under chat load', () => {
   });
 });
 
-describe('while PostgreSQL is away', () => {
-  it('a chat hears 503 with Retry-After within five seconds, and ten seconds after its return all is well again', async () => {
-    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-    const stranger = await gateway.project({ credits: 1_000, rpm: 100 });
-    const baseUrl = gateway.baseUrls.at(-1) ?? '';
-    const ask = (key: string, text: string, seconds: number) =>
-      Promise.race([
-        chat(gateway, key, text, { baseUrl, fields: tenCredits }),
-        sleep(seconds * 1_000, null, { ref: false }).then(() => {
-          throw new Error(`no answer within ${seconds} s`);
-        }),
-      ]);
-    const text = `through the restart [[${usageOfFive}]]`;
-    const answered = [await ask(apiKey, text, 20)];
-    await postgres.stop();
-    // One key that the API knows, and one that it must ask for.
-    const refused = await all(12, (index) => ask(index % 2 === 0 ? apiKey : stranger.apiKey, 'refused', 5));
-    for (const answer of refused) {
-      expect(verdictOf(answer)).toBe('503 service_unavailable');
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    }
-    await postgres.start();
-    await eventually(
-      async () => {
-        const answer = await ask(apiKey, text, 10);
-        if (answer.status === 200) answered.push(answer);
-        return answer.status === 200;
-      },
-      { secondsMax: 10, what: 'the gateway' },
-    );
-    expect(await gateway.hits('refused', 'chat')).toEqual([]);
-    expect(await heldNow()).toBe(0);
-    expect(await brokenInvariants(0)).toEqual([]);
-    await expectExactlyTheAnsweredCharged(projectId, 1_000, answered);
-  });
+describe('while PostgreSQL does not answer', () => {
+  it.each([
+    ['away', () => postgres.stop(), () => postgres.start()],
+    ['frozen', () => postgres.signal('SIGSTOP'), () => postgres.signal('SIGCONT')],
+  ])(
+    'a chat hears 503 with Retry-After within five seconds while it is %s, and ten seconds later all is well again',
+    async (_state, takeAway, bringBack) => {
+      const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+      const stranger = await gateway.project({ credits: 1_000, rpm: 100 });
+      const baseUrl = gateway.baseUrls.at(-1) ?? '';
+      const ask = (key: string, text: string, seconds: number) =>
+        Promise.race([
+          chat(gateway, key, text, { baseUrl, fields: tenCredits }),
+          sleep(seconds * 1_000, null, { ref: false }).then(() => {
+            throw new Error(`no answer within ${seconds} s`);
+          }),
+        ]);
+      const text = `through the restart [[${usageOfFive}]]`;
+      const answered = [await ask(apiKey, text, 20)];
+      await takeAway();
+      // One key that the API knows, and one that it must ask for.
+      const refused = await all(12, (index) => ask(index % 2 === 0 ? apiKey : stranger.apiKey, 'refused', 5));
+      for (const answer of refused) {
+        expect(verdictOf(answer)).toBe('503 service_unavailable');
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      }
+      await bringBack();
+      await eventually(
+        async () => {
+          const answer = await ask(apiKey, text, 10);
+          if (answer.status === 200) answered.push(answer);
+          return answer.status === 200;
+        },
+        { secondsMax: 10, what: 'the gateway' },
+      );
+      expect(await gateway.hits('refused', 'chat')).toEqual([]);
+      // What a frozen server had been asked for it may still do when it goes on: such a hold ends by itself.
+      await eventually(async () => (await heldNow()) === 0, { secondsMax: holdSeconds + 10 });
+      expect(await brokenInvariants(0)).toEqual([]);
+      await expectExactlyTheAnsweredCharged(projectId, 1_000, answered);
+    },
+  );
 
   it('what was asked before is answered and charged after it, or not answered and given back', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });

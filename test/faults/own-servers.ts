@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ export interface OwnServer {
   stop(): Promise<void>;
   /** On the same port; `wiped` begins with nothing. */
   start(how?: { wiped: boolean }): Promise<void>;
+  /** Sends a signal to it and to every process that it has started. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** Stops it for good and removes its folder. */
   close(): Promise<void>;
 }
@@ -67,7 +69,7 @@ interface Kind<Server> {
   announce(server: Server): void;
 }
 
-async function ownServer<Server extends { port: number; uiPort?: number; stop(): Promise<void> }>(
+async function ownServer<Server extends { pid: number; port: number; uiPort?: number; stop(): Promise<void> }>(
   kind: Kind<Server>,
 ): Promise<OwnServer> {
   const guardian = startGuardian();
@@ -83,6 +85,7 @@ async function ownServer<Server extends { port: number; uiPort?: number; stop():
         if (wiped) await kind.wipe(folder);
         server = await kind.launch({ folder, guardian, ports });
       },
+      signal: (name) => familyOf(server.pid).forEach((pid) => process.kill(pid, name)),
       async close() {
         await server.stop();
         await guardian.close();
@@ -92,4 +95,10 @@ async function ownServer<Server extends { port: number; uiPort?: number; stop():
     await guardian.close();
     throw error;
   }
+}
+
+/** A process and its children (Linux). */
+function familyOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)];
 }
