@@ -3,11 +3,15 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Runs the command line on the Node that the project installs, whatever Node called it. */
-const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+/**
+ * Runs the command line on the Node that the project installs, whatever Node called it; where only what production needs
+ * is installed, on the one that called it.
+ */
+const ownNode = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+const node = !existsSync(ownNode) && Number.parseInt(process.versions.node) >= 24 ? process.execPath : ownNode;
 const cli = fileURLToPath(new URL('../src/main/cli.ts', import.meta.url));
 
-if (!existsSync(node)) {
+if (!existsSync(node) || !existsSync(new URL('../node_modules/commander', import.meta.url))) {
   process.stderr.write('tollgate: the packages are missing; run "npm install" in the project folder first\n');
   process.exit(1);
 }

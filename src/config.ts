@@ -25,10 +25,19 @@ const numbers = (fallback: string) =>
       (items) => items.every((item) => Number.isFinite(item) && item >= 0),
       'must be numbers separated by commas',
     );
+/** Null: there is no such listener. */
+const optionalPort = z.coerce.number().int().min(0).max(65_535).nullable().default(null);
 const flag = z
   .enum(['true', 'false', '1', '0', ''])
   .default('false')
   .transform((text) => text === 'true' || text === '1');
+
+/** Goes into a header as it is. */
+const providerKey = z
+  .string()
+  .trim()
+  .regex(/^[\x21-\x7e]{0,1000}$/, 'must be a key: one word of plain ASCII characters')
+  .default('');
 
 /** `id:base64` pairs, first one writes, all read. Each secret at least 32 bytes. */
 const keyRing = (exactBytes?: number) =>
@@ -73,10 +82,8 @@ const Environment = z.object({
 
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(8080, 0, 65_535),
-  ADMIN_PORT: z
-    .string()
-    .default('')
-    .transform((text) => (text === '' ? null : Number(text))),
+  ADMIN_PORT: optionalPort,
+  WORKER_HEALTH_PORT: optionalPort,
   PUBLIC_BASE_URL: z.string().default(''),
   TRUST_PROXY: flag,
 
@@ -201,6 +208,12 @@ const Environment = z.object({
 
   /** Development only: lets `npm start` begin with a demo project, its sandbox channels and loopback egress. */
   SANDBOX_URL: z.string().default(''),
+  /** Development only: with a provider's key `npm start` adds that provider's channel before the sandbox's. */
+  OPENAI_API_KEY: providerKey,
+  GEMINI_API_KEY: providerKey,
+  ANTHROPIC_API_KEY: providerKey,
+  FAL_KEY: providerKey,
+  REPLICATE_API_TOKEN: providerKey,
 });
 
 export type Config = Readonly<z.infer<typeof Environment>>;

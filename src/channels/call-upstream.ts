@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { ChatRefusalCode, ErrorClass, Attempt } from '../domain/upstream.ts';
 import type { TaskErrorCode } from '../domain/task.ts';
 import type { JsonObject } from '../domain/json.ts';
+import { readRetryAfter } from '../platform/retry-after.ts';
 import type { Upstream } from './channel.ts';
 import { multipart, type FormPart } from './multipart.ts';
 
@@ -44,7 +45,7 @@ export type CallOutcome =
   | { kind: 'answered'; status: number; headers: Record<string, string>; body: AnswerBody };
 
 export type AnswerBody =
-  { json: unknown } | { unreadable: 'empty' | 'not_json' | 'cut_short' | 'too_large' | 'encoded' };
+  { json: unknown } | { unreadable: 'empty' | 'not_json' | 'cut_short' | 'timed_out' | 'too_large' | 'encoded' };
 
 /** All in milliseconds. undici's own defaults (300 s) would hold a worker far beyond an attempt's deadline. */
 export interface UpstreamTimeouts {
@@ -117,7 +118,8 @@ function callOnce(
     };
     /** What is known when the exchange stops before its end. */
     const stop = (why: string): void => {
-      if (answer) end({ kind: 'answered', ...answer, body: { unreadable: 'cut_short' } });
+      if (answer)
+        end({ kind: 'answered', ...answer, body: { unreadable: ownTimeouts.has(why) ? 'timed_out' : 'cut_short' } });
       else if (controller) end({ kind: 'interrupted', detail: why });
       else end({ kind: 'not_sent', detail: why });
       controller?.abort(new Error(why));
@@ -174,6 +176,9 @@ function callOnce(
   });
 }
 
+/** Why `callOnce` or undici ended an exchange that took too long. */
+const ownTimeouts: ReadonlySet<string> = new Set(['timeout', 'ended by the caller', 'UND_ERR_BODY_TIMEOUT']);
+
 const parse = (bytes: Buffer): AnswerBody => {
   if (bytes.length === 0) return { unreadable: 'empty' };
   try {
@@ -229,7 +234,9 @@ export function readOutcome<T>(
     const value = 'json' in body ? read(body.json) : null;
     if (value !== null) return { kind: 'ok', value, status };
     const why = 'json' in body ? 'unexpected shape' : body.unreadable;
-    return { kind: 'trouble', errorClass: 'unreadable', detail: `HTTP ${status}, ${why}`, status };
+    // A drip is a timeout after the request was sent, not an answer that cannot be read.
+    const errorClass = why === 'timed_out' ? 'interrupted' : 'unreadable';
+    return { kind: 'trouble', errorClass, detail: `HTTP ${status}, ${why}`, status };
   }
   const own = 'json' in body ? readError(body.json) : null;
   const errorClass = errorClassOf(status, own);
@@ -372,10 +379,8 @@ const plainWord = (word: string): string => (/^[\w.:-]{1,64}$/.test(word) ? word
 
 const retryAfterSecondsMax = 86_400;
 
-/** RFC 9110 §10.2.3: seconds, or a date. Whole seconds, at least 1; undefined when absent or not readable. */
+/** How long the upstream asks to be left alone: at least 1 s, at most a day; undefined when it does not say. */
 function retryAfter(header: string | undefined, now: () => number): number | undefined {
-  if (header === undefined || header.trim() === '') return undefined;
-  const seconds = /^\s*\d+\s*$/.test(header) ? Number(header) : (Date.parse(header) - now()) / 1_000;
-  if (!Number.isFinite(seconds)) return undefined;
-  return Math.min(Math.max(Math.ceil(seconds), 1), retryAfterSecondsMax);
+  const seconds = readRetryAfter(header, now());
+  return seconds === null ? undefined : Math.min(Math.max(seconds, 1), retryAfterSecondsMax);
 }

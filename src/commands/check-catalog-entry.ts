@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { adapterFamilies } from '../channels/registry.ts';
 import type { CatalogEntry, FieldDescriptor, UpstreamMapping } from '../domain/catalog.ts';
 import { GatewayError } from '../domain/errors.ts';
 import {
@@ -347,7 +348,11 @@ function refusalOf(entry: CatalogEntry, body: Record<string, unknown>): string |
 function checkUpstream(entry: CatalogEntry, finding: Finding): void {
   const families = Object.entries(entry.private.upstream);
   if (families.length === 0) finding.problem('private.upstream', 'must name at least one adapter family');
-  for (const [family, mapping] of families) checkMapping(entry, mapping, `private.upstream.${family}`, finding);
+  for (const [family, mapping] of families) {
+    const path = `private.upstream.${family}`;
+    if (!Object.hasOwn(adapterFamilies, family)) finding.warn(path, 'no adapter here speaks this family');
+    checkMapping(entry, mapping, path, finding);
+  }
   checkEveryValueIsMade(entry, finding);
 }
 

@@ -110,6 +110,7 @@ export async function completeChat(
     idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.IDEMPOTENCY_SECONDS },
   });
   if (admission.rate) input.onRate(admission.rate);
+  if (admission.verdict.kind !== 'admitted') await deps.channels.release(first, input.prepared.entry.model.id);
   if (admission.verdict.kind === 'replay') return 'replay';
   if (admission.verdict.kind === 'refused') {
     const { code } = admission.verdict;
@@ -139,7 +140,8 @@ async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): 
   const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
   const { order, reopensAtMs } = drawOrder(channels, wanted, Math.random);
   for (const [index, channel] of order.entries()) {
-    if (await deps.channels.claim(channel, entry.model.id)) return order.slice(index, index + deps.config.ATTEMPTS_MAX);
+    const claimed = await deps.channels.claim(channel, entry.model.id);
+    if (claimed) return [claimed, ...order.slice(index + 1)];
   }
   const lastResort = firstToReopen(channels, wanted);
   if (lastResort) return [lastResort];
@@ -166,17 +168,25 @@ async function tryChannels(
   deadline: number,
 ): Promise<Tried> {
   const { config } = deps;
+  const modelId = input.prepared.entry.model.id;
   let attemptId = firstAttemptId;
   let interrupted = 0;
   let attempts = 0;
   let last: Tried | null = null;
-  for (const channel of order) {
+  for (const drawn of order) {
+    let channel = drawn;
     if (last) {
       // A call that broke off after its body was sent may have been paid for: it is tried elsewhere once.
       const leftMs = deadline - performance.now();
-      if (interrupted > 1 || leftMs < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000 || !deps.retryBudget.take())
+      if (attempts >= config.ATTEMPTS_MAX || interrupted > 1) return last;
+      if (leftMs < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000) return last;
+      const claimed = await deps.channels.claim(drawn, modelId);
+      if (!claimed) continue;
+      channel = claimed;
+      if (!deps.retryBudget.take()) {
+        await deps.channels.release(channel, modelId);
         return last;
-      if (!(await deps.channels.claim(channel, input.prepared.entry.model.id))) continue;
+      }
       const next = { requestId: input.requestId, attemptId: newId('att'), n: attempts + 1 };
       const ended = endingOf(last.attemptId, last.attempt);
       const begun = await deps.chatLedger.nextAttempt({
@@ -185,7 +195,10 @@ async function tryChannels(
         channelId: channel.id,
         channelName: channel.name,
       });
-      if (!begun) return last;
+      if (!begun) {
+        await deps.channels.release(channel, modelId);
+        return last;
+      }
       attemptId = next.attemptId;
     }
     const startedAt = performance.now();

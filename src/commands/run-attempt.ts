@@ -150,7 +150,10 @@ class AttemptRun {
     const { adapter, upstream } = this.#opened;
     if (!adapter.submitMedia) return { kind: 'skipped' };
     const request = await this.#request(memory);
-    if (!('model' in request)) return this.#end(memory, request);
+    if (!('model' in request)) {
+      await this.#deps.channels.release(this.#opened.row, this.#task.modelId);
+      return this.#end(memory, request);
+    }
     const timeoutMs = Math.min(this.#submitSeconds() * 1000, this.#remainingMs());
     const startedAt = performance.now();
     const attempt = await adapter.submitMedia(upstream, request, {

@@ -17,6 +17,8 @@ export interface ChannelRow {
   troubledModels: string[];
   /** Models that were opened and have not succeeded since: a call needs a claim (`claimChannel`). */
   openedModels: string[];
+  /** What an operator has to look at: model id (or `*`) → reason. */
+  alarms: Record<string, string>;
 }
 
 /** All channels with their health, and the database's clock to judge it by. */
@@ -34,6 +36,7 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
     closed_until: Record<string, number> | null;
     troubled: string[] | null;
     opened: string[] | null;
+    alarms: Record<string, string> | null;
     now_ms: number;
   }>({
     name: 'list-channels',
@@ -44,6 +47,8 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
              (select array_agg(h.model_id) from channel_health h
               where h.channel_id = c.id and (h.failures > 0 or h.opens > 0 or h.alarm is not null)) as troubled,
              (select array_agg(h.model_id) from channel_health h where h.channel_id = c.id and h.opens > 0) as opened,
+             (select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
+              where h.channel_id = c.id and h.alarm is not null) as alarms,
              extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
            from channel c order by c.priority, c.name`,
   });
@@ -62,6 +67,7 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
       closedUntil: row.closed_until ?? {},
       troubledModels: row.troubled ?? [],
       openedModels: row.opened ?? [],
+      alarms: row.alarms ?? {},
     })),
   };
 }
@@ -140,6 +146,21 @@ export async function claimChannel(
     [channelId, modelId, probeSeconds],
   );
   return row?.claimed ?? false;
+}
+
+/** Ends a probe that came to nothing or said nothing of the channel, so that the next call may be one. */
+export async function releaseChannel(
+  database: Database,
+  { channelId, modelId }: { channelId: string; modelId: string },
+): Promise<void> {
+  await database.query(
+    {
+      name: 'release-channel',
+      text: `update channel_health set probe_until = null, updated_at = clock_timestamp()
+             where channel_id = $1 and model_id = $2 and probe_until > clock_timestamp()`,
+    },
+    [channelId, modelId],
+  );
 }
 
 /** What the breaker keeps out of an enabled channel just now, and since when. */

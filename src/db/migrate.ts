@@ -22,8 +22,14 @@ export async function migrate(database: Database): Promise<string[]> {
   });
 }
 
-/** Throws unless the schema is exactly the one that this code was written for. */
-export async function assertSchemaVersion(database: Database): Promise<void> {
+/**
+ * Throws unless the schema is exactly the one that this code was written for. With `acceptNewer` it may have more: a
+ * process that runs while the next release migrates goes on, for migrations only add what it does not know.
+ */
+export async function assertSchemaVersion(
+  database: Database,
+  { acceptNewer = false }: { acceptNewer?: boolean } = {},
+): Promise<void> {
   const rows = await database
     .query<{ name: string }>({ name: 'schema-version', text: 'select name from schema_migration order by id' })
     .catch((error: unknown) => {
@@ -36,7 +42,8 @@ export async function assertSchemaVersion(database: Database): Promise<void> {
   const newer = found.filter((name) => !wanted.includes(name));
   if (missing.length > 0)
     throw new Error(`The database lacks migrations: ${missing.join(', ')}. Run "npm run migrate".`);
-  if (newer.length > 0) throw new Error(`The database is newer than this code: it has ${newer.join(', ')}.`);
+  if (newer.length > 0 && !acceptNewer)
+    throw new Error(`The database is newer than this code: it has ${newer.join(', ')}.`);
 }
 
 const isUndefinedTable = (error: unknown): boolean =>

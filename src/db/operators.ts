@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import type { JsonObject } from '../domain/json.ts';
-import type { AttemptOutcome } from '../domain/upstream.ts';
+import type { AttemptOutcome, ErrorClass } from '../domain/upstream.ts';
 import type { Database } from './database.ts';
-import { ApiKey } from './entities/index.ts';
+import { ApiKey, AttemptRow, Channel, ChannelHealth } from './entities/index.ts';
 
 /** What operators look at and switch. Not for the hot path; times are unix seconds. */
 export interface ProjectRow {
@@ -183,11 +183,22 @@ export async function switchProject(database: Database, projectId: string, enabl
   return row?.changed ?? null;
 }
 
-export interface ChannelRest {
+/** Why a channel, or one model of it, is not as it should be, by the database's clock. */
+export interface ChannelReason {
+  /**
+   * `open` the breaker keeps it closed to calls · `half_open` its time is over and the next call decides · `resting` until the
+   * provider, or our account there, has recovered · `alarm` an operator has to look; a success ends it.
+   */
+  kind: 'open' | 'half_open' | 'resting' | 'alarm';
   /** `*` for all models. */
   model: string;
-  until: number;
   reason: string | null;
+  since: number | null;
+  until: number | null;
+  /** In a row, since the last opening. */
+  failures: number;
+  /** Since the last success: each keeps it closed for longer. */
+  opens: number;
 }
 
 export interface ChannelState {
@@ -199,8 +210,7 @@ export interface ChannelState {
   priority: number;
   weight: number;
   enabled: boolean;
-  /** What keeps it out of the draw just now, by the database's clock. */
-  rests: ChannelRest[];
+  reasons: ChannelReason[];
 }
 
 /** All channels in the order of the draw. The credential is not among the columns. */
@@ -208,11 +218,98 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
   return database.query<ChannelState & Record<string, unknown>>({
     name: 'operator-channels',
     text: `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled,
-             coalesce((select jsonb_agg(jsonb_build_object('model', h.model_id, 'until', ${unix('h.closed_until')},
-                                                           'reason', h.reason) order by h.model_id)
-                       from channel_health h where h.channel_id = c.id and h.closed_until > clock_timestamp()), '[]') as rests
+             coalesce((select jsonb_agg(jsonb_build_object(
+                         'kind', r.kind, 'model', h.model_id, 'reason', r.reason, 'since', ${unix('r.since')},
+                         'until', ${unix('r.until')}, 'failures', h.failures, 'opens', h.opens) order by h.model_id, r.kind)
+                       from channel_health h cross join lateral (
+                         select case when h.opens > 0 then 'open' else 'resting' end as kind, h.reason, h.opened_at as since,
+                                h.closed_until as until
+                         where h.closed_until > clock_timestamp()
+                         union all
+                         select 'half_open', h.reason, h.opened_at, h.probe_until
+                         where h.opens > 0 and (h.closed_until is null or h.closed_until <= clock_timestamp())
+                         union all
+                         select 'alarm', h.alarm, h.alarm_at, null where h.alarm is not null
+                       ) r where h.channel_id = c.id), '[]') as reasons
            from channel c order by c.priority, c.name`,
   });
+}
+
+/** What an operator decides about a channel. The credential is sealed. */
+export interface ChannelRecord {
+  name: string;
+  adapter: string;
+  baseUrl: string;
+  credential: string;
+  groups: string[];
+  priority: number;
+  weight: number;
+}
+
+/** Adds a channel; false when there is one of that name. */
+export async function insertChannel(database: Database, channelId: string, given: ChannelRecord): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'operator-add-channel',
+      text: `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight)
+             values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (name) do nothing returning id`,
+    },
+    [channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups, given.priority, given.weight],
+  );
+  return rows.length > 0;
+}
+
+export type UpdatedChannel = { channelId: string; before: ChannelRecord; after: ChannelRecord };
+
+/**
+ * Changes what is given of the channel of this id or name, under its lock. `forgetHealth` begins its breaker anew. Another
+ * adapter could not read the references of jobs that run, so it is `busy` while there are any.
+ */
+export async function updateChannel(
+  database: Database,
+  channel: string,
+  change: (channelId: string) => Partial<ChannelRecord>,
+  { forgetHealth }: { forgetHealth: boolean },
+): Promise<UpdatedChannel | 'unknown' | 'name_taken' | 'busy'> {
+  return database.orm.em.fork().transactional(async (em) => {
+    const row = await em.findOne(
+      Channel,
+      { $or: [{ id: channel }, { name: channel }] },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+    if (!row) return 'unknown';
+    const record = (): ChannelRecord => ({
+      name: row.name,
+      adapter: row.adapter,
+      baseUrl: row.baseUrl,
+      credential: row.credential,
+      groups: row.groups,
+      priority: row.priority,
+      weight: row.weight,
+    });
+    const before = record();
+    const given = change(row.id);
+    if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
+      return 'name_taken';
+    const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
+    if (isOtherAdapter && (await em.findOne(AttemptRow, { channelId: row.id, outcome: null }))) return 'busy';
+    em.assign(row, { ...given, updatedAt: new Date() });
+    if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
+    return { channelId: row.id, before, after: record() };
+  });
+}
+
+/** Adds the groups that a channel lacks. */
+export async function joinGroups(database: Database, channelId: string, groups: readonly string[]): Promise<void> {
+  await database.query(
+    {
+      name: 'operator-join-groups',
+      text: `update channel set updated_at = clock_timestamp(),
+               groups = (select array_agg(distinct g order by g) from unnest(groups || $2::text[]) g)
+             where id = $1 and not groups @> $2::text[]`,
+    },
+    [channelId, groups],
+  );
 }
 
 /** Switches the channel of this id or name; null when there is none. A disabled one gets no new attempts. */
@@ -246,10 +343,16 @@ export interface AttemptDetail {
   detail: string | null;
   code: string | null;
   operation: JsonObject | null;
+  /** What the call cost us by the catalog, in millionths of a dollar; 0 for one that bought nothing. */
+  cost_micro_usd: number;
   started_at: number;
   submitted_at: number | null;
   ended_at: number | null;
 }
+
+// As the monthly summary counts it (migration 0007): the row holds what the call would cost from its begin on.
+const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
+                      then cost_micro_usd else 0 end::float8`;
 
 /** Every call made for one task, in order, with what the upstream said: for operators, never for clients. */
 export async function listAttemptDetails(database: Database, taskId: string): Promise<AttemptDetail[]> {
@@ -257,11 +360,114 @@ export async function listAttemptDetails(database: Database, taskId: string): Pr
     {
       name: 'operator-attempts',
       text: `select n, channel_name as channel, outcome, error_class, status, detail, code, operation,
-               ${unix('started_at')} as started_at, ${unix('submitted_at')} as submitted_at, ${unix('ended_at')} as ended_at
+               ${boughtCost} as cost_micro_usd, ${unix('started_at')} as started_at, ${unix('submitted_at')} as submitted_at, ${unix('ended_at')} as ended_at
              from attempt where request_id = $1 order by n limit 100`,
     },
     [taskId],
   );
+}
+
+/** A call made for a task, as its client may see it: neither who was called nor what was said there. */
+export interface AttemptFacts {
+  id: string;
+  n: number;
+  outcome: AttemptOutcome | 'canceled' | null;
+  errorClass: ErrorClass | null;
+  status: number | null;
+  startedAt: number;
+  submittedAt: number | null;
+  endedAt: number | null;
+}
+
+/** Every call made for one task, in order. */
+export async function listAttemptFacts(database: Database, taskId: string): Promise<AttemptFacts[]> {
+  return database.query<AttemptFacts & Record<string, unknown>>(
+    {
+      name: 'task-attempts',
+      text: `select id, n, outcome, error_class as "errorClass", status, ${unix('started_at')} as "startedAt",
+               ${unix('submitted_at')} as "submittedAt", ${unix('ended_at')} as "endedAt"
+             from attempt where request_id = $1 order by n limit 100`,
+    },
+    [taskId],
+  );
+}
+
+/** What an operator found out about a task whose outcome upstream was not known. */
+export interface TaskResolution {
+  outcome: 'bought' | 'not_bought';
+  /** The provider's, or a ticket's. */
+  reference: string;
+}
+
+/** Closes the case of a task, once: what was written first stands and is answered. The task's own row is not touched. */
+export async function insertResolution(
+  database: Database,
+  taskId: string,
+  { outcome, reference }: TaskResolution,
+): Promise<{ standing: TaskResolution; changed: boolean } | null> {
+  const inserted = await database.query(
+    {
+      name: 'operator-resolve-task',
+      text: `insert into task_resolution (task_id, outcome, reference) values ($1, $2, $3)
+             on conflict (task_id) do nothing returning task_id`,
+    },
+    [taskId, outcome, reference],
+  );
+  const standing = await findResolution(database, taskId);
+  return standing && { standing, changed: inserted.length > 0 };
+}
+
+export async function findResolution(database: Database, taskId: string): Promise<TaskResolution | null> {
+  const [row] = await database.query<TaskResolution & Record<string, unknown>>(
+    { name: 'operator-resolution', text: 'select outcome, reference from task_resolution where task_id = $1' },
+    [taskId],
+  );
+  return row ?? null;
+}
+
+export interface SealedValue {
+  id: string;
+  value: string;
+}
+
+const sealedColumns = {
+  channel_credential: { table: 'channel', column: 'credential' },
+  callback_secret: { table: 'project', column: 'callback_secret' },
+  callback_secret_previous: { table: 'project', column: 'callback_secret_previous' },
+} as const;
+export type SealedPlace = keyof typeof sealedColumns;
+
+/** The next sealed values of one place in the order of their rows' ids. */
+export async function listSealed(
+  database: Database,
+  place: SealedPlace,
+  { after, limit }: { after: string; limit: number },
+): Promise<SealedValue[]> {
+  const { table, column } = sealedColumns[place];
+  return database.query<SealedValue & Record<string, unknown>>(
+    {
+      name: `operator-sealed-${place}`,
+      text: `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,
+    },
+    [after, limit],
+  );
+}
+
+/** Replaces a sealed value that is still the one that was read; false when it was changed meanwhile. */
+export async function replaceSealed(
+  database: Database,
+  place: SealedPlace,
+  { id, from, to }: { id: string; from: string; to: string },
+): Promise<boolean> {
+  const { table, column } = sealedColumns[place];
+  const rows = await database.query(
+    {
+      name: `operator-reseal-${place}`,
+      text: `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
+    },
+    [id, from, to],
+  );
+  return rows.length > 0;
 }
 
 export interface AuditRow {

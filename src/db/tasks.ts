@@ -114,6 +114,7 @@ export async function findTask(database: Database, taskId: string): Promise<Task
 export interface TaskFilter {
   projectId?: string;
   status?: TaskStatus;
+  /** Those whose outcome upstream is not known and whose case no operator has closed (`tasks resolve`). */
   unknownOnly?: boolean;
   limit: number;
 }
@@ -125,7 +126,7 @@ export async function listTasks(database: Database, filter: TaskFilter): Promise
       name: 'list-tasks',
       text: `select ${viewColumns} from task t ${withDelivery}
              where t.admission = 'reserved' and ($1::text is null or t.project_id = $1) and ($2::text is null or t.status = $2)
-               and (not $3::boolean or t.outcome_unknown)
+               and (not $3::boolean or (t.outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
              order by t.id desc limit $4`,
     },
     [filter.projectId ?? null, filter.status ?? null, filter.unknownOnly ?? false, filter.limit],

@@ -133,8 +133,8 @@ function acceptedValues(
 const isParameterValue = (value: unknown): value is ParameterValue =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-/** Ten decimals, because 0.1 + 0.2 is not 0.3. */
-const stepValue = (min: number, step: number, index: number): number => Number((min + index * step).toFixed(10));
+/** Ten decimals, because 0.1 + 0.2 is not 0.3; and a rounded -0 is 0. */
+const stepValue = (min: number, step: number, index: number): number => Number((min + index * step).toFixed(10)) + 0;
 
 /** `null` in an optional field is as if absent: official SDKs send it (decisions "Chat"). */
 const given = (body: Record<string, unknown>, key: string): unknown =>

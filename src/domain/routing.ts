@@ -71,7 +71,8 @@ export function firstToReopen<T extends Candidate>(channels: readonly T[], wante
   );
 }
 
-const closedUntilMs = (channel: Candidate, modelId: string): number =>
+/** Until when neither breaker nor rest lets a call of the model through, unix milliseconds; 0 when nothing closes it. */
+export const closedUntilMs = (channel: Pick<Candidate, 'closedUntil'>, modelId: string): number =>
   Math.max(channel.closedUntil[modelId] ?? 0, channel.closedUntil['*'] ?? 0);
 
 function drawByWeight<T extends Candidate>(channels: readonly T[], random: () => number): T[] {

@@ -18,9 +18,13 @@ import type { Route } from './route.ts';
  * The Koa application over a table of routes. Each request meets, in this order: its id and log line, the error
  * dialect, the health probes, the in-flight limit, and then, per route, authentication, the body and the handler. Emit
  * `stopping` on it once, before the server stops: from then on it is not ready and asks clients to let their
- * connections go.
+ * connections go. Without `probes` it knows no health probes: another listener answers them.
  */
-export function createApp(deps: HttpDeps, routes: readonly Route[]): Koa<AppState> {
+export function createApp(
+  deps: Omit<HttpDeps, 'signedFiles'>,
+  routes: readonly Route[],
+  { probes = true }: { probes?: boolean } = {},
+): Koa<AppState> {
   const { config, logger } = deps;
   // One proxy in front of us is believed, and of what it hands on only the address that it added itself.
   const app = new Koa<AppState>({ proxy: config.TRUST_PROXY, maxIpsCount: 1 });
@@ -35,14 +39,14 @@ export function createApp(deps: HttpDeps, routes: readonly Route[]): Koa<AppStat
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
   app.use(demandHost);
-  app.use(health({ isReady: () => deps.isReady(), isStopping: () => stopping }));
+  if (probes) app.use(health({ isReady: () => deps.isReady(), isStopping: () => stopping }));
   app.use(limitInFlight(config.HTTP_IN_FLIGHT_MAX));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));
   return app;
 }
 
-function tableRouter(deps: HttpDeps, routes: readonly Route[]): Router<AppState> {
+function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route[]): Router<AppState> {
   const { config } = deps;
   const failures = createFailureThrottle({ max: config.AUTH_FAILURES_PER_MINUTE_MAX });
   const apiKey = demandApiKey(deps, failures);

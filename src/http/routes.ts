@@ -7,7 +7,7 @@ import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { listModels, showModel } from './routes/models.ts';
-import { cancelTaskRoute, redeliverRoute, showTask } from './routes/tasks.ts';
+import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 import { uploadImageRoute } from './routes/uploads.ts';
 
 /** What the handlers of the table need, each its own part. */
@@ -44,6 +44,13 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...client, method: 'POST', path: '/api/v1/images/generate', bodyMaxBytes: 'media', handler: createImage(deps) },
   { ...client, method: 'POST', path: '/api/v1/video/generate', bodyMaxBytes: 'media', handler: createVideo(deps) },
   { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', bodyMaxBytes: 'none', handler: showTask(deps) },
+  {
+    ...client,
+    method: 'GET',
+    path: '/api/v1/tasks/:task_id/attempts',
+    bodyMaxBytes: 'none',
+    handler: listAttemptsRoute(deps),
+  },
   {
     ...client,
     method: 'POST',

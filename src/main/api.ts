@@ -6,6 +6,7 @@ import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
 import { createRoutes } from '../http/routes.ts';
+import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
 import { createImageDecoder } from '../platform/decode-image.ts';
 import { buildDeps } from './build-deps.ts';
@@ -36,23 +37,56 @@ const httpDeps = {
   }),
   authenticate: (secret: string) => deps.keys.find(secret),
   isReady: async () => {
-    await assertSchemaVersion(db);
+    await assertSchemaVersion(db, { acceptNewer: true });
     return true;
   },
   signedFiles: {
     openSigned: (id: string, expires: number, signature: string) => openSignedFile(deps, id, expires, signature),
   },
 };
-const app = createApp(httpDeps, createRoutes(httpDeps));
+const routes = createRoutes(httpDeps);
+/** The longest a job's caller waits for; the run itself goes on elsewhere. */
+const adminDrainSeconds = 10;
+const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
+const admin = await startAdminListener();
+const app =
+  admin === null
+    ? createApp(httpDeps, routes)
+    : createApp(
+        httpDeps,
+        routes.filter((route) => !isInternal(route)),
+        { probes: false },
+      );
 const server = await startHttpServer(app, { host: config.HOST, port: config.PORT, config });
 logger.info({ url: server.url }, 'the API serves');
 announce(server.url);
 
 stopOnSignals(
   async () => {
+    admin?.stopping();
     await server.close();
+    await admin?.close();
     await details.close();
     await close();
   },
   (error) => logger.fatal({ err: error, alarm: true }, 'the API ends'),
 );
+
+/**
+ * With ADMIN_PORT: the internal routes, the probes and the metrics, away from the port that the world reaches. It answers
+ * until the public listener has drained, so that balancers see us leave.
+ */
+async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
+  if (config.ADMIN_PORT === null) return null;
+  const adminApp = createApp(httpDeps, [...routes.filter(isInternal), metricsRoute(deps)]);
+  const listener = await startHttpServer(adminApp, {
+    host: config.HOST,
+    port: config.ADMIN_PORT,
+    config: { ...config, SHUTDOWN_READY_DELAY_SECONDS: 0 },
+  });
+  logger.info({ url: listener.url }, 'internal routes are served');
+  return {
+    stopping: () => void adminApp.emit('stopping'),
+    close: () => listener.close({ drainSeconds: adminDrainSeconds }),
+  };
+}

@@ -8,6 +8,7 @@ import { registerJobs } from './cli/groups/jobs.ts';
 import { registerKeys } from './cli/groups/keys.ts';
 import { registerLedger } from './cli/groups/ledger.ts';
 import { registerProjects } from './cli/groups/projects.ts';
+import { registerSecrets } from './cli/groups/secrets.ts';
 import { registerSummary } from './cli/groups/summary.ts';
 import { registerTasks } from './cli/groups/tasks.ts';
 import type { Invocation } from './cli/define-command.ts';
@@ -55,6 +56,7 @@ const groups = [
   registerTasks,
   registerJobs,
   registerLedger,
+  registerSecrets,
   registerSummary,
   registerAudit,
 ];

@@ -6,9 +6,11 @@ import { createKey } from '../commands/create-key.ts';
 import { createProject } from '../commands/create-project.ts';
 import { ensureChannel } from '../commands/ensure-channel.ts';
 import { adapterFamilies } from '../channels/registry.ts';
+import { joinGroups } from '../db/operators.ts';
 import { Project } from '../db/entities/index.ts';
 import type { Deps } from '../deps.ts';
 import { buildDeps } from './build-deps.ts';
+import { syncProviderChannels, type ProviderChannel } from './dev/provider-channels.ts';
 import { writePrivate } from './dev/write-private.ts';
 import { configOrExit } from './run-process.ts';
 
@@ -22,10 +24,16 @@ const actor = 'npm start';
  * What `npm start` needs once: the catalog, the sandbox's channels, a demo project with credits and a key. Run again it
  * keeps the project and brings the rest up to date. Answers on stdout with one line of JSON.
  */
-async function seed(deps: Deps, secretsFile: string): Promise<Secrets> {
+async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { providers: ProviderChannel[] }> {
   const { config } = deps;
   await applyCatalog(deps, { file: config.CATALOG_FILE, actor });
-  for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family);
+  const groups = await allGroups(deps);
+  for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family, groups);
+  const providers = await syncProviderChannels(deps, actor);
+  return { ...(await ensureDemo(deps, secretsFile)), providers };
+}
+
+async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const remembered = await readSecrets(secretsFile);
   if (remembered && (await deps.db.orm.em.fork().findOne(Project, { id: remembered.project_id }))) return remembered;
 
@@ -43,20 +51,26 @@ const sandboxChannels = [
   { name: 'sandbox-c', priority: 2, weight: 1 },
 ];
 
-/** The first family has the plain names; a channel speaks one family, so each further one has three channels of its own. */
-async function ensureSandboxChannels(deps: Deps, family: string): Promise<void> {
-  const [first] = Object.keys(adapterFamilies);
+/**
+ * The first family has the plain names; a channel speaks one family, so each further one has three channels of its own. They
+ * come after those of the families before it: the three attempts at a model that several families offer are then made at
+ * sandbox-a, -b and -c, whichever family it is.
+ */
+async function ensureSandboxChannels(deps: Deps, family: string, groups: string[]): Promise<void> {
+  const place = Object.keys(adapterFamilies).indexOf(family);
   for (const { name, priority, weight } of sandboxChannels) {
-    await ensureChannel(deps, {
-      name: family === first ? name : `${name}-${family}`,
+    const { channelId, created } = await ensureChannel(deps, {
+      name: place === 0 ? name : `${name}-${family}`,
       adapter: family,
       baseUrl: `${deps.config.SANDBOX_URL}/${name}/${family}`,
       credential: 'sandbox',
-      groups: await allGroups(deps),
-      priority,
+      groups,
+      priority: priority + 2 * place,
       weight,
       actor,
     });
+    // It answers every model, those of a newer catalog, too.
+    if (!created) await joinGroups(deps.db, channelId, groups);
   }
 }
 

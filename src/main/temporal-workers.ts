@@ -12,6 +12,8 @@ export interface Workers {
   /** Resolves when all have drained after `shutdown`. */
   run(): Promise<void>;
   shutdown(): void;
+  /** Whether all of them take work and Temporal answers within `timeoutMs`. */
+  isReady(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -58,6 +60,16 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       await Promise.all(workers.map((worker) => worker.run()));
     },
     shutdown: () => workers.forEach((worker) => worker.getState() === 'RUNNING' && worker.shutdown()),
+    async isReady(timeoutMs) {
+      if (workers.some((worker) => worker.getState() !== 'RUNNING')) return false;
+      const { namespace } = common;
+      return connection.withDeadline(Date.now() + timeoutMs, () =>
+        connection.workflowService.describeNamespace({ namespace }).then(
+          () => true,
+          () => false,
+        ),
+      );
+    },
     close: () => connection.close(),
   };
 }

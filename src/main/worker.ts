@@ -1,32 +1,62 @@
 import { assertSchemaVersion } from '../db/migrate.ts';
+import { createApp } from '../http/app.ts';
+import { metricsRoute } from '../http/routes/metrics.ts';
+import { startHttpServer } from '../http/server.ts';
 import { buildDeps } from './build-deps.ts';
 import { announce, configOrExit, stopOnSignals } from './run-process.ts';
 import { startLoops } from './worker-loops.ts';
-import { createWorkers } from './temporal-workers.ts';
+import { createWorkers, type Workers } from './temporal-workers.ts';
 
 const config = configOrExit();
 const { deps, close } = await buildDeps(config, 'worker');
 const { logger, db } = deps;
 await assertSchemaVersion(db);
 
+const temporalAnswersWithinMs = 900;
+let workers: Workers | null = null;
+let running: Promise<void> = Promise.resolve();
+const health = await startHealthListener();
 // Before Temporal has answered: what they do must not wait for it.
 const loops = startLoops(deps);
-const workers = await createWorkers(deps);
-announce(null);
-logger.info('the worker works');
-
-const running = workers.run();
 stopOnSignals(
   async () => {
+    health?.stopping();
     await loops.stop();
-    workers.shutdown();
+    workers?.shutdown();
     await running;
-    await workers.close();
+    await workers?.close();
     await close();
+    await health?.close();
   },
   (error) => logger.fatal({ err: error, alarm: true }, 'the worker ends'),
 );
+
+workers = await createWorkers(deps);
+running = workers.run();
+announce(null);
+logger.info('the worker works');
 await running.catch((error: unknown) => {
   logger.fatal({ err: error, alarm: true }, 'a Temporal worker failed');
   process.exit(1);
 });
+
+/**
+ * `/livez`, `/readyz` and `/metrics` where WORKER_HEALTH_PORT says. Ready: the database has our schema, every worker takes
+ * work, and Temporal answers, without which a worker is of no use. It answers to the end of a stop.
+ */
+async function startHealthListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
+  if (config.WORKER_HEALTH_PORT === null) return null;
+  const isReady = async (): Promise<boolean> => {
+    if (!(await workers?.isReady(temporalAnswersWithinMs))) return false;
+    await assertSchemaVersion(db, { acceptNewer: true });
+    return true;
+  };
+  const app = createApp({ ...deps, authenticate: () => Promise.resolve(null), isReady }, [metricsRoute(deps)]);
+  const server = await startHttpServer(app, {
+    host: config.HOST,
+    port: config.WORKER_HEALTH_PORT,
+    config: { ...config, SHUTDOWN_READY_DELAY_SECONDS: 0 },
+  });
+  logger.info({ url: server.url }, 'health is told');
+  return { stopping: () => void app.emit('stopping'), close: () => server.close({ drainSeconds: 1 }) };
+}

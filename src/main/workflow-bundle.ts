@@ -7,8 +7,11 @@ import { fileURLToPath } from 'node:url';
 const source = dirname(dirname(fileURLToPath(import.meta.url)));
 const cacheDirectory = join(dirname(source), 'node_modules', '.cache', 'tollgate');
 
-/** The workflows as Temporal runs them, built once per state of their sources (about three seconds) and remembered. */
-export async function workflowBundle(): Promise<WorkflowBundle> {
+/**
+ * The workflows as Temporal runs them, built once per state of their sources (about three seconds) and remembered; where
+ * nothing can be written, built in memory. With `mustRemember` that is an error.
+ */
+export async function workflowBundle({ mustRemember = false } = {}): Promise<WorkflowBundle> {
   const file = join(cacheDirectory, `workflows-${await sourcesHash()}.js`);
   const remembered = await readFile(file, 'utf8').catch(() => null);
   if (remembered !== null) return { code: remembered };
@@ -17,7 +20,9 @@ export async function workflowBundle(): Promise<WorkflowBundle> {
     logger: quiet,
   });
   // Best effort: an image with a read-only root carries the file already.
-  await remember(file, code).catch(() => undefined);
+  await remember(file, code).catch((error: unknown) => {
+    if (mustRemember) throw error;
+  });
   return { code };
 }
 

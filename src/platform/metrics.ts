@@ -5,7 +5,7 @@ export interface Metrics {
   alarm(reason: string): void;
   /** API detail rows that were never written. */
   apiDetailsLost(rows: number): void;
-  /** All counters by name. */
+  /** All counters by name; a name may end in a label, `alarms_total{reason="…"}`. */
   read(): Record<string, number>;
 }
 
@@ -16,7 +16,7 @@ export function createMetrics(): Metrics {
       counters['credits_undercharged_total'] = (counters['credits_undercharged_total'] ?? 0) + credits;
     },
     alarm(reason) {
-      const name = `alarms_total{reason="${reason}"}`;
+      const name = `alarms_total{reason="${labelValue(reason)}"}`;
       counters[name] = (counters[name] ?? 0) + 1;
     },
     apiDetailsLost(rows) {
@@ -25,3 +25,7 @@ export function createMetrics(): Metrics {
     read: () => ({ ...counters }),
   };
 }
+
+/** As Prometheus' text format escapes what stands between the quotes of a label. */
+const labelValue = (text: string): string =>
+  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

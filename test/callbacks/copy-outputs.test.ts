@@ -66,7 +66,49 @@ describe('the copy of a result', () => {
     expectNothingKept();
   });
 
-  it('does not follow a redirect, also not from the channel itself', async () => {
+  it('asks the channel’s own origin with the channel’s credential, and follows one redirect from there', async () => {
+    const asked: [path: string, key: unknown][] = [];
+    serve = (request, response) => {
+      asked.push([request.url ?? '', request.headers['x-goog-api-key']]);
+      if (request.url === '/v1/a:download') return response.writeHead(302, { location: '/stored/a.png' }).end();
+      return response.end(png);
+    };
+    expect(await copy(`${channel.url}/v1/a:download`)).toMatchObject({ kind: 'copied' });
+    expect(asked).toEqual([
+      ['/v1/a:download', 'the-key'],
+      ['/stored/a.png', 'the-key'],
+    ]);
+  });
+
+  it('follows no second redirect', async () => {
+    let looks = 0;
+    serve = (_request, response) => {
+      looks += 1;
+      response.writeHead(302, { location: `/a-${looks}.png` }).end();
+    };
+    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+    expect(looks).toBe(2);
+    expectNothingKept();
+  });
+
+  it('takes the credential nowhere else: not to another origin, and not along a redirect to one', async () => {
+    const keys: unknown[] = [];
+    const elsewhere = await listen((request, response) => {
+      keys.push(request.headers['x-goog-api-key']);
+      response.end(png);
+    });
+    try {
+      serve = (_request, response) => response.writeHead(302, { location: `${elsewhere.url}/a.png` }).end();
+      // On a machine that lets loopback be reached at all.
+      expect(await copy(`${channel.url}/a.png`, 'image', 20_000, ['127.0.0.0/8'])).toMatchObject({ kind: 'copied' });
+      expect(await copy(`${elsewhere.url}/a.png`, 'image', 20_000, ['127.0.0.0/8'])).toMatchObject({ kind: 'copied' });
+      expect(keys).toEqual([undefined, undefined]);
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it('follows no redirect to where nobody may go, also not from the channel itself', async () => {
     serve = (_request, response) => response.writeHead(302, { location: `${sentinel.url}/a.png` }).end();
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
     expectNothingKept();
@@ -155,13 +197,18 @@ const config = loadConfig({
 });
 const png = await picture({ width: 64, height: 48, seed: 1 });
 
-async function copy(url: string, type: TaskType = 'image', forMs = 20_000): Promise<CopyReport> {
+async function copy(
+  url: string,
+  type: TaskType = 'image',
+  forMs = 20_000,
+  allowCidrs: string[] = [],
+): Promise<CopyReport> {
   const book = await openBook(db, { credits: 10 });
   const { taskId } = await admitted(openLedger(db), newTask(book, 4));
   const until = Date.now() + forMs;
   return copyOutputs(
-    // As strict as in production: only the channel's own origin is trusted.
-    { config, db, files, egress: createEgress({ allowCidrs: [], callbackPorts: [] }) },
+    // As strict as in production where a test says nothing else: only the channel's own origin is trusted.
+    { config, db, files, egress: createEgress({ allowCidrs, callbackPorts: [] }) },
     {
       attemptId: `att_${taskId}`,
       projectId: book.projectId,
@@ -169,6 +216,7 @@ async function copy(url: string, type: TaskType = 'image', forMs = 20_000): Prom
       type,
       results: [{ url }],
       channelBaseUrl: `${channel.url}/some/path`,
+      channelHeaders: { 'x-goog-api-key': 'the-key' },
       remainingMs: () => until - Date.now(),
       signal: new AbortController().signal,
     },

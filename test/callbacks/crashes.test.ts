@@ -21,12 +21,16 @@ import {
 let gateway: Gateway;
 let receiver: Receiver;
 let project: TestProject;
-/** The one whose turn it is to be killed. */
-let worker = 'worker-1';
 beforeAll(async () => {
   receiver = await startReceiver();
   // The first wait is long enough to do something to a callback that waits.
-  gateway = await startGateway({ env: { ...quickCallbacks, CALLBACK_LADDER_SECONDS: '3,0.2,0.2,0.2,0.2,0.2,0.2' } });
+  gateway = await startGateway({
+    env: {
+      ...quickCallbacks,
+      CALLBACK_LADDER_SECONDS: '3,0.2,0.2,0.2,0.2,0.2,0.2',
+      SWEEP_INTERVAL_SECONDS: '0.4',
+    },
+  });
   project = await gateway.project({ credits: 10_000 });
 });
 afterAll(async () => {
@@ -36,133 +40,163 @@ afterAll(async () => {
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 describe('a worker that is killed', () => {
-  it('after the receiver took the callback and before that was written: it comes again under the same id', async () => {
-    const { name, taskId } = await create(
-      inTurn((response) => {
-        process.kill(gateway.pids()[worker] ?? 0, 'SIGKILL');
-        response.writeHead(204).end();
-      }, takeIt),
+  let claimed: Sent;
+  let leaseEnds: number;
+  let taken: Sent;
+  let hanging: Sent;
+  // One death in the middle of all three.
+  beforeAll(async () => {
+    claimed = await afterFirstTry(inTurn(answer(500), takeIt), ({ taskId }) =>
+      sql(
+        `update delivery set next_attempt_at = clock_timestamp(), lease_token = 'killed', lease_until = clock_timestamp() + interval '4 s' where task_id = $1`,
+        [taskId],
+      ),
     );
-    await calledOnce(name);
-    worker = (await gateway.startWorker()).name;
-    await expectDelivered(taskId, name, { calls: 2, attempts: 1 });
-  });
-
-  it('while the receiver keeps it waiting: another one delivers under the same id', async () => {
-    const { name, taskId } = await create(inTurn(() => undefined, takeIt));
-    await calledOnce(name);
-    await gateway.kill(worker, 'SIGKILL');
-    worker = (await gateway.startWorker()).name;
-    await expectDelivered(taskId, name, { calls: 2, attempts: 1 });
+    leaseEnds = Date.now() + 3_500;
+    const called = { taken: Promise.withResolvers<void>(), hanging: Promise.withResolvers<void>() };
+    const kill = async (): Promise<void> => {
+      await Promise.all([called.taken.promise, called.hanging.promise]);
+      process.kill(gateway.pids()['worker-1'] ?? 0, 'SIGKILL');
+    };
+    const killed = kill();
+    [taken, hanging] = await Promise.all([
+      create(
+        inTurn((response) => {
+          called.taken.resolve();
+          void killed.then(() => response.writeHead(204).end());
+        }, takeIt),
+      ),
+      create(inTurn(() => called.hanging.resolve(), takeIt)),
+    ]);
+    await killed;
+    await gateway.startWorker();
   });
 
   it('between its claim and its call: nobody calls until its lease is over, then somebody does', async () => {
-    const { name, taskId } = await create(inTurn(answer(500), takeIt));
-    await calledOnce(name);
-    await waiting(taskId);
-    const leaseEnds = Date.now() + 3_500;
-    await sql(
-      `update delivery set next_attempt_at = clock_timestamp(), lease_token = 'killed', lease_until = clock_timestamp() + interval '4 s' where task_id = $1`,
-      [taskId],
-    );
     while (Date.now() < leaseEnds) {
-      expect(receiver.calls(name)).toHaveLength(1);
+      expect(receiver.calls(claimed.name)).toHaveLength(1);
       await sleep(100);
     }
-    await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+    await expectDelivered(claimed, { calls: 2, attempts: 2 });
+  });
+
+  it('after the receiver took the callback and before that was written: it comes again under the same id', async () => {
+    await expectDelivered(taken, { calls: 2, attempts: 1 });
+  });
+
+  it('while the receiver keeps it waiting: another one delivers under the same id', async () => {
+    await expectDelivered(hanging, { calls: 2, attempts: 1 });
   });
 });
 
+/** Does something to a callback that waits for its second try. */
+async function afterFirstTry(behaviour: Behaviour, change: (sent: Sent) => Promise<unknown>): Promise<Sent> {
+  const sent = await create(behaviour);
+  await calledOnce(sent);
+  await waiting(sent);
+  await change(sent);
+  return sent;
+}
+
 describe('a callback whose workflow is gone', () => {
-  it.each([
-    ['terminated', (taskId: string) => workflow(taskId).terminate()],
-    [
-      'lost with what Temporal knew',
-      (taskId: string) =>
+  let terminated: Sent;
+  let lost: Sent;
+  let hopeless: Sent;
+  let untried: Sent;
+  // Each waits long for its tries, so all of them wait at the same time.
+  beforeAll(async () => {
+    const terminate = ({ taskId }: Sent) => workflow(taskId).terminate();
+    const threeRefusals = () => inTurn(answer(500), answer(500), answer(500), takeIt);
+    [terminated, lost, hopeless, untried] = await Promise.all([
+      afterFirstTry(threeRefusals(), terminate),
+      afterFirstTry(threeRefusals(), ({ taskId }) =>
         gateway.temporal.connection.workflowService.deleteWorkflowExecution({
           namespace: gateway.temporal.namespace,
           workflowExecution: { workflowId: taskId },
         }),
-    ],
-  ])('because it was %s is delivered by the sweep, with the tries that are left', async (_how, end) => {
-    const { name, taskId } = await create(inTurn(answer(500), answer(500), answer(500), takeIt));
-    await calledOnce(name);
-    await waiting(taskId);
-    await end(taskId);
-    await expectDelivered(taskId, name, { calls: 4, attempts: 4 });
+      ),
+      afterFirstTry(answer(500), terminate),
+      endedBeforeItsTry(),
+    ]);
+  });
+
+  /** The workflow ends with its task, as after a terminate between the two. */
+  async function endedBeforeItsTry(): Promise<Sent> {
+    const sent = await create(takeIt, 'a fox [[latency=1500]]');
+    await eventually(async () => (await gateway.hits(sent.name, 'poll')).length > 0);
+    await workflow(sent.taskId).terminate();
+    await sql(`update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = $1`, [sent.taskId]);
+    return sent;
+  }
+
+  it.each([
+    ['terminated', () => terminated],
+    ['lost with what Temporal knew', () => lost],
+  ])('because it was %s is delivered by the sweep, with the tries that are left', async (_how, sent) => {
+    await expectDelivered(sent(), { calls: 4, attempts: 4 });
     const [row] = await sql<{ adopted: boolean }>(
       'select adopted_at is not null as adopted from delivery where task_id = $1',
-      [taskId],
+      [sent().taskId],
     );
     expect(row?.adopted).toBe(true);
   });
 
   it('is given up by the sweep after the same eight tries', async () => {
-    const { name, taskId } = await create(answer(500));
-    await calledOnce(name);
-    await waiting(taskId);
-    await workflow(taskId).terminate();
-    const task = await callbackOver(taskId);
-    expect(task).toMatchObject({
+    expect(await callbackOver(hopeless)).toMatchObject({
       status: 'succeeded',
       callback: { state: 'exhausted', attempts: 8, last_status: 500 },
     });
-    expect(receiver.calls(name)).toHaveLength(8);
+    expect(receiver.calls(hopeless.name)).toHaveLength(8);
   });
 
   it('before its first try is delivered all the same', async () => {
-    // The workflow ends with its task, as after a terminate between the two.
-    const { name, taskId } = await create(takeIt, 'a fox [[latency=1500]]');
-    await eventually(async () => (await gateway.hits(name, 'poll')).length > 0);
-    await workflow(taskId).terminate();
-    await sql(`update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = $1`, [taskId]);
-    await expectDelivered(taskId, name, { calls: 1, attempts: 1 });
+    await expectDelivered(untried, { calls: 1, attempts: 1 });
   });
 });
 
 describe('a callback that is due', () => {
   it('is sent once, whoever wants to send it: its workflow, two workers, and both their sweeps', async () => {
-    const { name: second } = await gateway.startWorker();
     const slowly: Behaviour = (response) => void setTimeout(() => response.writeHead(204).end(), 1_000);
+    const { name: second } = await gateway.startWorker();
     const tasks = await Promise.all(Array.from({ length: 12 }, () => create(inTurn(answer(500), slowly))));
-    await Promise.all(tasks.map(({ name }) => calledOnce(name)));
-    await Promise.all(tasks.map(({ taskId }) => waiting(taskId)));
+    await Promise.all(tasks.map(calledOnce));
+    await Promise.all(tasks.map(waiting));
     // Half of them keep their workflow, which the sweep then kicks for being late; the others are the sweep's alone.
     await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
     await sql(
       `update delivery set next_attempt_at = clock_timestamp() - interval '1 minute', kicked_at = null where state = 'pending'`,
     );
-    for (const { name, taskId } of tasks) await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
-    await gateway.kill(second, 'SIGTERM');
+    for (const sent of tasks) await expectDelivered(sent, { calls: 2, attempts: 2 });
+    await gateway.kill(second);
   });
 
   it('is sent once by ten that claim it at the same moment', async () => {
-    const { name, taskId } = await create(inTurn(answer(500), takeIt));
-    await calledOnce(name);
-    await waiting(taskId);
-    await workflow(taskId).terminate();
+    const sent = await create(inTurn(answer(500), takeIt));
+    await calledOnce(sent);
+    await waiting(sent);
+    await workflow(sent.taskId).terminate();
     const built = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
     try {
       const [row] = await sql<{ id: string }>(
         `update delivery set next_attempt_at = clock_timestamp() where task_id = $1 returning id`,
-        [taskId],
+        [sent.taskId],
       );
       const reports = await Promise.all(Array.from({ length: 10 }, () => deliverCallback(built.deps, row?.id ?? '')));
       expect(reports.filter(({ over }) => !over).every(({ waitMs }) => waitMs >= 0)).toBe(true);
     } finally {
       await built.close();
     }
-    await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+    await expectDelivered(sent, { calls: 2, attempts: 2 });
   });
 });
 
 describe('a Temporal that has lost the namespace', () => {
   it('takes no callback with it, and creates are accepted as before', async () => {
-    const { name, taskId } = await create(inTurn(answer(500), takeIt));
-    await calledOnce(name);
-    await waiting(taskId);
+    const sent = await create(inTurn(answer(500), takeIt));
+    await calledOnce(sent);
+    await waiting(sent);
     await gateway.temporal.connection.operatorService.deleteNamespace({ namespace: gateway.temporal.namespace });
-    await expectDelivered(taskId, name, { calls: 2, attempts: 2 });
+    await expectDelivered(sent, { calls: 2, attempts: 2 });
     await create(takeIt);
   });
 });
@@ -172,7 +206,13 @@ const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
   gateway.database.query<Row>({ name: '', text }, values);
 
-async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<{ name: string; taskId: string }> {
+interface Sent {
+  /** Of the receiver's path, and a word of the prompt. */
+  name: string;
+  taskId: string;
+}
+
+async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<Sent> {
   const name = randomUUID();
   const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
     model: 'aurora-image-1',
@@ -182,11 +222,11 @@ async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<{ name: s
   return { name, taskId };
 }
 
-const calledOnce = (name: string) =>
+const calledOnce = ({ name }: Sent) =>
   eventually(() => Promise.resolve(receiver.calls(name).length > 0), { what: 'the first try of the callback' });
 
 /** The first try is counted, and the next is not yet due. */
-const waiting = (taskId: string) =>
+const waiting = ({ taskId }: Sent) =>
   eventually(
     async () =>
       (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId]))
@@ -194,16 +234,13 @@ const waiting = (taskId: string) =>
     { what: 'the first counted try' },
   );
 
-const callbackOver = (taskId: string): Promise<Task> =>
+const callbackOver = ({ taskId }: Sent): Promise<Task> =>
   gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback !== null && callback.state !== 'pending' });
 
 /** Delivered, under one id and with equal bytes, and the task is what it was. */
-async function expectDelivered(
-  taskId: string,
-  name: string,
-  { calls, attempts }: { calls: number; attempts: number },
-): Promise<void> {
-  const task = await callbackOver(taskId);
+async function expectDelivered(sent: Sent, { calls, attempts }: { calls: number; attempts: number }): Promise<void> {
+  const { name, taskId } = sent;
+  const task = await callbackOver(sent);
   expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 } });
   expect(task.callback).toMatchObject({ state: 'delivered', attempts, last_status: 204 });
   const received = receiver.calls(name);

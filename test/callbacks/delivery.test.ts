@@ -29,8 +29,21 @@ let selfSigned: Receiver;
 /** Where a redirect points. */
 let sentinel: Receiver;
 let project: TestProject;
-/** Eight tries take their time, so those who need them all are sent off together. */
-let slow: Record<'refusing' | 'redirecting' | 'selfSigned' | 'nobody' | 'refusingOnce', Promise<Delivered>>;
+/** Waits between tries take their time, so those who wait are sent off together, each to a path of its own. */
+let slow: Record<
+  | 'refusing'
+  | 'redirecting'
+  | 'selfSigned'
+  | 'nobody'
+  | 'refusingOnce'
+  | 'refusingThrice'
+  | 'askingForTomorrow'
+  | 'hanging'
+  | 'drippingHeaders'
+  | 'closing'
+  | 'drippingBody',
+  Promise<Delivered>
+>;
 beforeAll(async () => {
   const fixture = (name: string) => readFileSync(new URL(`../platform/fixtures/${name}`, import.meta.url), 'utf8');
   receiver = await startReceiver();
@@ -48,6 +61,18 @@ beforeAll(async () => {
     selfSigned: deliver('a fox', takeIt, { to: selfSigned }),
     nobody: deliver('a fox', takeIt, { to: nobody }),
     refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), takeIt)),
+    refusingThrice: deliver('a fox', inTurn(answer(500), answer(503), answer(404), takeIt)),
+    askingForTomorrow: deliver('a fox', inTurn(answer(429, { 'retry-after': '86400' }), takeIt)),
+    hanging: deliver(
+      'a fox',
+      inTurn(() => undefined, takeIt),
+    ),
+    drippingHeaders: deliver('a fox', inTurn(dripHeaders, takeIt)),
+    closing: deliver(
+      'a fox',
+      inTurn((response) => void response.destroy(), takeIt),
+    ),
+    drippingBody: deliver('a fox', (response) => void drip(response.writeHead(200))),
   };
   for (const one of Object.values(slow)) one.catch(() => undefined);
 });
@@ -108,7 +133,7 @@ describe('a callback', () => {
   });
 
   it('that was refused three times comes a fourth time: one id, equal bytes, each verifies', async () => {
-    const { name, task } = await deliver('a fox', inTurn(answer(500), answer(503), answer(404), takeIt));
+    const { name, task } = await slow.refusingThrice;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 4, last_status: 204 });
     const calls = receiver.calls(name);
     expect(calls).toHaveLength(4);
@@ -143,7 +168,7 @@ describe('a callback', () => {
   });
 
   it('asked to come back tomorrow comes back after two steps at most', async () => {
-    const { task } = await deliver('a fox', inTurn(answer(429, { 'retry-after': '86400' }), takeIt));
+    const { task } = await slow.askingForTomorrow;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: 429, error_class: null });
   });
@@ -151,16 +176,13 @@ describe('a callback', () => {
 
 describe('a receiver that misbehaves', () => {
   it('by hanging loses its try and gets the next', async () => {
-    const { task } = await deliver(
-      'a fox',
-      inTurn(() => undefined, takeIt),
-    );
+    const { task } = await slow.hanging;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
   });
 
   it('by dripping headers loses its try and gets the next', async () => {
-    const { task } = await deliver('a fox', inTurn(dripHeaders, takeIt));
+    const { task } = await slow.drippingHeaders;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
   });
@@ -177,10 +199,7 @@ describe('a receiver that misbehaves', () => {
   });
 
   it('by closing the connection without a word loses its try and gets the next', async () => {
-    const { task } = await deliver(
-      'a fox',
-      inTurn((response) => void response.destroy(), takeIt),
-    );
+    const { task } = await slow.closing;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:reset' });
   });
@@ -205,7 +224,7 @@ describe('a receiver that misbehaves', () => {
   });
 
   it('by dripping its body has answered all the same', async () => {
-    const { task } = await deliver('a fox', (response) => void drip(response.writeHead(200)));
+    const { task } = await slow.drippingBody;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1, last_status: 200 });
   });
 

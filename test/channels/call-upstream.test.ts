@@ -147,7 +147,9 @@ describe('one call upstream', () => {
       const drip = setInterval(() => response.write('x'), 50);
       response.once('close', () => clearInterval(drip));
     });
-    expect(await call()).toMatchObject({ kind: 'answered', status: 200, body: { unreadable: 'cut_short' } });
+    const outcome = await call();
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, body: { unreadable: 'timed_out' } });
+    expect(classifySubmit(outcome, read, readError)).toMatchObject({ kind: 'unknown', errorClass: 'interrupted' });
   });
 
   it('ends headers that drip for ever', async () => {

@@ -71,6 +71,8 @@ const submitFaults: [string, Partial<Attempt<Operation>>][] = [
   ['huge', { kind: 'unknown', errorClass: 'unreadable', status: 200 }],
 ];
 
+const piece = 'x'.repeat(65_536);
+
 const keyOf = (prompt: string): string => `att_${prompt.replaceAll(/\W+/g, '_')}`;
 
 /** What is kept is JSON: an operation must survive being stored. */
@@ -163,6 +165,10 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         if (result.kind !== 'done') return;
         const response = await fetched(result.outputs[0]?.url ?? '');
         expect(response.headers.get('content-type')).toBe('video/mp4');
+        const calls = await hits('suite clip');
+        expect(calls.filter(({ kind }) => kind === 'submit')).toMatchObject([
+          { idempotency_key: keyOf('suite clip [[latency=20]]') },
+        ]);
       });
     }
 
@@ -314,6 +320,25 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         expect(await look()).toMatchObject({ kind: 'unclear' });
         replies.answer(() => undefined);
         expect(await look()).toMatchObject({ kind: 'unclear' });
+      });
+
+      it('stops reading a look that never ends, and learns nothing from it', async () => {
+        let sent = 0;
+        let isGone = false;
+        replies.answer((_request, response) => {
+          response.once('close', () => (isGone = true));
+          response.writeHead(200, { 'content-type': 'application/json' }).write('{"status":"');
+          const pour = (): void => {
+            // A bound for a reader that has none.
+            while (!response.destroyed && (sent += 1) < 2_000) if (!response.write(piece)) return;
+          };
+          response.on('drain', pour);
+          pour();
+        });
+        expect(await look()).toMatchObject({ kind: 'unclear' });
+        for (let waits = 0; waits < 100 && !isGone; waits += 1) await sleep(10);
+        expect(sent * piece.length).toBeLessThan(64_000_000);
+        expect(isGone).toBe(true);
       });
 
       it('ends at once when its signal does', async () => {

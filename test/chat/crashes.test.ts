@@ -110,7 +110,7 @@ describe('an API that is killed under chat load', () => {
 describe('while PostgreSQL does not answer', () => {
   it.each([
     ['away', () => postgres.stop(), () => postgres.start()],
-    ['frozen', () => postgres.signal('SIGSTOP'), () => postgres.signal('SIGCONT')],
+    ['frozen', () => Promise.resolve(postgres.signal('SIGSTOP')), () => Promise.resolve(postgres.signal('SIGCONT'))],
   ])(
     'a chat hears 503 with Retry-After within five seconds while it is %s, and ten seconds later all is well again',
     async (_state, takeAway, bringBack) => {

@@ -191,7 +191,7 @@ describe('a catalog file', () => {
     ['parameters.fields', [{ ...sizeField, options: undefined }], /an enum needs options/],
     ['parameters.fields', [{ ...sizeField, min: 1 }], /an enum needs options/],
     ['parameters.fields', [sizeField, { key: 'image', label: 'I', type: 'boolean' }], /is no tuning parameter/],
-    ['parameters.fields', [sizeField, { key: 'wait', label: 'W', type: 'boolean' }], /is no tuning parameter/],
+    ['parameters.fields', [sizeField, { key: 'callback_url', label: 'C', type: 'boolean' }], /is no tuning parameter/],
     [
       'parameters.fields',
       [sizeField, { key: 'generate_audio', label: 'A', type: 'boolean' }],
@@ -224,6 +224,11 @@ describe('a catalog file', () => {
     ['private.upstream.fal.parameters', { img_size: { name: 's', values: { '8k': 1 } } }, /translates "8k"/],
     ['private.upstream.fal.parameters', { img_size: { name: 'prompt' } }, /lists "prompt" twice/],
     ['private.upstream.fal.model_by', { key: 'acme_variant', values: { ultra: 'x' } }, /translates "ultra"/],
+    ['private.upstream.fal.only', { seed: [1] }, /only.seed is not a tuning parameter/],
+    ['private.upstream.fal.only', { img_size: ['8k'] }, /only.img_size names "8k"/],
+    ['private.upstream.fal.only', { img_size: ['1k'] }, /no family makes img_size "2k"/],
+    ['private.upstream.fal.inputs', { audio_url: 'sound' }, /inputs.audio_url is not an input of this model/],
+    ['private.upstream.fal.inputs', { prompt: 'text' }, /inputs/],
     ['private.upstream.fal.cost_micro_usd', 0.5, /cost_micro_usd/],
   ];
   it.each(
@@ -249,6 +254,10 @@ describe('a catalog file', () => {
     ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /does not run/],
     ['private.aliases', { old: {} }, /belong to image and video/],
     ['private.context_tokens', undefined, /is required for chat/],
+    ['private.upstream.openai.parameters', { top_p: null }, /top_p is not a tuning parameter/],
+    ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
+    ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
+    ['private.upstream.openai.only', { temperature: [1] }, /only.temperature is not a tuning parameter/],
   ];
   it.each(spoiledChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(
     'is refused with a chat model’s $path = $shown',
@@ -256,6 +265,19 @@ describe('a catalog file', () => {
       expect(problemsOf(() => parse(spoil(chat(), path, value))).join('\n')).toMatch(problem);
     },
   );
+
+  it('may give a chat’s two parameters other names, or leave them out', () => {
+    const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null };
+    expect(problemsOf(() => parse(spoil(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
+  });
+
+  it('may leave a value to another family', () => {
+    const upstream = {
+      fal: { model: 'fal-ai/pic', cost_micro_usd: 1, only: { img_size: ['1k'] } },
+      replicate: { model: 'acme/pic', cost_micro_usd: 1 },
+    };
+    expect(problemsOf(() => parse(spoil(image(), 'private.upstream', upstream)))).toEqual([]);
+  });
 
   it('prices values that only a descriptor lists', () => {
     const entry = spoil(image(), 'parameters.img_size', undefined);

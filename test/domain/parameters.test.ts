@@ -7,6 +7,7 @@ import { modelList, publicModel } from '../../src/domain/model-list.ts';
 import { accepts, acceptedParameters, listValues, resolveMediaRequest } from '../../src/domain/parameters.ts';
 import type { AcceptedParameter, ResolveOptions } from '../../src/domain/parameters.ts';
 import { mediaCredits } from '../../src/domain/pricing.ts';
+import { taskSnapshot } from '../../src/domain/task-snapshot.ts';
 import { mapParameters, upstreamModel } from '../../src/domain/upstream-parameters.ts';
 
 const entries = new Map<string, CatalogEntry>();
@@ -296,6 +297,17 @@ describe('the words of a provider', () => {
     const aleph = resolve('runway-aleph', { prompt: 'a fox' });
     expect(aleph).toMatchObject({ resolution: 'default' });
     expect(mapParameters(fal('runway-aleph'), aleph)).toEqual({ aspect_ratio: '16:9' });
+  });
+
+  it('go only to the families that make exactly what is asked for', () => {
+    const families = (id: string, body: object) =>
+      Object.keys(taskSnapshot(entryOf(id), resolve(id, { prompt: 'a fox', ...body })).upstream).sort();
+    expect(families('veo-3.1', { duration: 8, variant: 'quality' })).toEqual(['fal', 'gemini']);
+    expect(families('veo-3.1', { duration: 5 })).toEqual(['fal']);
+    expect(families('veo-3.1', { duration: 8, variant: 'lite-4k' })).toEqual(['fal']);
+    expect(families('veo-3.1', { duration: 8, generate_audio: false })).toEqual(['fal']);
+    expect(families('seedream-4', { img_size: '3k' })).toEqual(['fal']);
+    expect(families('seedance-1-pro', {})).toEqual(['fal', 'seedance']);
   });
 });
 

@@ -11,54 +11,60 @@ import {
 } from './crowd.ts';
 
 let gateway: Gateway;
+/** Whose job was being polled, and whose submit was on its way, when their worker died. */
+let polling: { projectId: string };
+let submitting: { projectId: string };
+let operationsBefore: unknown[];
 
 beforeAll(async () => {
   gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '4' } });
+  const accepted = async (prompt: string, key: string): Promise<{ projectId: string }> => {
+    const { projectId, apiKey } = await gateway.project({ credits: 100 });
+    await insist(gateway, apiKey, { prompt, key });
+    return { projectId };
+  };
+  polling = await accepted('killed while polling [[latency=4000]]', 'polling');
+  await attemptsReach(polling, 1, 'a.operation is not null');
+  operationsBefore = await operationsOf(polling);
+  await gateway.kill('sandbox', 'SIGSTOP');
+  try {
+    submitting = await accepted('killed while submitting', 'submitting');
+    await attemptsReach(submitting, 1, 'a.operation is null');
+    await gateway.kill('worker-1');
+  } finally {
+    await gateway.kill('sandbox', 'SIGCONT');
+  }
+  await gateway.startWorker();
 });
 afterAll(() => gateway.stop());
 
-const attemptsReach = (projectId: string, count: number, condition: string) =>
+const attemptsReach = ({ projectId }: { projectId: string }, count: number, condition: string) =>
   eventually(20, async () => {
     const n = await countAttempts(gateway, projectId, condition);
     return n >= count || `${n} of ${count} attempts where ${condition}`;
   });
 
+const operationsOf = ({ projectId }: { projectId: string }) =>
+  gateway.database.query(
+    {
+      name: '',
+      text: 'select a.id, a.operation from attempt a join task t on t.id = a.request_id where t.project_id = $1',
+    },
+    [projectId],
+  );
+
 describe('a worker that is killed', () => {
   it('while it polls leaves its job to the next one, which goes on with the same job: one submit, one charge', async () => {
-    const { projectId, apiKey } = await gateway.project({ credits: 100 });
-    await insist(gateway, apiKey, { prompt: 'killed while polling [[latency=4000]]', key: 'polling' });
-    await attemptsReach(projectId, 1, 'a.operation is not null');
-    const operations = () =>
-      gateway.database.query(
-        {
-          name: '',
-          text: 'select a.id, a.operation from attempt a join task t on t.id = a.request_id where t.project_id = $1',
-        },
-        [projectId],
-      );
-    const before = await operations();
-
-    await gateway.kill('worker-1');
-    await gateway.startWorker();
-
+    const { projectId } = polling;
     expect(await endsOf(gateway, projectId)).toMatchObject([{ status: 'succeeded', credits_charged: imageCredits }]);
-    expect(await operations()).toEqual(before);
+    expect(operationsBefore).toHaveLength(1);
+    expect(await operationsOf(polling)).toEqual(operationsBefore);
     expect(await expectOneSubmitPerAttempt(gateway, 'killed while polling')).toBe(1);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });
 
   it('while a submit is on its way never lets it be sent again: the outcome is unknown and the credits go back', async () => {
-    const { projectId, apiKey } = await gateway.project({ credits: 100 });
-    await gateway.kill('sandbox', 'SIGSTOP');
-    try {
-      await insist(gateway, apiKey, { prompt: 'killed while submitting', key: 'submitting' });
-      await attemptsReach(projectId, 1, 'a.operation is null');
-      await gateway.kill('worker-2');
-    } finally {
-      await gateway.kill('sandbox', 'SIGCONT');
-    }
-    await gateway.startWorker();
-
+    const { projectId } = submitting;
     const [task, ...others] = await endsOf(gateway, projectId);
     expect(others).toEqual([]);
     expect(task).toMatchObject({

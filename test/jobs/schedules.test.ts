@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ScheduleNotFoundError } from '@temporalio/client';
 import { jobNames, scheduleIdOf, type JobName } from '../../src/domain/job.ts';
-import { answer, inTurn, startReceiver, takeIt, type Receiver } from '../callbacks/receiver.ts';
+import { answer, inTurn, startReceiver, takeIt, type Behaviour, type Receiver } from '../callbacks/receiver.ts';
 import { endsOf, expectBooksInOrder, isRunning } from '../faults/crowd.ts';
 import { ownTemporal, type OwnServer } from '../faults/own-servers.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -28,7 +28,10 @@ beforeAll(async () => {
       CALLBACK_PORTS: port,
       CALLBACK_LADDER_SECONDS: '6,1,1,1,1',
       CALLBACK_LATE_SECONDS: '1',
-      CALLBACK_LEASE_SECONDS: '3',
+      CALLBACK_KICK_SECONDS: '2',
+      // A receiver that hangs keeps its job waiting until a test has done what it came for.
+      CALLBACK_TIMEOUT_SECONDS: '40',
+      CALLBACK_LEASE_SECONDS: '45',
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
       SWEEP_SILENT_SECONDS: '5',
     },
@@ -106,33 +109,50 @@ describe('the Schedules', () => {
 describe('a job whose worker is killed half-way', () => {
   it('counts as lost, and the next run does what it had not done', async () => {
     const { apiKey } = await gateway.project();
-    const later = [inTurn(answer(500), () => undefined, takeIt), ...[1, 2, 3].map(() => inTurn(answer(500), takeIt))];
-    const names = later.map((_, n) => `half-way-${n}`);
+    const hangs: Behaviour = () => undefined;
+    const behaviours = [inTurn(answer(500), hangs, takeIt), ...[1, 2, 3].map(() => inTurn(answer(500), takeIt))];
+    const names = behaviours.map((_, n) => `half-way-${n}`);
     const taskIds = await Promise.all(
-      later.map((behaviour, n) =>
+      behaviours.map((behaviour, n) =>
         acceptWithCallback(apiKey, `half-way ${n} [[latency=50]]`, receiver.at(names[n] ?? '', behaviour)),
       ),
     );
+    const [hanging = ''] = taskIds;
     await eventually(() => Promise.resolve(names.every((name) => receiver.calls(name).length === 1)));
     // With their workflows gone, the job has to deliver: three are taken, one keeps it waiting.
     await Promise.all(taskIds.map((taskId) => gateway.temporal.client.workflow.getHandle(taskId).terminate()));
+    await eventually(async () => (await Promise.all(taskIds.map(deliveryOf))).every(({ attempts }) => attempts === 1));
+    await gateway.database.query(
+      {
+        name: 'test-end-wait',
+        text: `update delivery set next_attempt_at = clock_timestamp() - interval '2 s' where task_id = any ($1)`,
+      },
+      [taskIds],
+    );
     await eventually(() => Promise.resolve(names.every((name) => receiver.calls(name).length === 2)), {
       secondsMax: 20,
     });
     const [half] = (await runsOf(gateway, 'process-pending-callbacks')).filter(({ state }) => state === 'running');
-    await gateway.kill('worker-1');
+    // The only worker holds the run. Another one is up, with its look around at its start behind it, before that one dies.
     await gateway.startWorker();
+    await gateway.kill('worker-1');
+    expect(await deliveryOf(hanging)).toMatchObject({ state: 'pending', adopted: true });
+    await gateway.database.query(
+      { name: 'test-end-lease', text: 'update delivery set lease_until = clock_timestamp() where task_id = $1' },
+      [hanging],
+    );
 
-    await eventually(async () => (await deliveryOf(taskIds[0] ?? '')).state === 'delivered', { secondsMax: 30 });
-    // Its lock is free when its lease is over; the run that takes it counts the other as lost.
-    await eventually(
+    // The job's lock is free when its lease is over; the run that takes it counts the other as lost.
+    const later = await eventually(
       async () => {
         const runs = await runsOf(gateway, 'process-pending-callbacks');
         const at = runs.findIndex(({ id }) => id === half?.id);
-        return runs[at]?.state === 'lost' && runs.slice(at + 1).some(({ state }) => state === 'succeeded');
+        const after = runs.slice(at + 1).filter(({ state }) => state === 'succeeded');
+        return runs[at]?.state === 'lost' && after.length > 0 && after;
       },
       { secondsMax: 30 },
     );
+    expect(later[0]?.summary).toMatchObject({ overdue: 1, delivered: 1 });
     for (const taskId of taskIds) expect(await deliveryOf(taskId)).toMatchObject({ state: 'delivered', adopted: true });
     expect(names.map((name) => receiver.calls(name).length)).toEqual([3, 2, 2, 2]);
   });

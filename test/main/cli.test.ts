@@ -13,6 +13,7 @@ import type { Database } from '../../src/db/database.ts';
 import { beginAttempt, endAttempt, saveOperation } from '../../src/db/attempts.ts';
 import { restChannel } from '../../src/db/channels.ts';
 import { Ledger } from '../../src/db/ledger.ts';
+import { cli } from '../../src/main/cli.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createSealer } from '../../src/platform/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -52,10 +53,20 @@ interface Said {
 }
 
 /** Runs the real program to its end, with this environment and nothing of ours. */
-function tollgate(args: string[], env: Record<string, string> = settings): Promise<Said> {
+const spawned = (args: string[], env: Record<string, string> = settings): Promise<Said> =>
+  execute(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], env);
+
+/** Runs the program's own entry without the price of a process: for what is about commands, not about the process. */
+async function tollgate(args: string[], env: Record<string, string> = settings): Promise<Said> {
+  const written: string[] = [];
+  const code = await cli(args, env, (text) => written.push(text));
+  return { code, stdout: written.join(''), stderr: '' };
+}
+
+function execute(file: string, args: string[], env: Record<string, string>): Promise<Said> {
   return new Promise((resolve, reject) => {
     const options = { env, cwd: home, timeout: 30_000, maxBuffer: 4_000_000 };
-    execFile(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], options, (error, stdout, stderr) => {
+    execFile(file, args, options, (error, stdout, stderr) => {
       const code = error ? error.code : 0;
       if (typeof code !== 'number') return reject(new Error(`no exit code: ${stderr}`));
       resolve({ code, stdout, stderr });
@@ -64,8 +75,12 @@ function tollgate(args: string[], env: Record<string, string> = settings): Promi
 }
 
 /** The one document of a `--json` run, and the exit code that was promised for it. */
-async function json<T>(shape: z.ZodType<T>, args: string[], { code = 0, env = settings } = {}): Promise<T> {
-  const said = await tollgate([...args, '--json'], env);
+async function json<T>(
+  shape: z.ZodType<T>,
+  args: string[],
+  { code = 0, env = settings, run = tollgate } = {},
+): Promise<T> {
+  const said = await run([...args, '--json'], env);
   expect({ code: said.code, stderr: said.stderr }).toEqual({ code, stderr: '' });
   return shape.parse(JSON.parse(said.stdout));
 }
@@ -95,7 +110,7 @@ const auditOf = async (subject: string) =>
 
 describe('tollgate projects', () => {
   it('makes a project with an empty account, tells its callback secret once, and remembers who did it', async () => {
-    const made = await json(Project, ['projects', 'create', '--name', 'Acme Ltd']);
+    const made = await json(Project, ['projects', 'create', '--name', 'Acme Ltd'], { run: spawned });
     expect(made.project_id).toMatch(/^prj_/);
     expect(made.webhook_secret).toMatch(/^whsec_/);
     const listed = await tollgate(['projects', 'list', '--json']);
@@ -249,7 +264,9 @@ describe('tollgate channels', () => {
       weight: 2,
       enabled: true,
       state: 'resting',
-      rests: [{ model: '*', until: expect.any(Number), reason: 'rate_limit' }],
+      reasons: [
+        expect.objectContaining({ kind: 'resting', model: '*', until: expect.any(Number), reason: 'rate_limit' }),
+      ],
     });
     const Switched = z.strictObject({
       channel_id: z.literal(channelId),
@@ -290,13 +307,13 @@ describe('tollgate catalog', () => {
   it('checks a file without any database, and tells everything that is wrong with a bad one', async () => {
     const env = { TOLLGATE_HOME: home };
     const Checked = z.strictObject({ ok: z.literal(true), models: z.number().min(12), warnings: z.array(z.string()) });
-    await json(Checked, ['catalog', 'check', shipped], { env });
+    await json(Checked, ['catalog', 'check', shipped], { env, run: spawned });
     const bad = join(home, 'bad.yaml');
     writeFileSync(bad, 'models:\n  - id: one\n  - id: two\n');
     const Problems = z.strictObject({
       error: z.strictObject({ message: z.string(), problems: z.array(z.looseObject({ model: z.string() })) }),
     });
-    const { error } = await json(Problems, ['catalog', 'check', bad], { code: 1, env });
+    const { error } = await json(Problems, ['catalog', 'check', bad], { code: 1, env, run: spawned });
     expect(new Set(error.problems.map(({ model }) => model))).toEqual(new Set(['one', 'two']));
     await json(Refusal, ['catalog', 'check', join(home, 'absent.yaml')], { code: 1, env });
   });
@@ -305,7 +322,8 @@ describe('tollgate catalog', () => {
     await json(Applied, ['catalog', 'apply', shipped]);
     const bad = join(home, 'bad.yaml');
     writeFileSync(bad, 'models: []\n');
-    expect((await tollgate(['catalog', 'apply', bad])).code).toBe(1);
+    const refused = await spawned(['catalog', 'apply', bad]);
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^tollgate: /) });
     const { data } = await json(rows(z.unknown()), ['catalog', 'show']);
     expect(data.length).toBeGreaterThanOrEqual(12);
   });
@@ -357,6 +375,7 @@ describe('tollgate tasks', () => {
         status: 404,
         detail: 'the upstream does not know the job',
         code: null,
+        cost_micro_usd: 0,
         operation: { app: 'fal-ai/aurora', request_id: 'job-1' },
         started_at: expect.any(Number),
         submitted_at: expect.any(Number),
@@ -384,7 +403,8 @@ describe('tollgate tasks', () => {
         refunded: z.number(),
         workflow_told: z.literal(false),
       });
-      expect(await json(Canceled, ['tasks', 'cancel', taskId])).toMatchObject({ ended: true, refunded: 40 });
+      const first = await json(Canceled, ['tasks', 'cancel', taskId], { run: spawned });
+      expect(first).toMatchObject({ ended: true, refunded: 40 });
       expect(await json(Canceled, ['tasks', 'cancel', taskId])).toMatchObject({ ended: false, refunded: 0 });
       const account = await json(Credits, ['credits', 'show', '--project', owner.projectId]);
       expect(account).toMatchObject({ balance: 1_000, reserved: 0 });
@@ -425,7 +445,7 @@ describe('tollgate ledger verify', () => {
       const dirty = await json(Report, ['ledger', 'verify', '--full'], { code: 1 });
       expect(dirty.ok).toBe(false);
       expect(dirty.invariants['C1']).toMatchObject({ breaches: 1, examples: [projectId] });
-      expect((await tollgate(['ledger', 'verify'])).code).toBe(1);
+      expect((await spawned(['ledger', 'verify'])).code).toBe(1);
     } finally {
       await shift(-7);
     }
@@ -451,14 +471,20 @@ const misuses = [
 describe('the command line', () => {
   it('ends with 2 for wrong usage, with one JSON document where that was asked for', async () => {
     await Promise.all(misuses.map((args) => json(Refusal, args, { code: 2 })));
-    const plain = await tollgate(['projects', 'list', '--loud']);
+    const [plain, unfinished] = await Promise.all([spawned(['projects', 'list', '--loud']), spawned(['keys'])]);
     expect(plain).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining("unknown option '--loud'") });
-    const unfinished = await tollgate(['keys']);
     expect(unfinished).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('Usage: tollgate keys') });
   });
 
+  it('is started by its launcher, which passes on what it says and its exit code', async () => {
+    const launched: typeof tollgate = (args, env = settings) =>
+      execute(process.execPath, [join(projectFolder, 'bin/tollgate.mjs'), ...args], env);
+    await json(z.looseObject({ ok: z.literal(true) }), ['catalog', 'check', shipped], { run: launched });
+    await json(Refusal, ['keys', 'paint'], { code: 2, run: launched });
+  });
+
   it('explains every command and changes nothing while it does', async () => {
-    const said = await tollgate(['keys', 'create', '--help']);
+    const said = await spawned(['keys', 'create', '--help']);
     expect(said).toMatchObject({ code: 0, stderr: '' });
     for (const flag of ['project', 'name', 'models', 'rpm', 'budget', 'in-flight', 'expires', 'json']) {
       expect(said.stdout).toContain(`--${flag}`);
@@ -468,7 +494,7 @@ describe('the command line', () => {
   it('speaks plain aligned text to people, without what could steer their terminal', async () => {
     const { code, stdout } = await tollgate(['projects', 'create', '--name', 'red \u001b[31m alert']);
     expect(code).toBe(0);
-    const listed = await tollgate(['projects', 'list']);
+    const listed = await spawned(['projects', 'list']);
     expect(listed.stdout).toMatch(/^PROJECT_ID +NAME +STATUS/);
     expect(listed.stdout).toContain('alert');
     expect(stdout + listed.stdout).not.toContain('\u001b');
@@ -476,7 +502,7 @@ describe('the command line', () => {
 
   it('says plainly when there is no database to speak to, and when it does not answer', async () => {
     const empty = { TOLLGATE_HOME: home };
-    const { error } = await json(Refusal, ['projects', 'list'], { code: 1, env: empty });
+    const { error } = await json(Refusal, ['projects', 'list'], { code: 1, env: empty, run: spawned });
     expect(error.message).toContain('DATABASE_URL');
     const away = { ...settings, DATABASE_URL: 'postgresql://postgres:pw@127.0.0.1:1/none' };
     const refused = await json(Refusal, ['projects', 'list'], { code: 1, env: away });
@@ -499,7 +525,7 @@ describe('the command line', () => {
       const others = { internal_job_token: 'x'.repeat(32), postgres_password: 'x' };
       writeFileSync(join(running, 'secrets.json'), JSON.stringify({ ...secrets, ...others }));
       const env = { TOLLGATE_HOME: running };
-      const { project_id } = await json(Project, ['projects', 'create', '--name', 'dev'], { env });
+      const { project_id } = await json(Project, ['projects', 'create', '--name', 'dev'], { env, run: spawned });
       const { api_key } = await json(Key, ['keys', 'create', '--project', project_id], { env });
       const keys = createKeyCache(db, loadConfig(settings).KEY_PEPPERS, 0);
       expect(await keys.find(api_key)).toMatchObject({ projectId: project_id });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { testServer } from './test-server.ts';
 
 /** A database of a test's own, dropped by `drop` together with every door that was opened on it. */
 export interface TestDatabase {
@@ -52,9 +53,7 @@ async function migrateFrom(scratch: TestDatabase): Promise<void> {
 }
 
 function testDatabaseUrl(name: string): string {
-  const given = process.env['TEST_DATABASE_URL'];
-  if (!given) throw new Error('TEST_DATABASE_URL is not set; the tests are run by `npm test`');
-  const url = new URL(given);
+  const url = new URL(testServer('TEST_DATABASE_URL'));
   url.pathname = `/${name}`;
   return url.href;
 }

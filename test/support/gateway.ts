@@ -5,8 +5,8 @@ import { openDatabase, type Database } from '../../src/db/database.ts';
 import { verifyLedger, type LedgerReport } from '../../src/db/verify-ledger.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
+import { createTestDatabase } from './database.ts';
 import { startProgram, type Program } from './program.ts';
-import { createScratchDatabase } from './scratch-database.ts';
 import { createOperator, type Operator } from './operator.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
@@ -61,7 +61,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   };
   try {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-'));
-    const scratch = await createScratchDatabase();
+    const scratch = await createTestDatabase({ migrated: false });
     undo.push(() => scratch.drop());
     const temporal = await createTemporalNamespace();
     undo.push(() => temporal.close());

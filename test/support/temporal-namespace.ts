@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobNames, scheduleIdOf } from '../../src/domain/job.ts';
 import { searchAttributes } from '../../src/domain/workflow-contract.ts';
-import { testServer } from './scratch-database.ts';
+import { testServer } from './test-server.ts';
 
 export interface TemporalNamespace {
   address: string;

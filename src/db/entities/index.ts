@@ -220,6 +220,17 @@ export const AttemptRow = defineEntity({
   },
 });
 
+export const TaskResolution = defineEntity({
+  name: 'TaskResolution',
+  tableName: 'task_resolution',
+  properties: {
+    taskId: p.string().fieldName('task_id').primary(),
+    outcome: p.string(),
+    reference: p.string(),
+    at: p.datetime().defaultRaw('clock_timestamp()'),
+  },
+});
+
 export const Idempotency = defineEntity({
   name: 'Idempotency',
   tableName: 'idempotency',
@@ -428,6 +439,7 @@ export const entities = [
   ChannelHealth,
   Task,
   AttemptRow,
+  TaskResolution,
   Idempotency,
   StoredFile,
   Delivery,

@@ -49,7 +49,10 @@ begin
 end $$;
 `;
 
-/** A success of a call that began p_age_seconds ago: the channel is whole again. A rest that the provider asked for stays. */
+/**
+ * A success of a call that began p_age_seconds ago: the channel is whole again, unless it was opened or an alarm was raised
+ * since then. A rest that the provider asked for stays.
+ */
 const noteSuccess = `
 create function note_channel_success(p_channel_id text, p_model_id text, p_age_seconds float8) returns boolean language plpgsql as $$
 begin
@@ -57,7 +60,8 @@ begin
     closed_until = case when opens > 0 then null else closed_until end,
     reason = case when opens > 0 then null else reason end, updated_at = clock_timestamp()
   where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or opens > 0 or alarm is not null)
-    and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds));
+    and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
+    and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
   return found;
 end $$;
 `;

@@ -7,6 +7,7 @@ import { Migration0006Keys } from './0006-keys.ts';
 import { Migration0007Jobs } from './0007-jobs.ts';
 import { Migration0008Health } from './0008-health.ts';
 import { Migration0010ChatSpeed } from './0010-chat-speed.ts';
+import { Migration0011Resolve } from './0011-resolve.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   { name: '0007-jobs', class: Migration0007Jobs },
   { name: '0008-health', class: Migration0008Health },
   { name: '0010-chat-speed', class: Migration0010ChatSpeed },
+  { name: '0011-resolve', class: Migration0011Resolve },
 ];

@@ -57,4 +57,4 @@ function noteRequest(
   recordDetail?.(detailOf(ctx, { route: line.path, status: line.status, ms }));
 }
 
-const probePaths = new Set(['/livez', '/readyz']);
+const probePaths = new Set(['/livez', '/readyz', '/metrics']);

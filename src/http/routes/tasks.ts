@@ -1,3 +1,4 @@
+import { listTaskAttempts } from '../../commands/list-task-attempts.ts';
 import { cancelTask } from '../../commands/cancel-task.ts';
 import { presentTask } from '../../commands/present-task.ts';
 import { redeliverCallback } from '../../commands/redeliver-callback.ts';
@@ -29,6 +30,14 @@ export const redeliverRoute =
     const task = await redeliverCallback(deps, await ownTask(deps, ctx));
     ctx.status = 202;
     ctx.body = presentTask(deps, task);
+  };
+
+/** `GET /api/v1/tasks/{task_id}/attempts`: every call made for the task, and none of who was called (decisions "Media tasks"). */
+export const listAttemptsRoute =
+  (deps: TaskDeps): AppMiddleware =>
+  async (ctx) => {
+    const { id } = await ownTask(deps, ctx);
+    ctx.body = { object: 'list', data: await listTaskAttempts(deps, id) };
   };
 
 const ownTask = (deps: TaskDeps, ctx: AppContext) =>

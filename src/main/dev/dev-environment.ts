@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { providerKeyNames } from './providers.ts';
 import type { DevSecrets } from './dev-secrets.ts';
 
 interface Parts {
@@ -33,6 +34,12 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     WORKER_SHUTDOWN_FORCE_SECONDS: env.WORKER_SHUTDOWN_FORCE_SECONDS || '10',
   };
 }
+
+/** The variables that hold providers' keys. Only who seals them needs them; the gateway opens the sealed ones. */
+export const withoutProviderKeys = <E extends Record<string, string | undefined>>(env: E): E => ({
+  ...env,
+  ...Object.fromEntries(providerKeyNames.map((name) => [name, undefined])),
+});
 
 // Our own server speaks plain text on loopback, whatever a cloud account in the environment would need.
 const plainTemporal = {

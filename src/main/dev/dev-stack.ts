@@ -7,7 +7,7 @@ import { startPostgres } from '../servers/postgres.ts';
 import { startGuardian, type Guardian } from '../servers/start-guardian.ts';
 import { startTemporal, temporalFile } from '../servers/temporal.ts';
 import { banner } from './banner.ts';
-import { devEnvironment } from './dev-environment.ts';
+import { devEnvironment, withoutProviderKeys } from './dev-environment.ts';
 import { devSecrets } from './dev-secrets.ts';
 import { noteChildren, stopFormerChildren } from './former-children.ts';
 import { takeHomeLock, type HomeLock } from './home-lock.ts';
@@ -82,10 +82,11 @@ export function createDevStack({ env, projectFolder, programs, fresh, say }: Dev
       progress('starting Temporal', startEngine(wanted.TEMPORAL_PORT, wanted.TEMPORAL_UI_PORT)),
       progress('starting the sandbox', startSandbox(wanted.SANDBOX_PORT)),
     ]);
-    const common = devEnvironment({ env, home, secrets, databaseUrl: database.url, temporal, sandboxUrl: sandbox });
+    const whole = devEnvironment({ env, home, secrets, databaseUrl: database.url, temporal, sandboxUrl: sandbox });
+    const common = withoutProviderKeys(whole);
 
     await progress('migrating the database', once('migrate', programs.migrate, common));
-    const seeded = await progress('applying the catalog', once('seed-dev', programs.seed, common));
+    const seeded = await progress('applying the catalog', once('seed-dev', programs.seed, whole));
     const demo = seeded.map((line) => readLine(Seeded, line)).find((line) => line !== null);
     if (!demo) throw new Error(`seed-dev said nothing that can be read; its log is ${join(logFolder, 'seed-dev.log')}`);
 
@@ -129,6 +130,7 @@ export function createDevStack({ env, projectFolder, programs, fresh, say }: Dev
       temporalAddress: facts.temporal_address,
       temporalUiUrl: facts.temporal_ui_url,
       sandboxUrl: facts.sandbox_url,
+      providers: demo.providers,
       home,
       notes,
     });
@@ -283,7 +285,12 @@ function devJson(facts: Omit<DevFacts, 'pids'>, pids: Record<string, number>): D
   return { ...facts, pids: { supervisor: process.pid, ...pids } };
 }
 
-const Seeded = z.object({ project_id: z.string(), api_key: z.string(), webhook_secret: z.string() });
+const Seeded = z.object({
+  project_id: z.string(),
+  api_key: z.string(),
+  webhook_secret: z.string(),
+  providers: z.array(z.object({ channel: z.string(), variable: z.string(), enabled: z.boolean() })).default([]),
+});
 
 // The worker lets running activities end; `devEnvironment` gives it less than this.
 const workerGraceSeconds = 15;

@@ -1,11 +1,19 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { adapterFamilies } from '../../../channels/registry.ts';
+import { addChannel } from '../../../commands/add-channel.ts';
+import { OperatorError } from '../../../commands/operator-error.ts';
 import { setChannelEnabled } from '../../../commands/set-channel-enabled.ts';
-import { listChannelStates, type ChannelState } from '../../../db/operators.ts';
+import { setChannel } from '../../../commands/set-channel.ts';
+import { testChannel, type ChannelTest } from '../../../commands/test-channel.ts';
+import { listModels } from '../../../db/models.ts';
+import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/operators.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
-import { shortText } from '../input.ts';
-import { database, type DatabaseDeps } from '../operator-deps.ts';
-import { clean, table, time } from '../plain-text.ts';
+import { count, names, shortText } from '../input.ts';
+import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
+import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.ts';
+import { clean, facts, table, time } from '../plain-text.ts';
+import { readSecret, secretCharsMax } from '../read-secret.ts';
 
 /** `tollgate channels …`: the configured upstreams. */
 export function registerChannels(root: Command, invocation: Invocation): void {
@@ -15,6 +23,44 @@ export function registerChannels(root: Command, invocation: Invocation): void {
     input: z.object({}),
     needs: database,
     run: list,
+  });
+  defineCommand(group, 'add', invocation, {
+    summary: 'add an upstream, which takes attempts at once',
+    usage: (command) =>
+      command
+        .requiredOption('--name <name>', 'what operators call it; clients never see it')
+        .requiredOption('--adapter <family>', `what it speaks: ${families.join(', ')}`)
+        .requiredOption('--base-url <url>', 'where it is, with the path that the adapter goes on from')
+        .requiredOption('--credential <secret>', credentialHelp)
+        .requiredOption('--groups <names>', 'the models it may serve, by their groups in the catalog, as a,b')
+        .option('--priority <number>', 'a lower number goes first (1)')
+        .option('--weight <number>', 'its share inside one priority; 0 is never drawn (1)'),
+    input: AddInput,
+    needs: databaseAndSecrets,
+    run: add,
+  });
+  defineCommand(group, 'set', invocation, {
+    summary: 'change an upstream; another credential or place also ends its rests, openings and alarms',
+    usage: (command) =>
+      command
+        .argument('<channel>', 'its name, or its id')
+        .option('--name <name>', 'what operators call it')
+        .option('--adapter <family>', `what it speaks: ${families.join(', ')}`)
+        .option('--base-url <url>', 'where it is, with the path that the adapter goes on from')
+        .option('--credential <secret>', credentialHelp)
+        .option('--groups <names>', 'all the groups it is to be in, as a,b')
+        .option('--priority <number>', 'a lower number goes first')
+        .option('--weight <number>', 'its share inside one priority; 0 is never drawn'),
+    input: SetInput,
+    needs: databaseAndSecrets,
+    run: set,
+  });
+  defineCommand(group, 'test', invocation, {
+    summary: 'ask an upstream by a call that costs nothing; exit 1 unless it answers well',
+    usage: (command) => command.argument('<channel>', 'its name, or its id'),
+    input: z.object({ channel: shortText }),
+    needs: upstreams,
+    run: test,
   });
   for (const [name, enabled, summary] of switches) {
     defineCommand(group, name, invocation, {
@@ -44,20 +90,147 @@ async function list({ db }: DatabaseDeps): Promise<Report> {
       priority: row.priority,
       weight: row.weight,
       enabled: row.enabled ? 'yes' : 'no',
-      state: [row.state, ...row.rests.map(restText)].join('; '),
+      state: [row.state, ...row.reasons.map(reasonText)].join('; '),
     })),
     'There are no channels.',
   );
   return { document: { data: rows }, text };
 }
 
-function stateOf({ enabled, rests }: ChannelState): 'ready' | 'resting' | 'disabled' {
+/** The one word for what stands out most. A channel is `open` when it is closed to some model: `reasons` tells which. */
+function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | ChannelReason['kind'] {
   if (!enabled) return 'disabled';
-  return rests.length > 0 ? 'resting' : 'ready';
+  return stateOrder.find((kind) => reasons.some((reason) => reason.kind === kind)) ?? 'ready';
 }
 
-const restText = ({ model, until, reason }: ChannelState['rests'][number]): string =>
-  `${model === '*' ? 'all models' : model} until ${time(until) ?? ''}${reason === null ? '' : ` (${reason})`}`;
+const stateOrder = ['resting', 'open', 'alarm', 'half_open'] as const;
+
+function reasonText({ kind, model, reason, since, until, failures, opens }: ChannelReason): string {
+  const parts = [
+    `${kind} for ${model === '*' ? 'all models' : model}`,
+    since === null ? '' : `since ${time(since) ?? ''}`,
+    until === null ? '' : `until ${time(until) ?? ''}`,
+    kind === 'open' || kind === 'half_open' ? `opened ${opens} times, ${failures} failures after it` : '',
+    reason === null ? '' : `(${reason})`,
+  ];
+  return parts.filter(Boolean).join(' ');
+}
+
+const families = Object.keys(adapterFamilies);
+const credentialHelp = 'its key; - reads it from stdin, which leaves it out of the list of processes and the shell';
+const smallNumber = count(0, 10_000);
+
+const channelName = shortText
+  .refine((name) => /^[\w.:-]{1,63}$/.test(name), 'must be letters, digits and . _ : - only, at most 63')
+  .refine((name) => !name.startsWith('chn_'), 'must not look like an id');
+const family = shortText.refine((name) => families.includes(name), `must be one of ${families.join(', ')}`);
+const baseUrl = shortText
+  .refine(isPlainUrl, 'must be an http or https URL without user, query and fragment')
+  .transform((url) => url.replace(/\/+$/, ''));
+const credential = z
+  .string('is required')
+  .trim()
+  .min(1, 'must not be empty')
+  .max(secretCharsMax, `must have at most ${secretCharsMax} characters`);
+
+function isPlainUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${search}${hash}` === '';
+}
+
+const AddInput = z.object({
+  name: channelName,
+  adapter: family,
+  baseUrl,
+  credential,
+  groups: names,
+  priority: smallNumber.default(1),
+  weight: smallNumber.default(1),
+});
+
+async function add(deps: SecretsDeps, input: z.infer<typeof AddInput>, actor: string): Promise<Report> {
+  const { channelId } = await addChannel(deps, { ...input, credential: await credentialOf(input.credential), actor });
+  return changed(deps, `Added ${input.name}.`, channelId, input);
+}
+
+const SetInput = z.object({
+  channel: shortText,
+  name: channelName.optional(),
+  adapter: family.optional(),
+  baseUrl: baseUrl.optional(),
+  credential: credential.optional(),
+  groups: names.optional(),
+  priority: smallNumber.optional(),
+  weight: smallNumber.optional(),
+});
+
+async function set(deps: SecretsDeps, input: z.infer<typeof SetInput>, actor: string): Promise<Report> {
+  const { channel: named, credential: key, ...plain } = input;
+  const changes = {
+    ...Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)),
+    ...(key !== undefined && { credential: await credentialOf(key) }),
+  };
+  const { channelId, channel, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
+  const sentence = `Changed ${channel.name}${credentialChanged ? ', its credential too' : ''}.`;
+  return changed(deps, sentence, channelId, channel);
+}
+
+/** `-` is stdin. What it holds must go into a header as it is. */
+async function credentialOf(given: string): Promise<string> {
+  const secret = given === '-' ? await readSecret('credential') : given;
+  if (!/^[\x20-\x7e]+$/.test(secret)) throw new OperatorError('A credential is one line of plain ASCII characters.');
+  return secret;
+}
+
+/** Never with the credential. */
+async function changed(
+  { db }: SecretsDeps,
+  sentence: string,
+  channelId: string,
+  { name, adapter, baseUrl: base_url, groups, priority, weight }: Omit<z.infer<typeof AddInput>, 'credential'>,
+): Promise<Report> {
+  const known = (await listModels(db)).flatMap((entry) => entry.private.groups);
+  const idle = groups.filter((group) => !known.includes(group));
+  const warnings = idle.length === 0 ? [] : [`No model of the catalog is in ${idle.join(', ')}.`];
+  const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight };
+  return {
+    document: { ...about, ...(warnings.length > 0 && { warnings }) },
+    text: [
+      `${clean(sentence)}\n`,
+      facts({ ...about, groups: groups.join(',') }),
+      ...warnings.map((warning) => `\nWarning: ${clean(warning)}`),
+    ].join('\n'),
+  };
+}
+
+async function test(deps: UpstreamDeps, { channel }: { channel: string }): Promise<Report> {
+  const tested = await testChannel(deps, channel);
+  const { channelId, name, adapter, answer, tookMs } = tested;
+  const trouble = answer.kind === 'ok' || answer.kind === 'not_offered' ? null : answer;
+  return {
+    document: {
+      channel_id: channelId,
+      name,
+      adapter,
+      ok: answer.kind === 'ok',
+      offered: answer.kind !== 'not_offered',
+      reason: trouble?.errorClass ?? null,
+      status: trouble?.status ?? null,
+      detail: trouble?.detail ?? null,
+      took_ms: tookMs,
+    },
+    text: clean(testText(tested)),
+    refused: answer.kind !== 'ok',
+  };
+}
+
+function testText({ name, adapter, answer, tookMs }: ChannelTest): string {
+  if (answer.kind === 'ok') return `${name} is there and takes its credential (${tookMs} ms).`;
+  if (answer.kind === 'not_offered') return `${adapter} has no call that costs nothing: ${name} was not asked.`;
+  const status = answer.status === undefined ? '' : `, status ${answer.status}`;
+  return `${name} is not well: ${answer.errorClass}${status}. ${answer.detail}`;
+}
 
 async function turn(deps: DatabaseDeps, given: { channel: string; enabled: boolean; actor: string }): Promise<Report> {
   const { channelId, name, enabled, changed } = await setChannelEnabled(deps, given);

@@ -4,8 +4,9 @@ import { forceCancelTask } from '../../../commands/force-cancel-task.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { presentTask } from '../../../commands/present-task.ts';
 import { redeliverCallback } from '../../../commands/redeliver-callback.ts';
+import { resolveTask } from '../../../commands/resolve-task.ts';
 import { recordAudit } from '../../../db/audit.ts';
-import { listAttemptDetails } from '../../../db/operators.ts';
+import { findResolution, listAttemptDetails } from '../../../db/operators.ts';
 import { findTask, listTasks, type TaskView } from '../../../db/tasks.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { limit, shortText } from '../input.ts';
@@ -22,7 +23,7 @@ export function registerTasks(root: Command, invocation: Invocation): void {
       command
         .option('--project <id>', 'only of this project')
         .addOption(new Option('--status <status>', 'only in this state').choices(statuses))
-        .option('--unknown', 'only those that an upstream may have been paid for, outcome not known')
+        .option('--unknown', 'only those that an upstream may have been paid for, outcome not known and not resolved')
         .option('--limit <rows>', 'at most so many (50)'),
     input: ListInput,
     needs: database,
@@ -34,6 +35,18 @@ export function registerTasks(root: Command, invocation: Invocation): void {
     input: IdInput,
     needs: databaseAndSecrets,
     run: show,
+  });
+  defineCommand(group, 'resolve', invocation, {
+    summary: 'close the case of a task whose outcome upstream was not known; the task itself stays as it is',
+    usage: (command) =>
+      withId(command)
+        .addOption(
+          new Option('--outcome <outcome>', "what the provider's books say").choices(outcomes).makeOptionMandatory(),
+        )
+        .requiredOption('--reference <text>', "where that stands: the provider's reference, a ticket"),
+    input: z.object({ id: shortText, outcome: z.enum(outcomes), reference: shortText }),
+    needs: database,
+    run: resolve,
   });
   defineCommand(group, 'cancel', invocation, {
     summary: 'end a task and give its credits back, whatever its upstream says',
@@ -52,6 +65,7 @@ export function registerTasks(root: Command, invocation: Invocation): void {
 }
 
 const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
+const outcomes = ['bought', 'not_bought'] as const;
 const ListInput = z.object({
   project: shortText.optional(),
   status: z.enum(statuses).optional(),
@@ -108,6 +122,7 @@ async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> 
   const task = await findTask(deps.db, id);
   if (!task) throw new OperatorError(`There is no task ${id}.`);
   const attempts = await listAttemptDetails(deps.db, id);
+  const resolution = await findResolution(deps.db, id);
   const shown = presentTask(deps, task);
   const about = facts({
     task_id: task.id,
@@ -118,6 +133,8 @@ async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> 
     status: task.progress === null ? task.status : `${task.status}, ${task.progress} %`,
     error: task.errorCode,
     outcome_unknown: task.outcomeUnknown ? 'yes: an upstream may have been paid' : null,
+    resolution: resolution && `${resolution.outcome} (${resolution.reference})`,
+    cost_micro_usd: attempts.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0),
     credits: Object.entries(task.credits)
       .map(([name, credits]) => `${name} ${credits}`)
       .join(', '),
@@ -139,7 +156,19 @@ async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> 
     })),
     'No channel was called.',
   );
-  return { document: { ...shown, attempts_detail: attempts }, text: `${about}\n\n${calls}` };
+  return { document: { ...shown, attempts_detail: attempts, resolution }, text: `${about}\n\n${calls}` };
+}
+
+async function resolve(
+  deps: DatabaseDeps,
+  { id, outcome, reference }: { id: string; outcome: (typeof outcomes)[number]; reference: string },
+  actor: string,
+): Promise<Report> {
+  const { changed } = await resolveTask(deps, { taskId: id, outcome, reference, actor });
+  return {
+    document: { task_id: id, outcome, reference, changed },
+    text: changed ? `Resolved ${id}: ${outcome}.` : `${id} was resolved so before. Nothing was changed.`,
+  };
 }
 
 async function cancel(deps: UpstreamDeps, { id }: { id: string }, actor: string): Promise<Report> {

@@ -1,0 +1,31 @@
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Route } from '../route.ts';
+
+/**
+ * `GET /metrics`: the counters of this process in Prometheus' text format, each named `tollgate_…`. It asks for no
+ * secret, so it belongs on a listener that only operators reach.
+ */
+export const metricsRoute = ({ metrics }: { metrics: Pick<Metrics, 'read'> }): Route => ({
+  method: 'GET',
+  path: '/metrics',
+  auth: 'none',
+  face: 'openai',
+  bodyMaxBytes: 'none',
+  handler: (ctx) => {
+    ctx.set('content-type', 'text/plain; version=0.0.4; charset=utf-8');
+    ctx.body = inPrometheusText(metrics.read());
+    return Promise.resolve();
+  },
+});
+
+/** All lines of a family stand together below its TYPE line, or the reader refuses the page. */
+function inPrometheusText(counters: Record<string, number>): string {
+  const families = new Map<string, string[]>();
+  for (const [name, value] of Object.entries(counters)) {
+    const family = `tollgate_${name.split('{', 1).join('')}`;
+    const lines = families.get(family) ?? [`# TYPE ${family} counter`];
+    lines.push(`tollgate_${name} ${value}`);
+    families.set(family, lines);
+  }
+  return [...families.values()].flatMap((lines) => lines.map((line) => `${line}\n`)).join('');
+}

@@ -1,0 +1,76 @@
+import { addChannel } from '../../commands/add-channel.ts';
+import { credentialContext } from '../../commands/ensure-channel.ts';
+import { setChannelEnabled } from '../../commands/set-channel-enabled.ts';
+import { setChannel } from '../../commands/set-channel.ts';
+import { listAudit } from '../../db/operators.ts';
+import { listChannels, type ChannelRow } from '../../db/channels.ts';
+import type { Deps } from '../../deps.ts';
+import { SealError } from '../../platform/seal.ts';
+import { providers, type ProviderKeyName } from './providers.ts';
+
+type ProviderDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'catalog'>;
+
+export interface ProviderChannel {
+  channel: string;
+  /** Where its key came from. */
+  variable: ProviderKeyName;
+  enabled: boolean;
+}
+
+/**
+ * Brings the channels that stand for keys in the environment in step with it: added before the sandbox's, sealed anew when
+ * the key has changed, disabled when it is gone and enabled when it is back. What an operator set or disabled stays. Answers
+ * those whose key is there.
+ */
+export async function syncProviderChannels(deps: ProviderDeps, actor: string): Promise<ProviderChannel[]> {
+  const { channels } = await listChannels(deps.db);
+  const entries = await deps.catalog.entries();
+  const known = new Set(entries.flatMap((entry) => entry.private.groups));
+  const present: ProviderChannel[] = [];
+  for (const { variable, family, baseUrl, groups } of providers) {
+    const name = `env-${family}`;
+    const key = deps.config[variable];
+    const existing = channels.find((channel) => channel.name === name);
+    if (key === '') {
+      if (existing?.enabled) await setChannelEnabled(deps, { channel: existing.id, enabled: false, actor });
+      continue;
+    }
+    if (existing) {
+      const enabled = await bringUpToDate(deps, { existing, key, actor });
+      present.push({ channel: name, variable, enabled });
+      continue;
+    }
+    const settings = { name, adapter: family, baseUrl, credential: key, priority: 0, weight: 1 };
+    const own = [...groups, family].filter((group) => known.has(group));
+    await addChannel(deps, { ...settings, groups: own, actor });
+    present.push({ channel: name, variable, enabled: true });
+  }
+  return present;
+}
+
+/** Whether it is enabled now. */
+async function bringUpToDate(
+  deps: ProviderDeps,
+  { existing, key, actor }: { existing: ChannelRow; key: string; actor: string },
+): Promise<boolean> {
+  if (!holds(deps, existing, key))
+    await setChannel(deps, { channel: existing.id, changes: { credential: key }, actor });
+  if (existing.enabled) return true;
+  const history = await listAudit(deps.db, existing.id, historyRows);
+  const last = history.find(({ action }) => action === 'channels.enable' || action === 'channels.disable');
+  if (last?.actor !== actor) return false;
+  await setChannelEnabled(deps, { channel: existing.id, enabled: true, actor });
+  return true;
+}
+
+const historyRows = 1_000;
+
+function holds({ sealer }: ProviderDeps, { id, sealedCredential }: ChannelRow, key: string): boolean {
+  try {
+    return sealer.open(sealedCredential, credentialContext(id)) === key;
+  } catch (error) {
+    // Sealed under keys that are gone: the one in the environment is all there is.
+    if (error instanceof SealError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+import { get } from 'node:http';
+
+/**
+ * `node src/main/probe.ts URL`: ends with 0 when a GET of it is answered with 200 within three seconds, else with 1 and the
+ * reason on stderr. For health checks of an image that has neither curl nor wget.
+ */
+const url = process.argv[2] ?? '';
+const timeoutMs = 3_000;
+
+const fail = (reason: string): void => {
+  process.stderr.write(`${url}: ${reason}\n`);
+  process.exitCode = 1;
+};
+
+try {
+  get(url, { agent: false, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
+    if (answer.statusCode !== 200) fail(`status ${answer.statusCode ?? 'none'}`);
+    answer.destroy();
+  }).on('error', (error) => fail(error.message));
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error));
+}

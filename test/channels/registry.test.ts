@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller } from '../../src/channels/call-upstream.ts';
+import { adapterFamilies, createAdapters } from '../../src/channels/registry.ts';
+import { loadCatalog } from '../../src/commands/load-catalog.ts';
+import { families } from '../../src/sandbox/families.ts';
+
+const caller = createUpstreamCaller();
+afterAll(() => caller.close());
+const adapters = createAdapters(caller);
+const here = new URL('.', import.meta.url);
+const tests = readdirSync(here)
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => readFileSync(new URL(name, here), 'utf8'));
+
+describe('every provider family', () => {
+  it('is spoken by the sandbox, and the sandbox speaks no other', () => {
+    expect(Object.keys(families).sort()).toEqual(Object.keys(adapterFamilies).sort());
+  });
+
+  it.each(Object.entries(adapters))(
+    'passes the contract suites of what it offers, from saved replies: %s',
+    (family, adapter) => {
+      const runs = (suite: string) => tests.some((text) => text.includes(`${suite}({\n  family: '${family}',`));
+      expect({ chat: runs('chatAdapterSuite'), media: runs('mediaAdapterSuite') }).toEqual({
+        chat: 'chat' in adapter,
+        media: 'submitMedia' in adapter,
+      });
+      expect(existsSync(new URL(`fixtures/${family}/`, here))).toBe(true);
+      expect('pollMedia' in adapter).toBe('submitMedia' in adapter);
+    },
+  );
+
+  it.each(Object.keys(adapters))('says which documents it follows and when they were read: %s', (family) => {
+    const file = new URL(`../../src/channels/${family}.ts`, import.meta.url);
+    expect(readFileSync(file, 'utf8')).toMatch(/read on \d{4}-\d{2}-\d{2}/i);
+  });
+
+  it('sells some model of the shipped catalog', async () => {
+    const { entries } = await loadCatalog(new URL('../../catalog/catalog.yaml', import.meta.url).pathname);
+    const sold = new Set(entries.flatMap((entry) => Object.keys(entry.private.upstream)));
+    expect([...sold].sort()).toEqual(Object.keys(adapterFamilies).sort());
+  });
+});

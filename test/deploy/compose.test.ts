@@ -1,0 +1,497 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { eventually } from '../support/eventually.ts';
+import { projectFolder } from '../support/program.ts';
+import { testServer } from '../support/test-server.ts';
+import { createTemporalNamespace, type TemporalNamespace } from '../support/temporal-namespace.ts';
+import { makeImage, parseDockerfile, type Image, type Running } from './image.ts';
+
+const read = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
+
+const Strings = z.record(z.string(), z.string());
+const Compose = z.object({
+  services: z.record(
+    z.string(),
+    z.object({
+      image: z.string(),
+      build: z.string().optional(),
+      init: z.boolean().optional(),
+      command: z.array(z.string()).optional(),
+      entrypoint: z.array(z.string()).optional(),
+      environment: Strings.default({}),
+      depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+      healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
+      restart: z.string(),
+      read_only: z.boolean().default(false),
+      tmpfs: z.array(z.string()).default([]),
+      cap_drop: z.array(z.string()),
+      cap_add: z.array(z.string()).default([]),
+      security_opt: z.array(z.string()),
+      ports: z.array(z.string()).default([]),
+      networks: z.array(z.string()),
+      volumes: z.array(z.string()).default([]),
+      stop_grace_period: z.string().optional(),
+    }),
+  ),
+  networks: z.record(z.string(), z.object({ internal: z.boolean().optional() })),
+  volumes: z.record(z.string(), z.unknown()),
+});
+
+const compose = Compose.parse(parse(read('docker-compose.yml'), { merge: true }));
+const dockerfile = parseDockerfile(read('Dockerfile'));
+const final = dockerfile.at(-1) ?? [];
+const words = (word: string) => final.filter((line) => line.word === word).map(({ rest }) => rest);
+const only = (word: string): string => words(word).join('\n');
+const jsonList = (text: string): string[] => z.array(z.string()).parse(JSON.parse(text.slice(text.indexOf('['))));
+const service = (name: string) => {
+  const found = compose.services[name];
+  if (!found) throw new Error(`there is no service ${name}`);
+  return found;
+};
+const ours = ['migrate', 'api', 'worker'];
+const programs = ['api', 'worker'];
+const imageEnv = Object.fromEntries(
+  [...only('ENV').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+);
+const knownVariables = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name]) => name ?? '');
+const demanded = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ''));
+
+describe('the Dockerfile', () => {
+  it('runs the pinned Node of the project as a user that is not root', () => {
+    const { devDependencies } = z.object({ devDependencies: Strings }).parse(JSON.parse(read('package.json')));
+    const bases = dockerfile.map((stage) => stage.find(({ word }) => word === 'FROM')?.rest.split(' ')[0]);
+    const outside = bases.filter((base) => base?.includes(':'));
+    expect(outside.length).toBeGreaterThan(0);
+    for (const base of outside) expect(base).toBe(`node:${devDependencies['node'] ?? ''}-bookworm-slim`);
+    expect(only('USER')).toBe('1000:1000');
+    // Nothing is written by a root process after this line.
+    expect(final.findIndex(({ word }) => word === 'USER')).toBeGreaterThan(
+      final.findLastIndex(({ word }) => word === 'RUN' || word === 'COPY'),
+    );
+  });
+
+  it('installs by the lock file, without development packages and without running their scripts', () => {
+    const installs = dockerfile.flat().filter(({ word, rest }) => word === 'RUN' && rest.startsWith('npm'));
+    expect(installs).toHaveLength(1);
+    for (const command of installs[0]?.rest.split('||') ?? []) {
+      expect(command).toMatch(/npm (ci|install --no-save) --omit=dev --ignore-scripts /);
+    }
+    const Manifest = z.object({ dependencies: Strings });
+    const lock = z.object({ packages: z.record(z.string(), z.unknown()) }).parse(JSON.parse(read('package-lock.json')));
+    expect(Manifest.parse(lock.packages[''])).toEqual(Manifest.parse(JSON.parse(read('package.json'))));
+  });
+
+  it('takes in nothing but what is named, and no secret', () => {
+    const lines = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(lines[0]).toBe('*');
+    const allowed = lines.slice(1).map((line) => line.replace(/^!/, ''));
+    expect(copied().filter((name) => !allowed.includes(name))).toEqual([]);
+    expect(read('Dockerfile')).not.toMatch(/PASSWORD|PEPPER|MASTER|TOKEN/);
+    expect(read('.gitignore')).toMatch(/^\.env$/m);
+  });
+
+  it('has a health check, a stop signal and a volume for the files', () => {
+    expect(only('HEALTHCHECK')).toMatch(/--interval=\S+ --timeout=\S+ --start-period=\S+ --retries=\d+ CMD \["node"/);
+    expect(only('STOPSIGNAL')).toBe('SIGTERM');
+    expect(imageEnv['FILES_LOCAL_DIR']?.startsWith(`${only('VOLUME')}/`)).toBe(true);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  it('pins every image that is not built here', () => {
+    for (const { image, build } of Object.values(compose.services)) {
+      if (build === undefined) expect(image).toMatch(/^[a-z/-]+:\d+(\.\d+)*$/);
+    }
+    const head = read('docker-compose.yml').split('\nname:')[0];
+    expect(head).toMatch(/temporalio\/samples-server[^]*read on 2026-11-21/);
+  });
+
+  it('takes every right away and lets our own programs write to the volume and /tmp only', () => {
+    for (const [name, each] of Object.entries(compose.services)) {
+      expect(each.cap_drop).toEqual(['ALL']);
+      expect(each.security_opt).toEqual(['no-new-privileges:true']);
+      expect(each.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
+      if (!ours.includes(name)) continue;
+      expect(each).toMatchObject({ build: '.', init: true, read_only: true, cap_add: [] });
+      expect(each.tmpfs).toEqual([expect.stringMatching(/^\/tmp:size=/)]);
+      expect(each.volumes).toEqual([`files:${only('VOLUME')}`]);
+    }
+  });
+
+  it('migrates before anything of ours runs, and sets Temporal up before it starts', () => {
+    for (const name of programs) {
+      expect(service(name).depends_on).toMatchObject({
+        postgres: { condition: 'service_healthy' },
+        migrate: { condition: 'service_completed_successfully' },
+      });
+    }
+    expect(service('migrate').depends_on).toEqual({ postgres: { condition: 'service_healthy' } });
+    expect(service('temporal').depends_on).toEqual({
+      'temporal-schema': { condition: 'service_completed_successfully' },
+    });
+    for (const { depends_on } of Object.values(compose.services)) {
+      for (const [name, { condition }] of Object.entries(depends_on)) {
+        if (condition === 'service_healthy') expect(service(name).healthcheck?.test).toBeDefined();
+        if (condition === 'service_completed_successfully') expect(service(name).restart).toMatch(/^on-failure/);
+      }
+    }
+  });
+
+  it('gives a stopping process longer than it takes', () => {
+    const { environment } = service('worker');
+    const chatSeconds = 130;
+    const jobSeconds = 10;
+    const grace = (name: string) => Number(/^(\d+)s$/.exec(service(name).stop_grace_period ?? '')?.[1]);
+    expect(grace('api')).toBeGreaterThan(
+      Number(service('api').environment['SHUTDOWN_READY_DELAY_SECONDS']) + chatSeconds + jobSeconds,
+    );
+    expect(grace('worker')).toBeGreaterThan(Number(environment['WORKER_SHUTDOWN_FORCE_SECONDS']) + 30);
+    expect(Number(environment['WORKER_SHUTDOWN_GRACE_SECONDS'])).toBeGreaterThanOrEqual(30);
+  });
+
+  it('publishes nothing beyond this machine, and the databases not at all', () => {
+    for (const { ports } of Object.values(compose.services)) {
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+    }
+    for (const name of ['postgres', 'temporal', 'temporal-schema', 'migrate', 'worker']) {
+      expect(service(name).ports).toEqual([]);
+    }
+    expect(compose.networks['inside']).toEqual({ internal: true });
+    for (const name of ['postgres', 'temporal']) expect(service(name).networks).toEqual(['inside']);
+  });
+
+  it('sets only variables that the configuration knows, and asks for every secret without a default', () => {
+    const named = [...Object.keys(imageEnv), ...ours.flatMap((name) => Object.keys(service(name).environment))];
+    expect(named.filter((name) => !knownVariables.includes(name))).toEqual([]);
+    for (const reference of read('docker-compose.yml').match(/(?<!\$)\$\{[^}]*\}/g) ?? []) {
+      expect(reference).toMatch(/^\$\{\w+:\?see \.env\.example\}$/);
+    }
+    for (const { environment } of Object.values(compose.services)) {
+      for (const [name, value] of Object.entries(environment)) {
+        if (/PASSWORD|PWD|PEPPERS|MASTER_KEYS|TOKENS|DATABASE_URL/.test(name)) expect(value).toContain(':?');
+      }
+    }
+  });
+
+  it('has an example of its secrets that is complete, empty, and says how to generate each', () => {
+    const example = read('.env.example');
+    expect([...example.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value])).toEqual(
+      [...example.matchAll(/^(\w+)=/gm)].map(([, name]) => [name, '']),
+    );
+    expect([...example.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort()).toEqual([...demanded].sort());
+    expect(example.match(/openssl rand/g)).toHaveLength(4);
+  });
+});
+
+describe('the npm scripts that production uses', () => {
+  it('run the program and nothing before it', () => {
+    const { scripts } = z.object({ scripts: Strings }).parse(JSON.parse(read('package.json')));
+    for (const name of ours) {
+      expect(scripts[name]).toBe(`exec node src/main/${name}.ts`);
+      expect([scripts[`pre${name}`], scripts[`post${name}`]]).toEqual([undefined, undefined]);
+    }
+  });
+
+  it('import no package that only development installs', () => {
+    const { dependencies } = z.object({ dependencies: Strings }).parse(JSON.parse(read('package.json')));
+    // `npm start` alone brings these up: the embedded servers and what is seeded into them.
+    const development = /^src\/main\/(dev|servers|sandbox|seed-dev)\b/;
+    const missing = readdirSync(join(projectFolder, 'src'), { recursive: true, encoding: 'utf8' })
+      .map((name) => `src/${name}`)
+      .filter((name) => name.endsWith('.ts') && !development.test(name))
+      .flatMap((name) =>
+        [...read(name).matchAll(/^(?:import|export) (?!type )[^;]*?from '([^.][^']*)';|import\('([^.][^']*)'\)/gm)]
+          .map(([, one, other]) => one ?? other ?? '')
+          .filter((from) => !from.startsWith('node:'))
+          .map((from) => from.split('/', from.startsWith('@') ? 2 : 1).join('/'))
+          .filter((from) => !(from in dependencies))
+          .map((from) => `${name}: ${from}`),
+      );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('what they run', () => {
+  let image: Image;
+  let unbundled: Image;
+  let temporal: TemporalNamespace;
+  let database: Awaited<ReturnType<typeof createRolesAndDatabases>>;
+  let before: string[];
+  let env: Record<string, string>;
+  let ports: { api: number; admin: number; worker: number };
+  const running: Record<string, Running> = {};
+  const stopped: Running[] = [];
+
+  const secrets: Record<string, string> = {
+    PUBLIC_BASE_URL: 'https://api.example.com',
+    POSTGRES_PASSWORD: randomBytes(24).toString('hex'),
+    TOLLGATE_DB_PASSWORD: randomBytes(24).toString('hex'),
+    TEMPORAL_DB_PASSWORD: randomBytes(24).toString('hex'),
+    KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
+    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    INTERNAL_JOB_TOKENS: randomBytes(32).toString('hex'),
+  };
+  /** What the container would have, on servers and ports of this test's own, and with less time to stop in. */
+  const environmentOf = (name: string): Record<string, string> => ({
+    ...imageEnv,
+    ...Object.fromEntries(
+      Object.entries(service(name).environment).map(([variable, value]) => [variable, interpolate(value, secrets)]),
+    ),
+    ...env,
+  });
+  const commandOf = (name: string): string[] => service(name).command ?? [];
+  const run = (name: string, changes: Record<string, string> = {}, from = image): Running => {
+    const started = from.run(commandOf(name), { ...environmentOf(name), ...changes });
+    stopped.push(started);
+    return started;
+  };
+  const admin = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${ports.admin}${path}`, init);
+  const publicly = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${ports.api}${path}`, init);
+  const worker = (path: string) => fetch(`http://127.0.0.1:${ports.worker}${path}`);
+
+  beforeAll(async () => {
+    image = makeImage(copied());
+    unbundled = makeImage(copied());
+    [temporal, database] = await Promise.all([
+      createTemporalNamespace(),
+      createRolesAndDatabases(secrets),
+      ...dockerfile
+        .flat()
+        .filter(({ word, rest }) => word === 'RUN' && rest.startsWith('["node"'))
+        .map(async ({ rest }) => {
+          const step = image.build(jsonList(rest));
+          expect([await step.exited, step.output()]).toEqual([0, expect.stringContaining('bundled_bytes')]);
+        }),
+    ]);
+    const taken = new Set<number>();
+    ports = { api: await choosePort(0, taken), admin: await choosePort(0, taken), worker: await choosePort(0, taken) };
+    env = {
+      HOST: '127.0.0.1',
+      PORT: String(ports.api),
+      ADMIN_PORT: String(ports.admin),
+      WORKER_HEALTH_PORT: String(ports.worker),
+      DATABASE_URL: database.url,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+      SHUTDOWN_READY_DELAY_SECONDS: '1',
+      WORKER_SHUTDOWN_GRACE_SECONDS: '1',
+      WORKER_SHUTDOWN_FORCE_SECONDS: '2',
+    };
+    before = [...image.files(), ...unbundled.files()];
+    const migrate = run('migrate');
+    expect([await migrate.exited, migrate.output()]).toEqual([0, expect.stringMatching(/"applied":\["0001-/)]);
+    for (const name of programs) running[name] = run(name);
+    await eventually(
+      async () => (await statusOf(admin('/readyz'))) === 200 && (await statusOf(worker('/readyz'))) === 200,
+      {
+        what: 'readiness of API and worker',
+        secondsMax: 30,
+      },
+    ).catch((error: unknown) => {
+      throw new Error(programs.map((name) => `${name}: ${running[name]?.output().slice(-2_000) ?? ''}`).join('\n'), {
+        cause: error,
+      });
+    });
+  });
+
+  afterAll(async () => {
+    for (const each of stopped) each.kill('SIGKILL');
+    await Promise.all(stopped.map(({ exited }) => exited));
+    await temporal?.close();
+    await database?.drop();
+    image?.remove();
+    unbundled?.remove();
+  });
+
+  it('serves the public routes on one port, and internal routes, probes and metrics on the other alone', async () => {
+    const job = { method: 'POST', headers: { authorization: `Bearer ${secrets['INTERNAL_JOB_TOKENS'] ?? ''}` } };
+    const maintenance = '/api/internal/jobs/scheduled-maintenance';
+    for (const path of ['/livez', '/readyz', '/metrics', maintenance]) {
+      const answer = await publicly(path, { headers: job.headers });
+      expect([path, answer.status]).toEqual([path, 404]);
+      expect(await answer.json()).toMatchObject({ error: { code: 'not_found' } });
+    }
+    expect((await publicly(maintenance, job)).status).toBe(404);
+    expect((await publicly('/api/v1/models')).status).toBe(401);
+
+    expect((await admin(maintenance, { headers: job.headers })).status).toBe(200);
+    expect((await admin(maintenance)).status).toBe(401);
+    expect((await admin('/api/v1/models')).status).toBe(404);
+    expect(await (await admin('/livez')).json()).toEqual({ status: 'ok' });
+  });
+
+  it("tells the API's and the worker's counters to Prometheus", async () => {
+    for (const answer of [await admin('/metrics'), await worker('/metrics')]) {
+      expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+      const text = await answer.text();
+      expect(text).toContain('# TYPE tollgate_api_details_lost_total counter\ntollgate_api_details_lost_total 0\n');
+      expect(
+        text
+          .trimEnd()
+          .split('\n')
+          .filter((line) => !/^(# TYPE \w+ counter|\w+(\{.*\})? \d+)$/.test(line)),
+      ).toEqual([]);
+    }
+  });
+
+  it('has health checks that are green beside a program that serves and red beside none', async () => {
+    const checks = [
+      jsonList(only('HEALTHCHECK')),
+      ...programs.map((name) => service(name).healthcheck?.test?.slice(1) ?? []),
+    ];
+    expect(checks.map((check) => check.at(-1))).toEqual([
+      'http://127.0.0.1:9090/livez',
+      'http://127.0.0.1:9090/readyz',
+      'http://127.0.0.1:9090/readyz',
+    ]);
+    for (const [name, here] of Object.entries({ api: ports.admin, worker: ports.worker, none: 1 })) {
+      for (const check of checks) {
+        const probe = image.run(
+          check.map((word) => word.replace(':9090/', `:${here}/`)),
+          {},
+        );
+        expect([name, await probe.exited]).toEqual([name, name === 'none' ? 1 : 0]);
+      }
+    }
+  });
+
+  it('migrates again without doing anything, also by npm, and has the command line', async () => {
+    const { npm_execpath: npm } = process.env;
+    const commands = [
+      commandOf('migrate'),
+      ...(npm?.endsWith('.js') ? [['node', npm, 'run', '--silent', '--no-update-notifier', 'migrate']] : []),
+    ];
+    const runs = commands.map((command) => image.run(command, { ...environmentOf('migrate'), HOME: '/tmp' }));
+    for (const each of runs) expect([await each.exited, each.output().trim()]).toEqual([0, '{"applied":[]}']);
+    const tollgate = image.run(['node', 'bin/tollgate.mjs', 'projects', 'list', '--json'], environmentOf('api'));
+    expect([await tollgate.exited, JSON.parse(tollgate.output())]).toEqual([0, expect.anything()]);
+  });
+
+  it('refuses to start with a missing or malformed secret, and says its name but never its value', async () => {
+    const bad = {
+      DATABASE_URL: '',
+      KEY_PEPPERS: '',
+      MASTER_KEYS: 'k1:dG9vLXNob3J0',
+      INTERNAL_JOB_TOKENS: 'short-token',
+    };
+    const runs = ours.map((name) => run(name, { ...bad, ADMIN_PORT: 'nowhere' }));
+    for (const each of runs) {
+      expect(await each.exited).toBe(2);
+      const said = each.output();
+      for (const line of [
+        'DATABASE_URL is required',
+        'KEY_PEPPERS is required',
+        'MASTER_KEYS must be',
+        'INTERNAL_JOB_TOKENS each token',
+        'ADMIN_PORT ',
+      ]) {
+        expect(said).toContain(line);
+      }
+      expect(said).not.toMatch(/dG9vLXNob3J0|short-token|nowhere/);
+    }
+  });
+
+  it('has a worker that lives, is not ready and can be stopped while Temporal is away, with its bundle made in memory', async () => {
+    const port = await choosePort(0, new Set(Object.values(ports)));
+    const alone = run('worker', { WORKER_HEALTH_PORT: String(port), TEMPORAL_ADDRESS: '127.0.0.1:1' }, unbundled);
+    await eventually(() => Promise.resolve(alone.output().includes('Temporal does not answer yet')), {
+      what: 'the look for Temporal, which comes after the bundle',
+      secondsMax: 30,
+    });
+    expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
+    alone.kill('SIGTERM');
+    expect(await alone.exited).toBe(0);
+  });
+
+  it('goes on being ready while the next release migrates', async () => {
+    await database.query(`insert into schema_migration (name) values ('9999-of-tomorrow')`);
+    // Longer than an answer is kept.
+    const until = Date.now() + 2_500;
+    while (Date.now() < until) {
+      expect([await statusOf(admin('/readyz')), await statusOf(worker('/readyz'))]).toEqual([200, 200]);
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    await database.query(`delete from schema_migration where name = '9999-of-tomorrow'`);
+  });
+
+  it('turns red at once when it is told to stop, lives on until it has drained, and ends with 0', async () => {
+    running['api']?.kill('SIGTERM');
+    await eventually(async () => (await statusOf(admin('/readyz'))) === 503, { what: 'a red API' });
+    expect(await statusOf(admin('/livez'))).toBe(200);
+    // Balancers that have not looked yet are still served.
+    expect(await statusOf(publicly('/api/v1/models'))).toBe(401);
+    running['worker']?.kill('SIGTERM');
+    for (const name of programs) expect([name, await running[name]?.exited]).toEqual([name, 0]);
+  });
+
+  it('has written nothing beside the image', () => {
+    expect([...image.files(), ...unbundled.files()]).toEqual(before);
+  });
+});
+
+/** What the last stage takes from the project's folder. */
+const copied = (): string[] =>
+  words('COPY')
+    .filter((rest) => !rest.startsWith('--from'))
+    .flatMap((rest) => rest.split(' ').slice(0, -1))
+    .map((name) => name.replace(/^\.\//, ''));
+
+const interpolate = (text: string, values: Record<string, string>): string =>
+  text.replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) => values[name] ?? '');
+
+const statusOf = (asked: Promise<Response>): Promise<number> =>
+  asked.then(
+    ({ status }) => status,
+    () => 0,
+  );
+
+/** Runs deploy/postgres-roles.sql as psql would, under names that no other test has. */
+async function createRolesAndDatabases(secrets: Record<string, string>) {
+  const suffix = randomBytes(4).toString('hex');
+  const own = (text: string) => text.replace(/\b(tollgate|temporal|temporal_visibility)\b/g, `$1_${suffix}`);
+  const script = read('deploy/postgres-roles.sql').replace(/^--.*$/gm, '');
+  const variables = Object.fromEntries(
+    [...script.matchAll(/^\\getenv (\w+) (\w+)$/gm)].map(([, name = '', from = '']) => [name, secrets[from] ?? '']),
+  );
+  const statements = own(script.replace(/^\\.*$/gm, ''))
+    .replace(/:'(\w+)'/g, (_, name: string) => `'${variables[name] ?? ''}'`)
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter(Boolean);
+  const server = testServer('TEST_DATABASE_URL');
+  const url = new URL(server);
+  url.username = own('tollgate');
+  url.password = secrets['TOLLGATE_DB_PASSWORD'] ?? '';
+  url.pathname = `/${own('tollgate')}`;
+  await onServer(server, statements);
+  return {
+    url: url.href,
+    query: (text: string) => onServer(url.href, [text]),
+    drop: () =>
+      onServer(server, [
+        ...['tollgate', 'temporal', 'temporal_visibility'].map(
+          (name) => `drop database if exists ${own(name)} with (force)`,
+        ),
+        ...['tollgate', 'temporal'].map((name) => `drop role if exists ${own(name)}`),
+      ]),
+  };
+}
+
+async function onServer(connectionString: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 5_000, query_timeout: 30_000 });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
