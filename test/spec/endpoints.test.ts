@@ -539,7 +539,16 @@ const lines: [part: string, labels: string[]][] = [
     ],
   ],
   ['4.7', ['model', 'contents', 'generationConfig', 'streamGenerateContent', 'returns']],
-  ['4.8', ['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels', 'recent runs']],
+  [
+    '4.8',
+    [
+      'process-pending-callbacks',
+      'check-stale-media-tasks',
+      'check-api-channels',
+      'scheduled-maintenance',
+      'recent runs',
+    ],
+  ],
   [
     '5',
     [
