@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import type { Adapter, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
+import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
 import {
   classifySubmit,
   readOutcome,
@@ -9,6 +9,7 @@ import {
   type ReadError,
   type UpstreamCaller,
 } from './call-upstream.ts';
+import { namedInputs } from './named-inputs.ts';
 import { PathId, toUnsettled, type Trouble } from './look.ts';
 
 /**
@@ -91,25 +92,20 @@ export function createFal(caller: UpstreamCaller): Adapter {
 
 const authorization = (upstream: Upstream) => ({ authorization: `Key ${upstream.credential}` });
 
-/** Image models with several pictures read one list; video models keep the first frame apart from the references. */
+/**
+ * Image models with several pictures read one list; video models keep the first frame apart from the references. Models of
+ * other habits say so in the catalog.
+ */
 function toInput(request: MediaRequest): JsonObject {
-  const references = (request.referenceImages ?? []).map(urlOf);
-  const first = request.image && urlOf(request.image);
-  const pictures: JsonObject =
-    references.length === 0
-      ? { ...(first !== undefined && { image_url: first }) }
-      : request.type === 'image'
-        ? { image_urls: first === undefined ? references : [first, ...references] }
-        : { ...(first !== undefined && { image_url: first }), reference_image_urls: references };
-  return {
-    ...request.parameters,
-    prompt: request.prompt,
-    ...pictures,
-    ...(request.videoUrl && { video_url: urlOf(request.videoUrl) }),
-    ...(request.audioUrl && { audio_url: urlOf(request.audioUrl) }),
+  const hasReferences = (request.referenceImages ?? []).length > 0;
+  const usualNames = {
+    image: request.type === 'image' && hasReferences ? 'image_urls' : 'image_url',
+    reference_images: request.type === 'image' ? 'image_urls' : 'reference_image_urls',
+    video_url: 'video_url',
+    audio_url: 'audio_url',
   };
+  return { ...request.parameters, prompt: request.prompt, ...namedInputs(request, usualNames) };
 }
-const urlOf = (input: MediaInput): string => input.url;
 
 const Submitted = z.object({ request_id: PathId });
 const Job = z.object({ app: z.string(), request_id: PathId });

@@ -10,8 +10,9 @@ import {
   type ReadError,
   type UpstreamCaller,
 } from './call-upstream.ts';
-import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
+import type { Adapter, MediaRequest, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { namedInputs } from './named-inputs.ts';
 
 /**
  * Replicate's predictions: images and video. Base URL `https://api.replicate.com/v1`.
@@ -106,22 +107,11 @@ const usualNames: Record<MediaInputKey, string> = {
   audio_url: 'audio',
 };
 
-/** A model with one list for every picture names it for both, and the first picture leads. */
-function toInput(request: MediaRequest): JsonObject {
-  const names = { ...usualNames, ...request.inputNames };
-  const { image, referenceImages = [], videoUrl, audioUrl } = request;
-  const url = ({ url: address }: MediaInput): string => address;
-  const isOneList = names.image === names.reference_images;
-  const list = [...(image && isOneList ? [image] : []), ...referenceImages].map(url);
-  return {
-    ...request.parameters,
-    prompt: request.prompt,
-    ...(list.length > 0 && { [names.reference_images]: list }),
-    ...(image && !isOneList && { [names.image]: image.url }),
-    ...(videoUrl && { [names.video_url]: videoUrl.url }),
-    ...(audioUrl && { [names.audio_url]: audioUrl.url }),
-  };
-}
+const toInput = (request: MediaRequest): JsonObject => ({
+  ...request.parameters,
+  prompt: request.prompt,
+  ...namedInputs(request, usualNames),
+});
 
 const Account = z.object({ type: z.string() });
 const Job = z.object({ prediction_id: PathId });

@@ -64,9 +64,18 @@ export const ModelParameters = z.looseObject({
 });
 
 const inputName = z.string().regex(/^\w{1,64}$/);
+const path = z.string().regex(/^[\w-]+(\/[\w-]+){0,4}$/);
 const Mapping = z.strictObject({
   model: name,
   model_by: z.strictObject({ key, values: z.record(z.string(), name) }).optional(),
+  path_by_input: z
+    .strictObject({
+      video_url: path.optional(),
+      reference_images: path.optional(),
+      image: path.optional(),
+      none: path.optional(),
+    })
+    .optional(),
   cost_micro_usd: z.int().min(0),
   token_cost_micro_usd: z.strictObject({ input_per_1k: z.int().min(0), output_per_1k: z.int().min(0) }).optional(),
   parameters: z

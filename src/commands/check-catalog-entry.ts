@@ -407,8 +407,11 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
     if (strange.length > 0) problem(at, `names ${strange.join(', ')}, which the model does not accept`);
     refuseTwins(values, at, { problem });
   }
-  for (const input of Object.keys(mapping.inputs ?? {})) {
-    if (entry.model.parameters[input] !== true) problem(`${path}.inputs.${input}`, 'is not an input of this model');
+  for (const member of ['inputs', 'path_by_input'] as const) {
+    for (const input of Object.keys(mapping[member] ?? {})) {
+      const isInput = input === 'none' || entry.model.parameters[input] === true;
+      if (!isInput) problem(`${path}.${member}.${input}`, 'is not an input of this model');
+    }
   }
   // Two parameters under one name: the provider would see only one of them, and the client would pay for both.
   const sent = [...known].flatMap((parameter) => {

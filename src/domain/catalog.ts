@@ -71,6 +71,11 @@ export interface UpstreamMapping {
   model: string;
   /** Where the provider sells a variant under its own model name: the parameter that decides, and the names by its value. */
   model_by?: { key: string; values: Record<string, string> };
+  /**
+   * Where the provider has an endpoint of its own for each kind of input: what is appended to the model's name, by the input
+   * that is given (`none` for a prompt alone). Of several the one named first here decides: video_url, reference_images, image.
+   */
+  path_by_input?: Partial<Record<'video_url' | 'reference_images' | 'image' | 'none', string>>;
   /** What one successful job costs us, for the margin. */
   cost_micro_usd: number;
   /** What 1,000 tokens cost us, for chat models. */

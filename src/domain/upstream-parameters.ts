@@ -19,12 +19,18 @@ export function mapParameters(mapping: UpstreamMapping, input: JsonObject): Json
   return mapped;
 }
 
-/** The upstream's name of the model for this task: some providers sell a variant under a model name of its own. */
+/** The upstream's name of the model for this task: some providers sell a variant, or a kind of input, under a name of its own. */
 export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): string {
-  const { model_by: modelBy } = mapping;
-  if (modelBy === undefined || !Object.hasOwn(input, modelBy.key)) return mapping.model;
-  return translated(modelBy.values, input[modelBy.key]) ?? mapping.model;
+  const { model_by: modelBy, path_by_input: paths } = mapping;
+  const variant = modelBy && Object.hasOwn(input, modelBy.key) && translated(modelBy.values, input[modelBy.key]);
+  const model = variant || mapping.model;
+  if (paths === undefined) return model;
+  const given = inputsByRank.find((key) => paths[key] !== undefined && Object.hasOwn(input, key)) ?? 'none';
+  const path = paths[given];
+  return path === undefined ? model : `${model}/${path}`;
 }
+
+const inputsByRank = ['video_url', 'reference_images', 'image'] as const;
 
 /** Whether a family can make what is asked for; some sell fewer lengths or variants of a model than others. */
 export const canMake = (mapping: UpstreamMapping, input: JsonObject): boolean =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { parse } from 'yaml';
@@ -260,6 +260,8 @@ describe('what they run', () => {
   beforeAll(async () => {
     image = makeImage(copied());
     unbundled = makeImage(copied());
+    // Nobody can make a folder of it, not even where this machine lets us have no read-only root.
+    writeFileSync(join(unbundled.folder, 'node_modules', '.cache'), '');
     [temporal, database] = await Promise.all([
       createTemporalNamespace(),
       createRolesAndDatabases(secrets),

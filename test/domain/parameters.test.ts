@@ -293,6 +293,15 @@ describe('the words of a provider', () => {
     });
     expect(upstreamModel(fal('veo-3.1'), veo)).toBe('fal-ai/veo3.1');
     expect(upstreamModel(fal('veo-3.1'), { prompt: 'a fox', veo31_variant: 'toString' })).toBe('fal-ai/veo3.1/fast');
+    expect(upstreamModel(fal('veo-3.1'), { ...veo, image: 'https://a.example/1.png' })).toBe(
+      'fal-ai/veo3.1/image-to-video',
+    );
+    expect(upstreamModel(fal('kling-2.5-turbo'), { prompt: 'a fox' })).toBe(
+      'fal-ai/kling-video/v2.5-turbo/pro/text-to-video',
+    );
+    expect(upstreamModel(fal('seedream-4'), { prompt: 'a fox', image: 'file_1', reference_images: ['file_2'] })).toBe(
+      'fal-ai/bytedance/seedream/v4/edit',
+    );
     expect(upstreamModel(fal('aurora-image-1'), veo)).toBe('fal-ai/aurora/v1');
     const aleph = resolve('runway-aleph', { prompt: 'a fox' });
     expect(aleph).toMatchObject({ resolution: 'default' });

@@ -142,7 +142,7 @@ describe('a channel that dies under a hundred chats a second', () => {
       }
     })();
     try {
-      await eventually(async () => a.chats.length > 100);
+      await eventually(() => Promise.resolve(a.chats.length > 100));
       await a.die();
       const opened = await eventually(async () => (await healthOf('sandbox-a-openai'))?.opened ?? false);
       // A dead one is asked for free, and stays closed.
@@ -153,7 +153,7 @@ describe('a channel that dies under a hundred chats a second', () => {
       await a.revive();
       a.chats.length = 0;
       const asked = answers.length;
-      await eventually(async () => answers.length > asked + 50);
+      await eventually(() => Promise.resolve(answers.length > asked + 50));
       expect(a.chats).toHaveLength(0);
       const afterOpening = await gateway.database.query<{ late: number; all: number }>(
         {
@@ -168,7 +168,7 @@ describe('a channel that dies under a hundred chats a second', () => {
         summary: { reopened: 1, failed: 0 },
       });
       expect(a.probes).toBeGreaterThan(0);
-      await eventually(async () => a.chats.length > 100);
+      await eventually(() => Promise.resolve(a.chats.length > 100));
       expect(await healthOf('sandbox-a-openai')).toMatchObject({ opens: 0 });
     } finally {
       going = false;
@@ -189,7 +189,7 @@ describe('a channel that was opened', () => {
     let answer = (): void => undefined;
     a.serve((request, response) => (answer = () => goodAnswer(0)(request, response)));
     const asked = all(30, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
-    await eventually(async () => b.chats.length >= 29);
+    await eventually(() => Promise.resolve(b.chats.length >= 29));
     expect(a.chats).toHaveLength(1);
     a.serve();
     answer();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { createCatalogCache } from '../../src/commands/catalog-cache.ts';
 import { credentialContext } from '../../src/commands/ensure-channel.ts';
+import { setChannel } from '../../src/commands/set-channel.ts';
 import { setChannelEnabled } from '../../src/commands/set-channel-enabled.ts';
 import { ConfigError, loadConfig } from '../../src/config.ts';
 import { listChannels } from '../../src/db/channels.ts';
@@ -119,9 +120,11 @@ describe("a provider's key in the environment", () => {
 
   it('leaves what an operator has decided: a disabled channel stays so, other groups too', async () => {
     await start(keys);
+    const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+    await setChannel({ db, sealer }, { channel: 'env-gemini', changes: { groups: ['chat'] }, actor: 'cli:me' });
     await setChannelEnabled({ db }, { channel: 'env-gemini', enabled: false, actor: 'cli:me' });
     expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: false });
-    expect(await channelNamed('env-gemini')).toMatchObject({ enabled: false });
+    expect(await channelNamed('env-gemini')).toMatchObject({ enabled: false, groups: ['chat'] });
     await setChannelEnabled({ db }, { channel: 'env-gemini', enabled: true, actor: 'cli:me' });
     expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: true });
   });

@@ -116,8 +116,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     };
 
     const operator = createOperator(database, env);
-    await operator.prepare();
-    if (sandbox) await startSandbox();
+    await all([operator.prepare(), ...(sandbox ? [startSandbox()] : [])]);
     await all([
       ...Array.from({ length: apis }, () => startApi()),
       ...Array.from({ length: workers }, () => startWorker()),

@@ -9,8 +9,9 @@ import { startTemporal } from '../../src/main/servers/temporal.ts';
 
 /**
  * One PostgreSQL and one Temporal server for the whole run, on free ports and a folder of their own. Test files find them as
- * TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY. The guardian ends both and
- * removes the folder, also when the run is interrupted or killed.
+ * TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY; TEST_COMPILE_CACHE is where
+ * our programs keep what they compiled for the next ones. The guardian ends both servers and removes the folder, also when the
+ * run is interrupted or killed.
  */
 export default async function globalSetup() {
   const guardian = startGuardian();
@@ -45,6 +46,7 @@ export default async function globalSetup() {
     process.env.TEST_DATABASE_URL = postgres.url;
     process.env.TEST_TEMPORAL_ADDRESS = server.address;
     process.env.TEST_TEMPORAL_BINARY = temporal.path;
+    process.env.TEST_COMPILE_CACHE = join(folder, 'compile-cache');
   } catch (error) {
     // No reporter exists yet; the run still ends with its line.
     process.on('exit', () => process.stdout.write('0 passed, 1 failed\n'));
