@@ -91,20 +91,28 @@ function productionPackages(): string[] {
 // Folders that every Linux has; what they hold is covered in the namespace of the one process.
 const imageInside = '/mnt';
 const volumeInside = '/media';
+const packagesAside = '/srv';
 const enter = [
   `mount --bind "$1/app" ${imageInside}`,
   `mount --bind "$1/volume" ${volumeInside}`,
+  // The packages that the image's links lead to, Node's own binary among them: the project may lie below /tmp.
+  `mount --bind "$2" ${packagesAside}`,
   'mount -t tmpfs -o size=64m tmpfs /tmp',
+  'mkdir -p "$2"',
+  `mount --bind ${packagesAside} "$2"`,
+  'mount -o remount,bind,ro "$2"',
   `mount -o remount,bind,ro ${imageInside}`,
   'mount -o remount,bind,ro /',
   `cd ${imageInside}`,
-  'shift',
+  'shift 2',
   'exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"',
 ].join(' && ');
 
+const packages = join(projectFolder, 'node_modules');
+
 /** In a mount namespace of its own whose root is read-only, by the same process id. */
 const wrapped = (root: string, command: readonly string[]): string[] => [
-  ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c', enter, 'sh', root],
+  ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c', enter, 'sh', root, packages],
   ...command,
 ];
 
