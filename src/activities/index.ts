@@ -13,20 +13,40 @@ import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
 export const createActivities = (deps: Deps) => {
   const planDeps = { ...deps, random: Math.random };
   return {
-    planTask: (taskId: string) => planTask(planDeps, taskId),
-    drawChannels: (taskId: string) => drawChannels(planDeps, taskId),
+    planTask: (taskId: string) => inConfidence(deps, () => planTask(planDeps, taskId)),
+    drawChannels: (taskId: string) => inConfidence(deps, () => drawChannels(planDeps, taskId)),
     finishTask: async (input: FinishInput) => {
-      const report = await finishTask(deps, input);
+      const report = await inConfidence(deps, () => finishTask(deps, input));
       // Not waited for: it may take longer than the books may be kept open, and is best effort (design "Ends").
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
       return report;
     },
-    deliver: (deliveryId: string) => deliverCallback(deps, deliveryId),
+    deliver: (deliveryId: string) => inConfidence(deps, () => deliverCallback(deps, deliveryId)),
     runJob: (name: JobName) => asLongActivity(() => runScheduledJob(deps, name)),
     attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
   };
 };
 export type Activities = ReturnType<typeof createActivities>;
+
+/** Temporal keeps what an activity throws in the history: our log has the trouble, the history its kind. */
+async function inConfidence<T>({ logger }: Pick<Deps, 'logger'>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { activityType, workflowExecution } = Context.current().info;
+    logger.warn(
+      { err: error, activity: activityType, workflow_id: workflowExecution?.workflowId },
+      'will be tried again',
+    );
+    throw kindOnly(error);
+  }
+}
+
+/** What a provider or the database said may hold a prompt: Temporal hears only what kind of trouble it was. */
+function kindOnly(error: unknown): ApplicationFailure {
+  const kind = error instanceof Error ? error.name : 'Error';
+  return ApplicationFailure.retryable(`it could not go on: ${kind}`, kind);
+}
 
 /** Thrown so that Temporal tries again; the record of the run says what was wrong. */
 async function runScheduledJob(deps: Deps, name: JobName) {
@@ -63,9 +83,7 @@ async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>):
     return await work({ canceled: canceled.signal, shutdown: shutdown.signal });
   } catch (error) {
     if (error instanceof AttemptInterrupted) throw ApplicationFailure.retryable(error.message, 'AttemptInterrupted');
-    // What a provider or the database said may hold a prompt: Temporal hears only what kind of trouble it was.
-    const kind = error instanceof Error ? error.name : 'Error';
-    throw ApplicationFailure.retryable(`the attempt could not go on: ${kind}`, kind);
+    throw kindOnly(error);
   } finally {
     clearInterval(beat);
     context.cancellationSignal.removeEventListener('abort', onCancel);

@@ -52,6 +52,7 @@ export interface SubmitDone {
 
 /** What is saved in the place of a reference when the submit itself gave the results. Only who holds them can go on. */
 export const answeredAtOnce: Operation = { answered_at_once: true };
+/** Whether the results came with the submit, so that there is nothing to poll. */
 export const isAnsweredAtOnce = (operation: Operation): boolean => operation.answered_at_once === true;
 
 export interface CallOptions {

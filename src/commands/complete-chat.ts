@@ -116,15 +116,50 @@ export async function completeChat(
     const { code } = admission.verdict;
     throw new GatewayError(code, { retryAfterSeconds: admission.retryAfterSeconds ?? retryAfterOf(code) });
   }
-  const tried = await tryChannels(deps, input, order, attemptId, deadline);
+  const progress: Progress = { attemptId, attempt: null };
+  const tried = await orGiveBack(deps, input, progress, () => tryChannels(deps, input, order, progress, deadline));
   if (tried.attempt.kind !== 'ok') {
     await settlePatiently(deps, {
-      ...nothingCharged(input.requestId, tried),
+      ...nothingCharged(input.requestId, tried.channel.id),
       attempt: endingOf(tried.attemptId, tried.attempt),
     });
     throw refusalOf(tried.attempt);
   }
-  return settle(deps, input, tried, tried.attempt.value);
+  const reply = tried.attempt.value;
+  const { end, ...answer } = await orGiveBack(deps, input, progress, () => billed(deps, input, tried, reply));
+  await settlePatiently(deps, end);
+  return answer;
+}
+
+/** The attempt that runs or ran last, and what came of it. */
+interface Progress {
+  attemptId: string;
+  attempt: Attempt<unknown> | null;
+}
+
+/** How long the client waits for its refund to be written; it is written all the same. */
+const giveBackMs = 1_000;
+
+/** Where our own trouble ends a chat, its hold need not wait for its expiry, nor its place in flight and its idempotency key. */
+async function orGiveBack<T>(
+  deps: ChatDeps,
+  { requestId }: ChatInput,
+  progress: Progress,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { attemptId, attempt } = progress;
+    const ending: AttemptEnding = attempt
+      ? endingOf(attemptId, attempt)
+      : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'our own trouble ended this call' };
+    const given = deps.chatLedger
+      .end({ ...nothingCharged(requestId, null), attempt: ending })
+      .catch((lost: unknown) => deps.logger.warn({ err: lost, request_id: requestId }, 'a hold waits for its expiry'));
+    await Promise.race([given, pause(giveBackMs)]);
+    throw error;
+  }
 }
 
 /** Seconds; a place in flight is free again when another request ends. */
@@ -164,12 +199,11 @@ async function tryChannels(
   deps: ChatDeps,
   input: ChatInput,
   order: readonly ChannelRow[],
-  firstAttemptId: string,
+  progress: Progress,
   deadline: number,
 ): Promise<Tried> {
   const { config } = deps;
   const modelId = input.prepared.entry.model.id;
-  let attemptId = firstAttemptId;
   let interrupted = 0;
   let attempts = 0;
   let last: Tried | null = null;
@@ -199,13 +233,15 @@ async function tryChannels(
         await deps.channels.release(channel, modelId);
         return last;
       }
-      attemptId = next.attemptId;
+      progress.attemptId = next.attemptId;
+      progress.attempt = null;
     }
     const startedAt = performance.now();
     const attempt = await callChannel(deps, input, channel, deadline);
     noteHealth(deps, input, channel, attempt, startedAt);
     attempts += 1;
-    last = { attempt, attemptId, channel, attempts };
+    progress.attempt = attempt;
+    last = { attempt, attemptId: progress.attemptId, channel, attempts };
     if (attempt.kind !== 'transient') return last;
     if (attempt.errorClass === 'interrupted') interrupted += 1;
   }
@@ -256,12 +292,13 @@ function noteHealth(
     );
 }
 
-async function settle(
+/** What the client gets, and the end to write before it does. */
+function billed(
   deps: ChatDeps,
   input: ChatInput,
   tried: Tried,
   reply: ChatReply,
-): Promise<{ body: string; answered: ChatAnswered }> {
+): { body: string; answered: ChatAnswered; end: ChatEnd } {
   const { entry, hold, credits } = input.prepared;
   const usage = settledUsage(reply, hold);
   const settlement = settledCredits(entry.model.pricing, usage, credits);
@@ -277,7 +314,7 @@ async function settle(
     attempts: tried.attempts,
   };
   const { body } = input.render(answered);
-  await settlePatiently(deps, {
+  const end: ChatEnd = {
     requestId: input.requestId,
     settle: settlement.credits,
     channelId: tried.channel.id,
@@ -287,8 +324,8 @@ async function settle(
     costMicroUsd: tokenCost(mappingOf(entry, tried.channel), usage),
     attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
     answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
-  });
-  return { body, answered };
+  };
+  return { body, answered, end };
 }
 
 function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number; output: number }): number {
@@ -297,10 +334,10 @@ function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number;
   return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
 }
 
-const nothingCharged = (requestId: string, tried: Tried): Omit<ChatEnd, 'attempt'> => ({
+const nothingCharged = (requestId: string, channelId: string | null): Omit<ChatEnd, 'attempt'> => ({
   requestId,
   settle: null,
-  channelId: tried.channel.id,
+  channelId,
   inputTokens: null,
   outputTokens: null,
   usageEstimated: false,
@@ -318,20 +355,24 @@ const settleRetryMs = 250;
 
 /**
  * Writes the end of a chat, again and again for a few seconds while the database is away. If it stays away the client gets no
- * answer and must not blindly ask again: the hold is refunded when it expires.
+ * answer and must not blindly ask again: the hold is refunded when it expires. The same where the hold had expired and was
+ * refunded before its answer came: nobody gets for nothing what was taken for lost.
  */
 async function settlePatiently(deps: ChatDeps, end: ChatEnd): Promise<void> {
   const until = performance.now() + deps.config.CHAT_SETTLE_RETRY_SECONDS * 1000;
   for (;;) {
-    try {
-      await deps.chatLedger.end(end);
-      return;
-    } catch (error) {
+    const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
+    if ('error' in written) {
       if (performance.now() >= until) {
-        throw new GatewayError('service_unavailable', { cause: error, shouldRetry: false });
+        throw new GatewayError('service_unavailable', { cause: written.error, shouldRetry: false });
       }
       await pause(settleRetryMs);
+      continue;
     }
+    if (end.settle !== null && written.charged < end.settle) {
+      throw new GatewayError('service_unavailable', { shouldRetry: false });
+    }
+    return;
   }
 }
 

@@ -178,7 +178,8 @@ function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): stri
     return egress.checkUrl(value, { purpose: 'callback' });
   } catch (error) {
     if (!(error instanceof EgressRefusal)) throw error;
-    throw new GatewayError('invalid_callback_url', { message: error.message, param: 'callback_url', cause: error });
+    const message = `callback_url ${error.message}.`;
+    throw new GatewayError('invalid_callback_url', { message, param: 'callback_url', cause: error });
   }
 }
 

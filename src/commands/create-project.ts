@@ -30,6 +30,7 @@ export async function createProject(
   return { projectId, webhookSecret };
 }
 
+/** A new callback secret: 32 random bytes in the form of Standard Webhooks. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /** What a sealed callback secret is bound to: moved to another row it does not open. */

@@ -59,7 +59,7 @@ async function mediaInput(
 ): Promise<MediaInput> {
   if (!value.startsWith('file_')) return asBytes ? fetched(deps, value, param) : { url: value };
   const file = await findFile(deps.db, value);
-  // A file that a live task uses is not deleted, so this is a bug or a lost disk; the attempt is retried until the deadline.
+  // A file that a live task uses is not deleted, so this is a bug or a lost disk.
   if (!file) throw new Error(`the input ${value} is gone`);
   if (!asBytes && canBeFetched(deps)) return { url: deps.urls.sign(file.id, file.expiresAt) };
   const chunks: Buffer[] = [];

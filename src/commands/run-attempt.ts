@@ -4,7 +4,9 @@ import {
   beginAttempt,
   endAttempt,
   findTaskForAttempt,
+  listAttemptedChannels,
   markSeen,
+  renewSubmit,
   saveOperation,
   saveResult,
   type AttemptEnd,
@@ -57,7 +59,7 @@ export async function runAttempt(
   if (!task || isTerminal(task.status)) return over(deps, input.taskId);
   if (task.remainingMs <= 0) return { kind: 'deadline' };
   const opened = await openChannel(deps, task, input.channelId);
-  if (!opened) return { kind: 'skipped' };
+  if (!opened) return skip(deps, input);
 
   const run = new AttemptRun(deps, task, opened, signals);
   const memory = await run.begin();
@@ -79,14 +81,32 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
   const row = await deps.channels.find(channelId);
   const adapter = row && deps.adapters[row.adapter];
   const mapping = row && task.snapshot.upstream[row.adapter];
-  if (!row || !adapter || !mapping) return null;
-  const credential = deps.sealer.open(row.sealedCredential, credentialContext(row.id));
+  if (!row || !adapter?.submitMedia || !mapping) return null;
+  const credential = openCredential(deps, row);
+  if (credential === null) return null;
   return {
     row,
     adapter,
     mapping,
     upstream: { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId },
   };
+}
+
+/** Null for one that was sealed under a master key that is not there: the task need not wait for an operator. */
+function openCredential({ sealer, logger }: AttemptDeps, { id, name, sealedCredential }: ChannelRow): string | null {
+  try {
+    return sealer.open(sealedCredential, credentialContext(id));
+  } catch (error) {
+    logger.error({ err: error, channel: name, alarm: true }, "a channel's credential cannot be opened");
+    return null;
+  }
+}
+
+/** A channel that cannot be used is passed over, unless a call to it may have bought the job: then nobody else may buy it too. */
+async function skip({ db }: AttemptDeps, { taskId, channelId }: AttemptInput): Promise<AttemptReport> {
+  const begun = (await listAttemptedChannels(db, taskId)).find((attempted) => attempted.channelId === channelId);
+  if (begun?.outcome === null) throw new AttemptInterrupted('the channel of an attempt that runs cannot be used');
+  return { kind: 'skipped' };
 }
 
 function recordedReport(memory: AttemptMemory): AttemptReport {
@@ -102,6 +122,15 @@ async function over(deps: AttemptDeps, taskId: string): Promise<AttemptReport> {
 
 /** How long after the submit's own timeout its answer may still be written. */
 const submitMarginSeconds = 5;
+/** A submit that begins so late after its row was written first makes sure that the row is still its own. */
+const submitRenewedAfterMs = 1_000;
+/** Nothing was bought, by reason of our own. */
+const notSent = (detail: string): AttemptEnd => ({
+  outcome: 'transient',
+  code: 'upstream_failed',
+  errorClass: 'deadline',
+  detail,
+});
 /** How often the task row is told that somebody works on it. */
 const seenEveryMs = 20_000;
 
@@ -111,6 +140,8 @@ class AttemptRun {
   readonly #opened: OpenedChannel;
   readonly #signals: AttemptSignals;
   readonly #deadline: number;
+  /** When the row was last asked for. */
+  #begunAt = 0;
 
   constructor(deps: AttemptDeps, task: AttemptTask, opened: OpenedChannel, signals: AttemptSignals) {
     this.#deps = deps;
@@ -134,6 +165,7 @@ class AttemptRun {
       });
     const looksMax = 1_000;
     for (let looks = 0; looks < looksMax; looks++) {
+      this.#begunAt = performance.now();
       const memory = await begin();
       if (!memory) return 'skipped';
       const mayBeOnItsWay =
@@ -149,10 +181,24 @@ class AttemptRun {
   async submit(memory: AttemptMemory): Promise<AttemptReport> {
     const { adapter, upstream } = this.#opened;
     if (!adapter.submitMedia) return { kind: 'skipped' };
-    const request = await this.#request(memory);
+    const request = await this.#request(memory).catch((error: unknown): AttemptEnd => {
+      // Thrown on, it would leave a row of which nobody knows that nothing was sent.
+      this.#deps.logger.error({ err: error, task_id: this.#task.taskId }, 'the inputs of a task could not be read');
+      return { ...notSent('our own copy of an input could not be read'), errorClass: 'rejected' };
+    });
     if (!('model' in request)) {
       await this.#deps.channels.release(this.#opened.row, this.#task.modelId);
       return this.#end(memory, request);
+    }
+    if (this.#remainingMs() <= 0) {
+      await this.#deps.channels.release(this.#opened.row, this.#task.modelId);
+      return this.#end(memory, notSent("the task's time was over before anything could be sent"));
+    }
+    // Fetching the inputs, or a process that stood still, may have taken the time that the row grants to this submit: beyond
+    // it somebody else may ask what became of it, and buy elsewhere.
+    if (performance.now() - this.#begunAt > submitRenewedAfterMs) {
+      const seconds = this.#submitSeconds() + submitMarginSeconds;
+      if (!(await renewSubmit(this.#deps.db, memory, seconds))) return this.#lost();
     }
     const timeoutMs = Math.min(this.#submitSeconds() * 1000, this.#remainingMs());
     const startedAt = performance.now();
@@ -221,11 +267,11 @@ class AttemptRun {
   async #afterSubmit(memory: AttemptMemory, attempt: Attempt<Operation> | SubmitDone): Promise<AttemptReport> {
     if (attempt.kind === 'done') {
       const ours = await saveOperation(this.#deps.db, memory, attempt.operation ?? answeredAtOnce);
-      return ours ? this.#takeOutputs(memory, attempt.outputs) : over(this.#deps, this.#task.taskId);
+      return ours ? this.#takeOutputs(memory, attempt.outputs) : this.#lost();
     }
     if (attempt.kind === 'ok') {
       const ours = await saveOperation(this.#deps.db, memory, attempt.value);
-      return ours ? this.poll(memory, attempt.value) : over(this.#deps, this.#task.taskId);
+      return ours ? this.poll(memory, attempt.value) : this.#lost();
     }
     const code =
       attempt.kind === 'unknown'
@@ -322,7 +368,14 @@ class AttemptRun {
   async #takeOutputs(memory: AttemptMemory, outputs: UpstreamOutput[]): Promise<AttemptReport> {
     const isInline = outputs.some(({ url }) => url.startsWith('data:'));
     const ours = isInline || (await saveResult(this.#deps.db, memory, outputs));
-    return ours ? this.copy(memory, outputs) : over(this.#deps, this.#task.taskId);
+    return ours ? this.copy(memory, outputs) : this.#lost();
+  }
+
+  /** Another holder has the row. While the task lives its outcome is that one's to tell, and no end of the task. */
+  async #lost(): Promise<AttemptReport> {
+    const task = await findTaskForAttempt(this.#deps.db, this.#task.taskId);
+    if (!task || isTerminal(task.status)) return over(this.#deps, this.#task.taskId);
+    throw new AttemptInterrupted('another holder has taken this attempt over');
   }
 
   /** Brings the results home before the upstream's links die. Begun again, it goes on where it was. */

@@ -128,6 +128,23 @@ interface Held {
 }
 
 /**
+ * Counts the time for a submit from now on, before it is sent; false when another holder has taken the attempt over, or the
+ * task has ended.
+ */
+export async function renewSubmit(database: Database, held: Held, seconds: number): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'renew-submit',
+      text: `update attempt set submit_deadline = clock_timestamp() + make_interval(secs => $3)
+             where id = $1 and fence = $2 and outcome is null and operation is null
+               and exists (select from task t where t.id = attempt.request_id and t.completed_at is null) returning 1`,
+    },
+    [held.attemptId, held.fence, seconds],
+  );
+  return rows.length === 1;
+}
+
+/**
  * Saves the upstream's reference before the first poll. Kept for the operator even when another holder has taken the
  * attempt over; true only while the fence is still ours.
  */

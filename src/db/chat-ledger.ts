@@ -224,11 +224,22 @@ async function hitRates(database: Database, members: { keyId: string; rpm: numbe
   }));
 }
 
-/** Refunds chat holds that have expired: the process that made the call is gone, no answer was delivered. */
-export async function expireChats(database: Database, limit: number): Promise<number> {
-  const [row] = await database.query<{ expired: number }>(
-    { name: 'expire-chats', text: 'select expire_chats($1) as expired' },
-    [limit],
-  );
-  return row?.expired ?? 0;
+const expiryBatchesMax = 50;
+
+/**
+ * Refunds the chat holds that have expired, `batchMax` in a transaction: the process that made the call is gone, no answer was
+ * delivered. One call sees to all of them, for nothing may stay held past its expiry and one sweep. Answers how many.
+ */
+export async function expireChats(database: Database, batchMax: number): Promise<number> {
+  let all = 0;
+  for (let batch = 0; batch < expiryBatchesMax; batch++) {
+    const [row] = await database.query<{ expired: number }>(
+      { name: 'expire-chats', text: 'select expire_chats($1) as expired' },
+      [batchMax],
+    );
+    const expired = row?.expired ?? 0;
+    all += expired;
+    if (expired < batchMax) break;
+  }
+  return all;
 }

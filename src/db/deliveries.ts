@@ -39,6 +39,7 @@ export interface DeliveryContent {
   sealedPreviousSecret: string | null;
 }
 
+/** What a try needs to know, the secrets still sealed; null for an unknown id. */
 export async function readDelivery(database: Database, deliveryId: string): Promise<DeliveryContent | null> {
   const [row] = await database.query<{
     task_id: string;
@@ -166,6 +167,7 @@ export async function findPendingDelivery(database: Database, taskId: string): P
 
 export type RedeliverVerdict = 'started' | 'no_callback' | 'erased' | 'not_ended';
 
+/** Begins a delivery anew under these ids, in the place of one that still waits. Any other verdict says why it did not. */
 export async function startRedelivery(
   database: Database,
   given: { taskId: string; deliveryId: string; eventId: string },

@@ -60,6 +60,7 @@ export async function endJob(
   return rows.length > 0;
 }
 
+/** One run as it stands; null for an unknown id. */
 export async function findJobRun(database: Database, runId: string): Promise<JobRun | null> {
   const [row] = await database.query<RunRow & Record<string, unknown>>(
     { name: 'find-job-run', text: `select ${runColumns} from job_run where id = $1` },

@@ -120,7 +120,7 @@ async function createTasks(database: Database, tasks: NewTask[]): Promise<Create
     if (verdict === 'created') return { kind: 'created' };
     if (verdict === 'reused') return { kind: 'reused' };
     if (verdict === 'replay' && original_task_id !== null) return { kind: 'replay', taskId: original_task_id };
-    return { kind: 'refused', code: verdict === 'key_budget_exceeded' ? verdict : 'insufficient_credits' };
+    return { kind: 'refused', code: verdict as ErrorCode };
   });
 }
 

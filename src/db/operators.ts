@@ -417,6 +417,7 @@ export async function insertResolution(
   return standing && { standing, changed: inserted.length > 0 };
 }
 
+/** How an operator has closed the case of this task; null while it is open. */
 export async function findResolution(database: Database, taskId: string): Promise<TaskResolution | null> {
   const [row] = await database.query<TaskResolution & Record<string, unknown>>(
     { name: 'operator-resolution', text: 'select outcome, reference from task_resolution where task_id = $1' },

@@ -9,6 +9,7 @@ const lost = new Set([
 const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
+/** Whether the connection was lost under way, so that nobody knows whether the statement took effect. */
 export const isConnectionLost = (error: unknown): boolean =>
   lost.has(codeOf(error)) ||
   (error instanceof Error &&

@@ -114,6 +114,7 @@ export const partsOf = (content: ChatContent | null): ChatPart[] =>
     (part) => part.type === 'image' || part.text !== '',
   );
 
+/** Whether a URL carries its content in itself (RFC 2397). */
 export const isDataUri = (url: string): boolean => /^data:/i.test(url);
 
 /** The media type and the base64 text of a `data:` URI; null for any other URL (RFC 2397). */

@@ -3,6 +3,7 @@ import type { JsonObject } from './json.ts';
 export type TaskType = 'image' | 'video';
 export type TaskStatus = 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
 
+/** Whether a task has ended; what has ended never changes again. */
 export const isTerminal = (status: TaskStatus): boolean => status !== 'queued' && status !== 'processing';
 
 /** Why a task did not succeed. `retryable` tells the client whether the same request may do better later. */

@@ -57,6 +57,7 @@ export type ChatRefusalCode = Extract<
 
 export type AttemptOutcome = Attempt<unknown>['kind'];
 
+/** Only an attempt that surely bought nothing may be followed by another one. */
 export const mayTryNextChannel = (attempt: { kind: AttemptOutcome }): boolean => attempt.kind === 'transient';
 
 /** A result that the upstream offers, before it is copied into our own store. */

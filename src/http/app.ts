@@ -1,8 +1,9 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { GatewayError } from '../domain/errors.ts';
+import { createByteBudget } from './byte-budget.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
-import { describeError } from './describe-error.ts';
+import { describeError } from '../platform/describe-error.ts';
 import { createFailureThrottle } from './failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
@@ -38,6 +39,7 @@ export function createApp(
   app.use(requestContext({ logger, recordDetail: deps.recordDetail }));
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
+  app.use(demandTarget);
   app.use(demandHost);
   if (probes) app.use(health({ isReady: () => deps.isReady(), isStopping: () => stopping }));
   app.use(limitInFlight(config.HTTP_IN_FLIGHT_MAX));
@@ -56,10 +58,12 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
     AppMiddleware[]
   >;
   const timeoutMs = config.REQUEST_TIMEOUT_SECONDS * 1_000;
+  // The in-flight limit times the largest body would be more than a process has.
+  const memory = createByteBudget(config.BODIES_BUFFERED_MAX_BYTES, 'Too many large requests at once.');
   const bodies = {
     none: [],
-    small: [readJson({ maxBytes: config.BODY_MAX_BYTES, timeoutMs })],
-    media: [readJson({ maxBytes: config.MEDIA_BODY_MAX_BYTES, timeoutMs })],
+    small: [readJson({ maxBytes: config.BODY_MAX_BYTES, timeoutMs, memory })],
+    media: [readJson({ maxBytes: config.MEDIA_BODY_MAX_BYTES, timeoutMs, memory })],
   } satisfies Record<Route['bodyMaxBytes'], AppMiddleware[]>;
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
@@ -87,9 +91,33 @@ const letGoWhen =
     }
   };
 
+/**
+ * Koa parses the target at each look at `ctx.path` and throws where it cannot (`GET http://[x`), in the code that answers
+ * and logs the error as well. Behind this every look is safe.
+ */
+const demandTarget: AppMiddleware = async (ctx, next) => {
+  if (!hasPath(ctx)) {
+    ctx.url = '/';
+    throw new GatewayError('invalid_value', { message: 'The request target is not a valid address.' });
+  }
+  await next();
+};
+
+function hasPath(ctx: AppContext): boolean {
+  try {
+    return ctx.path.startsWith('/') || ctx.path === '*';
+  } catch {
+    return false;
+  }
+}
+
 /** RFC 9112 §3.2. Node would answer this itself, without our id and our error body. */
 const demandHost: AppMiddleware = async (ctx, next) => {
-  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
+  const hosts = ctx.req.headersDistinct['host'] ?? [];
+  if (hosts.length > 1) {
+    throw new GatewayError('invalid_value', { message: 'The Host header was sent twice.', param: 'Host' });
+  }
+  if (hosts.length === 0 && ctx.req.httpVersion === '1.1') {
     throw new GatewayError('invalid_value', { message: 'The Host header is missing.', param: 'Host' });
   }
   await next();

@@ -11,13 +11,28 @@ export function isDatabaseTrouble(error: unknown, depth = 0): boolean {
   return [error.cause, ...inner].some((each) => isDatabaseTrouble(each, depth + 1));
 }
 
+/** Whether PostgreSQL answers and cannot write: its disk is full, or it is a standby. No waiting mends that, an operator does. */
+export function isDatabaseUnwritable(error: unknown, depth = 0): boolean {
+  if (depth > DEPTH_MAX || !(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string' && unwritableCodes.has(error.code)) return true;
+  const inner: unknown[] = error instanceof AggregateError ? error.errors.slice(0, DEPTH_MAX) : [];
+  return [error.cause, ...inner].some((each) => isDatabaseUnwritable(each, depth + 1));
+}
+
 const DEPTH_MAX = 5;
+
+const unwritableCodes = new Set([
+  '25006', // read_only_sql_transaction
+  '53100', // disk_full
+]);
 
 /** Class 08 is matched by its prefix (PostgreSQL documentation, appendix A). */
 const troubleCodes = new Set([
+  ...unwritableCodes,
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
+  '53200', // out_of_memory
   '53300', // too_many_connections
   '57014', // query_canceled: the statement timeout
   '55P03', // lock_not_available

@@ -6,9 +6,15 @@ import type { AppContext } from './context.ts';
  * "idempotency-key-header"); null when none was sent. Throws `invalid_value` for anything else.
  */
 export function readIdempotencyKey(ctx: AppContext): string | null {
-  const header = ctx.req.headers['idempotency-key'];
-  if (header === undefined) return null;
-  const text = typeof header === 'string' ? header.trim() : '';
+  const headers = ctx.req.headersDistinct['idempotency-key'] ?? [];
+  if (headers.length === 0) return null;
+  if (headers.length > 1) {
+    throw new GatewayError('invalid_value', {
+      message: 'Idempotency-Key was sent twice.',
+      param: 'Idempotency-Key',
+    });
+  }
+  const text = headers.join('').trim();
   const quotedText = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text);
   const key = quotedText?.[1] !== undefined ? quotedText[1].replace(/\\(["\\])/g, '$1') : text;
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) {

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { parse as parseContentType } from 'content-type';
-import rawBody from 'raw-body';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
@@ -14,6 +13,8 @@ export class ClientGone extends Error {}
 export interface ReadLimits {
   maxBytes: number;
   timeoutMs: number;
+  /** Asked before so many more bytes are kept in memory; may throw. */
+  onBytes?: (bytes: number) => void;
   /** Called once the headers are acceptable, so that `Expect: 100-continue` never invites a body we refuse. */
   onWanted?: () => void;
 }
@@ -23,8 +24,8 @@ export interface ReadLimits {
  * returns is safe to store and to merge: no NUL, no lone surrogate, no infinite number, no `__proto__`, `constructor`
  * or `prototype` key. The last of equal keys wins.
  *
- * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout` or `invalid_json`, and
- * `ClientGone`.
+ * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout` or `invalid_json`, what
+ * `onBytes` threw, and `ClientGone`.
  */
 export async function readJsonBody(request: IncomingMessage, limits: ReadLimits): Promise<JsonObject> {
   demandPlainJson(request);
@@ -92,23 +93,53 @@ function demandPlainJson(request: IncomingMessage): void {
   }
 }
 
-async function readBytes(request: IncomingMessage, { maxBytes, timeoutMs, onWanted }: ReadLimits): Promise<Buffer> {
-  const declared = request.headers['content-length'];
-  if (Number(declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
+async function readBytes(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs, onBytes, onWanted }: ReadLimits,
+): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   onWanted?.();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new GatewayError('request_timeout')), timeoutMs);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  await drainRequest(request, timeoutMs, (chunk) => {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    onBytes?.(chunk.length);
+    chunks.push(chunk);
   });
-  try {
-    return await Promise.race([rawBody(request, { limit: maxBytes, length: declared ?? null }), late]);
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    if (error instanceof Error && 'type' in error && error.type === 'entity.too.large') throw tooLarge(maxBytes);
-    throw new ClientGone('The client went away', { cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
+  return Buffer.concat(chunks, bytes);
+}
+
+/**
+ * Gives every chunk to `take` until the body's end. The request is left readable, for an answer must still get out. Rejects
+ * with what `take` threw, `request_timeout` or `ClientGone`.
+ */
+export function drainRequest(
+  request: IncomingMessage,
+  timeoutMs: number,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (settle: () => void): void => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
+      // After the listeners are off, a connection that breaks still reports it here.
+      request.on('error', () => undefined);
+      settle();
+    };
+    const onData = (chunk: Buffer): void => {
+      try {
+        take(chunk);
+      } catch (error) {
+        stop(() => reject(error instanceof Error ? error : new Error(String(error))));
+      }
+    };
+    const onEnd = (): void => stop(resolve);
+    const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client went away', { cause })));
+    const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
+    if (request.destroyed) return onGone();
+    request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData);
+  });
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
-import { ClientGone } from './read-body.ts';
+import { drainRequest } from './read-body.ts';
 
 export interface UploadLimits {
   /** Of the picture itself. */
@@ -118,31 +118,6 @@ function demandUploadType(request: IncomingMessage): boolean {
   if (/^image\/[\w.+-]+$/.test(type)) return false;
   throw new GatewayError('unsupported_media_type', {
     message: 'Send multipart/form-data with the field "file", or the picture itself with its image type.',
-  });
-}
-
-/** Gives every chunk to `take` until the body's end. The request is left readable, for an answer must still get out. */
-function drainRequest(request: IncomingMessage, timeoutMs: number, take: (chunk: Buffer) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (settle: () => void): void => {
-      clearTimeout(timer);
-      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
-      // After the listeners are off, a connection that breaks still reports it here.
-      request.on('error', () => undefined);
-      settle();
-    };
-    const onData = (chunk: Buffer): void => {
-      try {
-        take(chunk);
-      } catch (error) {
-        stop(() => reject(error instanceof Error ? error : new Error(String(error))));
-      }
-    };
-    const onEnd = (): void => stop(resolve);
-    const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client went away', { cause })));
-    const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
-    if (request.destroyed) return onGone();
-    request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData);
   });
 }
 

@@ -70,8 +70,13 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    refuseConnection(error, socket, answers.get(socket)),
+    refuseConnection(error.code ?? '', socket, answers.get(socket)),
   );
+  // Node would hang up without a word. It has taken its own listeners off, so that a reset would end the process.
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    refuseConnection('CONNECT', socket, undefined);
+  });
 
   await listen(server, host, port);
   const bound = server.address() as AddressInfo;
@@ -125,13 +130,13 @@ async function drain(
 }
 
 /** The last word on a connection whose bytes are no acceptable HTTP: an error body like any other, and then the end. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, answer: ServerResponse | undefined): void {
+function refuseConnection(trouble: string, socket: Duplex, answer: ServerResponse | undefined): void {
   const begun = answer !== undefined && !answer.writableEnded && answer.headersSent;
-  if (error.code === 'ECONNRESET' || !socket.writable || begun) {
+  if (trouble === 'ECONNRESET' || !socket.writable || begun) {
     socket.destroy();
     return;
   }
-  const { status, code, message } = refusalOf(error.code ?? '');
+  const { status, code, message } = refusalOf(trouble);
   const known = answer !== undefined && !answer.writableEnded ? answer.getHeader('x-request-id') : undefined;
   const body = JSON.stringify(openaiError(new GatewayError(code, { message })));
   const head = [
@@ -146,8 +151,10 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, answer: 
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-function refusalOf(parserCode: string): { status: number; code: ErrorCode; message: string } {
-  switch (parserCode) {
+function refusalOf(trouble: string): { status: number; code: ErrorCode; message: string } {
+  switch (trouble) {
+    case 'CONNECT':
+      return { status: 400, code: 'invalid_value', message: 'CONNECT is not supported.' };
     case 'HPE_HEADER_OVERFLOW':
       return { status: 431, code: 'payload_too_large', message: 'The request headers are too large.' };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':

@@ -9,6 +9,7 @@ import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
+import { describeError } from '../platform/describe-error.ts';
 import { createEgress } from '../platform/egress.ts';
 import { createFileStore } from '../platform/file-store.ts';
 import { createLogger } from '../platform/logger.ts';
@@ -23,6 +24,7 @@ export interface Built {
   close: () => Promise<void>;
 }
 
+/** How to reach Temporal, as the configuration has it. */
 export const temporalAccess = (config: Config): TemporalAccess => ({
   address: config.TEMPORAL_ADDRESS,
   namespace: config.TEMPORAL_NAMESPACE,
@@ -45,7 +47,8 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     poolMax: config.DATABASE_POOL_MAX,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    onIdleError: (error) => logger.warn({ err: error }, 'a database connection was lost'),
+    // The pool hangs its whole client on the error.
+    onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
   const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });
   for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);

@@ -5,10 +5,12 @@ import { applyCatalog } from '../commands/apply-catalog.ts';
 import { createKey } from '../commands/create-key.ts';
 import { createProject } from '../commands/create-project.ts';
 import { ensureChannel } from '../commands/ensure-channel.ts';
+import { showProjectSecret } from '../commands/project-secret.ts';
 import { adapterFamilies } from '../channels/registry.ts';
 import { joinGroups } from '../db/operators.ts';
 import { Project } from '../db/entities/index.ts';
 import type { Deps } from '../deps.ts';
+import { SealError } from '../platform/seal.ts';
 import { buildDeps } from './build-deps.ts';
 import { syncProviderChannels, type ProviderChannel } from './dev/provider-channels.ts';
 import { writePrivate } from './dev/write-private.ts';
@@ -35,7 +37,9 @@ async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { provid
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const remembered = await readSecrets(secretsFile);
-  if (remembered && (await deps.db.orm.em.fork().findOne(Project, { id: remembered.project_id }))) return remembered;
+  if (remembered && (await deps.db.orm.em.fork().findOne(Project, { id: remembered.project_id }))) {
+    return { ...remembered, webhook_secret: await currentSecret(deps, remembered) };
+  }
 
   const { projectId, webhookSecret } = await createProject(deps, { name: 'demo', actor });
   await addCredits(deps, { projectId, amount: demoCredits, reference: 'demo', actor });
@@ -43,6 +47,16 @@ async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const secrets: Secrets = { project_id: projectId, api_key: apiKey, webhook_secret: webhookSecret };
   writePrivate(secretsFile, secrets);
   return secrets;
+}
+
+/** It may have been rotated since; one that was sealed under keys that are gone cannot be told. */
+async function currentSecret(deps: Deps, { project_id: id, webhook_secret: known }: Secrets): Promise<string> {
+  try {
+    return (await showProjectSecret(deps, id)).webhookSecret;
+  } catch (error) {
+    if (error instanceof SealError) return known;
+    throw error;
+  }
 }
 
 const sandboxChannels = [

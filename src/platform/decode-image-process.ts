@@ -4,13 +4,11 @@ import { imageType, type CleanImage, type DecoderHead } from './decode-image.ts'
 
 /**
  * The program behind `createImageDecoder`: one picture on stdin, one line of JSON and the clean picture on stdout. Its
- * arguments are the most pixels it decodes, the most bytes it takes for that, and the most bytes it answers.
+ * arguments are the most pixels it decodes, the most bytes it takes for that, the most bytes it answers, and the whole seconds that
+ * one operation may take: the parent watches all of them together.
  */
-const [pixelsMax = 0, memoryBytesMax = 0, bytesMax = 0] = process.argv.slice(2).map(Number);
-if (!pixelsMax || !memoryBytesMax || !bytesMax) throw new Error('the three limits are missing');
-
-/** Within one operation; the parent watches the whole. */
-const secondsMax = 10;
+const [pixelsMax = 0, memoryBytesMax = 0, bytesMax = 0, secondsMax = 0] = process.argv.slice(2).map(Number);
+if (!pixelsMax || !memoryBytesMax || !bytesMax || !secondsMax) throw new Error('the four limits are missing');
 
 sharp.cache(false);
 sharp.concurrency(1);

@@ -95,6 +95,8 @@ async function decodeApart(
       '--disable-warning=ExperimentalWarning',
       program,
       ...[settings.pixelsMax, settings.memoryBytesMax, settings.bytesMax].map(String),
+      // The decoder takes whole seconds, from 1 to an hour.
+      String(Math.min(Math.max(Math.ceil(settings.timeoutSeconds), 1), 3_600)),
     ],
     {
       stdio: ['pipe', 'pipe', 'ignore'],

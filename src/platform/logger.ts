@@ -6,6 +6,7 @@ import {
   type DestinationStream,
   type Logger,
 } from 'pino';
+import { describeError, isFromDatabase } from './describe-error.ts';
 
 export type { Logger };
 
@@ -13,7 +14,8 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 /**
  * JSON lines on stderr. Credentials, prompts and callback URLs are blacked out by their field names wherever they are
- * nested, for the lines are shipped to places that must never hold them. Log ids, codes and times; never a query string.
+ * nested, for the lines are shipped to places that must never hold them. Of PostgreSQL's errors only code and place are
+ * written: their text can quote rows and statements. Log ids, codes and times; never a query string.
  */
 export function createLogger(level: LogLevel, name: string, destination: DestinationStream = stderr()): Logger {
   const logger = pino(
@@ -67,6 +69,7 @@ function redactedObject(fields: object, depth = 0): Record<string, unknown> {
 function redactedValue(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth > DEPTH_MAX) return '[deep]';
+  if (value instanceof Error && isFromDatabase(value)) return redactedObject(describeError(value), depth);
   if (value instanceof Error) return redactedObject({ ...stdSerializers.err(value) }, depth);
   if (Array.isArray(value)) return value.map((item) => redactedValue(item, depth + 1));
   return redactedObject(value, depth);

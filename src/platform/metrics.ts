@@ -9,6 +9,7 @@ export interface Metrics {
   read(): Record<string, number>;
 }
 
+/** The counters of one process, from zero; `/metrics` shows them. */
 export function createMetrics(): Metrics {
   const counters: Record<string, number> = { credits_undercharged_total: 0, api_details_lost_total: 0 };
   return {

@@ -33,9 +33,11 @@ export type Reply =
   | { kind: 'later'; ms: number; reply: Reply | (() => Reply) };
 
 const faults: readonly FailKind[] = ['hang', 'reset', 'malformed', 'empty', 'huge'];
+/** Whether a failure is one of the wire, which every family shows in the same way. */
 export const isWireFault = (fail: FailKind | undefined): fail is WireFault =>
   fail !== undefined && faults.includes(fail);
 
+/** A reply in JSON. */
 export const json = (status: number, value: unknown, headers: Record<string, string> = {}): Reply => ({
   kind: 'json',
   status,

@@ -129,6 +129,7 @@ const videoNames =
 export const countOf = (count: unknown): number =>
   typeof count === 'number' && count >= 1 ? Math.min(Math.trunc(count), 64) : 1;
 
+/** A text, or nothing for what is none. */
 export const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The fields of a JSON or multipart body, and the names of the files in it; null when it is neither. */

@@ -85,7 +85,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
     beforeAll(async () => {
       sandbox = await createSandbox();
       replies = await createReplyServer();
-      caller = createUpstreamCaller({ idleBodyMs: 400 });
+      caller = createUpstreamCaller({ idleBodyMs: 1_500 });
       const created = of.create(caller);
       if (!isChatAdapter(created)) throw new Error('not a chat adapter');
       adapter = created;

@@ -89,7 +89,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     beforeAll(async () => {
       sandbox = await createSandbox();
       replies = await createReplyServer();
-      caller = createUpstreamCaller({ headersMs: 400, idleBodyMs: 400, totalMs: 3_000 });
+      caller = createUpstreamCaller({ headersMs: 800, idleBodyMs: 1_000, totalMs: 4_000 });
       const created = of.create(caller);
       if (!isMediaAdapter(created)) throw new Error('not a media adapter');
       adapter = created;
@@ -194,7 +194,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
           ['lost', { kind: 'transient', errorClass: 'unknown_model', status: 404 }],
           ['late_fail', { kind: 'transient', errorClass: 'provider_error', status: 500 }],
         ])('says what a submit came to that met %s', async (word, expected) => {
-          const patience = { headersMs: 400 };
+          const patience = { headersMs: 800 };
           const prompt = `suite at once ${word} [[latency=0 fail=${word}]]`;
           expect(
             await adapter.submitMedia(inSandbox(), requestFor(prompt, 'image'), { ...options(), ...patience }),

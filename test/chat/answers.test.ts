@@ -132,6 +132,48 @@ describe('a chat', () => {
   });
 });
 
+describe('a hold', () => {
+  const sql = (name: string, text: string, values: unknown[] = []) =>
+    gateway.database.query<Record<string, string>>({ name: `test-hold-${name}`, text }, values);
+
+  it('that was refunded at its expiry while the answer was on its way gives nobody that answer for nothing', async () => {
+    const asked = ask('came late [[latency=1200 usage=100,600]]', { fields: tenCredits });
+    await eventually(async () => (await gateway.hits('came late', 'chat')).length === 1);
+    await sql(
+      'expire',
+      `update reservation set expires_at = clock_timestamp() - interval '1 second' where state = 'held' and project_id = $1`,
+      [project.projectId],
+    );
+    await sql('sweep', 'select expire_chats(10)::text');
+    const answer = await asked;
+    expect(verdictOf(answer)).toBe('503 service_unavailable');
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(answer.headers.get('x-tollgate-credits')).toBeNull();
+    await expectRefunded(answer);
+  });
+
+  it('is given back at once, with place and idempotency key, when it is our own trouble that ends a chat', async () => {
+    const channels = await sql('channels', 'select id, credential from channel');
+    await sql('break', `update channel set credential = 'unreadable'`);
+    try {
+      let tries = 0;
+      await eventually(async () => {
+        const answer = await ask('our trouble', { headers: { 'idempotency-key': `our-trouble-${++tries}` } });
+        if (answer.status === 200) return false;
+        expect(answer.status).toBe(500);
+        await expectRefunded(answer);
+        expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['unknown']);
+        return true;
+      });
+      expect(await sql('key', 'select key from idempotency where key = $1', [`our-trouble-${tries}`])).toEqual([]);
+    } finally {
+      for (const { id, credential } of channels)
+        await sql('mend', 'update channel set credential = $2 where id = $1', [id, credential]);
+    }
+    await eventually(async () => verdictOf(await ask('mended')) === '200');
+  });
+});
+
 describe('failover', () => {
   it('tries the next channel, each call with a row of its own, and charges once', async () => {
     const answer = await ask(`failover ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`, {

@@ -297,6 +297,16 @@ describe('the end of a chat', () => {
     } as const;
     expect(await ledger.nextAttempt({ ...next, ended })).toBe(false);
   });
+
+  it('comes with one sweep for all that a killed process held, however many', async () => {
+    const book = await openBook(db, { credits: 25 });
+    await admitTogether(Array.from({ length: 25 }, () => anAdmission(book, { credits: 1 })));
+    await run(db, `update reservation set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`, [
+      book.projectId,
+    ]);
+    expect(await expireChats(db, 10)).toBe(25);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 25, reserved: 0 });
+  });
 });
 
 describe('credits given back', () => {

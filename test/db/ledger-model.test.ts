@@ -89,6 +89,7 @@ class SerialModel {
 
   create(index: number): string {
     const task = this.tasks[index]!;
+    if (task.state === 'rejected') return task.refusal!;
     if (task.state !== 'absent') return 'created';
     const refusal = this.#uncovered(task);
     if (refusal === null) task.state = 'open';

@@ -228,6 +228,23 @@ describe('reserving', () => {
     await admitted(ledger, newTask(book, 5, idempotently('freed', 'other body')));
   });
 
+  it('binds no idempotency key when a rejected task is asked for again, and says why it was rejected', async () => {
+    const book = await openBook(db, { credits: 5 });
+    const [short, swept] = [newTask(book, 5, idempotently('short')), newTask(book, 5, idempotently('swept'))];
+    for (const task of [newTask(book, 5), short, swept]) await ledger.createTask(task);
+    const [first] = await rowsOf<{ id: string }>(
+      db,
+      'select id from task where project_id = $1 and id <> $2 and id <> $3',
+      [book.projectId, short.taskId, swept.taskId],
+    );
+    await ledger.reserveTask(first?.id ?? '', false);
+    await ledger.reserveTask(short.taskId, false);
+    await ledger.finishTask(taskEnd(swept.taskId, 'failed'));
+    expect(await ledger.createTask(short)).toEqual({ kind: 'refused', code: 'insufficient_credits' });
+    expect(await ledger.createTask(swept)).toEqual({ kind: 'refused', code: 'service_unavailable' });
+    expect(await rowsOf(db, `select key from idempotency where key in ('short', 'swept')`)).toEqual([]);
+  });
+
   it.each([
     ['revoked', 'update api_key set revoked_at = clock_timestamp() where project_id = $1'],
     ['expired', `update api_key set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`],
@@ -397,6 +414,12 @@ describe('the entries', () => {
   ])('cannot be %s', async (_how, change) => {
     const book = await openBook(db, { credits: 10 });
     await expect(run(db, change, [book.projectId])).rejects.toThrow('only ever added');
+  });
+
+  it('cannot be emptied all at once, together with other tables neither', async () => {
+    await openBook(db, { credits: 10 });
+    for (const change of ['truncate ledger_entry', 'truncate project, ledger_entry cascade'])
+      await expect(run(db, change)).rejects.toThrow('only ever added');
   });
 
   it('add a top-up once per reference, also when it is added from everywhere at once', async () => {

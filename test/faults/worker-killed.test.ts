@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import {
   countAttempts,
@@ -77,6 +78,41 @@ describe('a worker that is killed', () => {
     expect(
       await gateway.database.query({ name: '', text: 'select outcome_unknown from task where id = $1' }, [task?.id]),
     ).toEqual([{ outcome_unknown: true }]);
+    await expectBooksInOrder(gateway, { projectId, credits: 100 });
+  });
+});
+
+describe('tasks that no worker starts', () => {
+  it('are accepted until the oldest has waited too long; then creates are 503 overloaded, until the workers are back', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 100 });
+    const ask = () => gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'nobody is there' });
+    await gateway.kill('worker-2', 'SIGSTOP');
+    try {
+      const waiting = await ask();
+      expect(waiting.status).toBe(202);
+      const late = await gateway.database.query(
+        {
+          name: '',
+          text: `update task set created_at = created_at - interval '61 s'
+                 where id = $1 and workflow_started_at is null returning id`,
+        },
+        [waiting.taskId],
+      );
+      expect(late).toHaveLength(1);
+      await eventually(10, async () => {
+        const { status, headers, body } = await ask();
+        if (status !== 503) return `still ${status}`;
+        expect(body).toMatchObject({ error: { code: 'overloaded' } });
+        expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+        return true;
+      });
+    } finally {
+      await gateway.kill('worker-2', 'SIGCONT');
+    }
+    const ends = await endsOf(gateway, projectId);
+    expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['succeeded']));
+    await eventually(10, async () => (await ask()).status === 202 || 'still overloaded');
+    await endsOf(gateway, projectId);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });
 });

@@ -303,14 +303,39 @@ describe('bodies', () => {
     const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`;
     let sent = 0;
     let open = true;
-    socket.once('close', () => (open = false));
+    const closed = new Promise<void>((resolve) => {
+      socket.once('close', () => {
+        open = false;
+        resolve();
+      });
+    });
     while (open && sent < 200_000_000) {
       sent += chunk.length;
-      if (!socket.write(chunk))
-        await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
+      if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), closed]).catch(() => undefined);
     }
     expect(open).toBe(false);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('holds no more bytes of all bodies together than it may, and has them back when their clients are gone', async () => {
+    const small = await startFrame({ routes, config: { BODIES_BUFFERED_MAX_BYTES: 1_000 } });
+    const body = JSON.stringify({ text: 'x'.repeat(600) });
+    const head = `POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const { hostname, port } = new URL(small.url);
+    const slow = connect(Number(port), hostname);
+    slow.on('error', () => undefined).write(head + body.slice(0, -1));
+    let raw = '';
+    // The first has its bytes only when the second is refused.
+    for (let tries = 0; tries < 100 && !raw.startsWith('HTTP/1.1 503'); tries += 1) {
+      raw = await sendRaw(small.url, head, body);
+    }
+    expect(raw).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 2/i);
+    expect(bodyOf(raw)).toMatchObject({ error: { code: 'overloaded' } });
+    slow.destroy();
+    await until(() => small.lines.some(({ status }) => status === 499));
+    expect(await sendRaw(small.url, head, body)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await sendRaw(small.url, head, body)).toMatch(/^HTTP\/1\.1 200 /);
+    await small.close({ drainSeconds: 0 });
   });
 
   it('answers 408 when a body does not arrive in time', async () => {
@@ -444,12 +469,29 @@ describe('what never reaches the application', () => {
     ['a chunk that is none', `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
     ['a key with a line break', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: sk-a\nb\r\n\r\n', 400],
     ['no Host', 'GET /api/v1/models HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['two Hosts', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400],
+    ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ...['http://', 'http://?x', 'http://[::1', 'http://[fe80::1%25eth0]/livez', '//a@[::1#b'].map(
+      (target): [string, string, number] => [
+        `the target ${target}`,
+        `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+        400,
+      ],
+    ),
     ['headers above 16 kB', `GET / HTTP/1.1\r\nHost: a\r\nx-api-key: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
   ])('answers %s with an error body and a request id', async (_what, bytes, status) => {
     const raw = await sendRaw(frame.url, bytes);
     expect(raw.slice(0, 13)).toBe(`HTTP/1.1 ${status} `);
     expect(raw).toMatch(/x-request-id: req_/i);
     expect(bodyOf(raw)).toMatchObject({ error: { type: 'invalid_request_error' } });
+  });
+
+  it('outlives whoever sends them, and takes a target with scheme and host for the path that it names', async () => {
+    const raw = await sendRaw(
+      frame.url,
+      'GET http://example.com/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('answers 408 to headers that do not arrive in time', async () => {

@@ -115,6 +115,14 @@ describe('an Idempotency-Key', () => {
     expect(first.headers.get('idempotent-replayed')).toBe(null);
   });
 
+  it('is what makes a double click one task: without one the same request twice is two tasks', async () => {
+    const { apiKey, projectId } = await gateway.project({ credits: 100 });
+    const clicks = await Promise.all([1, 2].map(() => gateway.accept(apiKey, mediaRoutes.image, image)));
+    expect(new Set(clicks).size).toBe(2);
+    for (const taskId of clicks) await gateway.poll(apiKey, taskId);
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 92, reserved: 0 });
+  });
+
   it('refuses another body with 422 and holds nothing for it', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const key = randomUUID();

@@ -56,6 +56,58 @@ describe('an operator who works in Temporal', () => {
   });
 });
 
+describe('an operator who resets a workflow to its first step', () => {
+  it('while its job runs buys nothing again: one submit, one charge', async () => {
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=3000]]');
+    await resetToStart(taskId);
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+  });
+
+  it('after its task has ended changes nothing of the task, and the second run closes in order', async () => {
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=200]]');
+    const ended = await gateway.poll(apiKey, taskId);
+    await eventually(async () => (await workflow(taskId).describe()).status.name === 'COMPLETED');
+    await resetToStart(taskId);
+    await eventually(async () => (await workflow(taskId).describe()).status.name === 'COMPLETED');
+    const { output, ...task } = await gateway.poll(apiKey, taskId);
+    expect({ ...task, output: output?.map(({ sha256 }) => sha256) }).toEqual({
+      ...ended,
+      output: ended.output?.map(({ sha256 }) => sha256),
+    });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+  });
+});
+
+describe('a worker that stands still for longer than its heartbeat', () => {
+  it('and goes on while another one has its job changes nothing: one submit, one charge', async () => {
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=6000]]');
+    const { name: other } = await gateway.startWorker();
+    await gateway.kill('worker-1', 'SIGSTOP');
+    try {
+      await eventually(async () => {
+        const { raw } = await workflow(taskId).describe();
+        return (raw.pendingActivities?.[0]?.attempt ?? 0) >= 2;
+      });
+    } finally {
+      await gateway.kill('worker-1', 'SIGCONT');
+    }
+    const ended = await gateway.poll(apiKey, taskId);
+    expect(ended).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
+    // Who stood still is done with what it had in hand once it has done something new.
+    await gateway.kill(other);
+    const next = await submitted('a fox [[latency=200]]');
+    expect(await gateway.poll(next.apiKey, next.taskId)).toMatchObject({ status: 'succeeded' });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ n: 1, outcome: 'ok' }]);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await gateway.poll(apiKey, taskId)).toMatchObject({ completed_at: ended.completed_at, attempts: 1 });
+  });
+});
+
 describe('a worker that is killed while a job runs', () => {
   it('leaves it to another one, which goes on polling the same job', async () => {
     const { apiKey, taskId, mark } = await submitted('a fox [[latency=2000]]');
@@ -68,6 +120,21 @@ describe('a worker that is killed while a job runs', () => {
     expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
   });
 });
+
+/** As the Temporal UI does it: to the first workflow task that was completed. */
+async function resetToStart(taskId: string): Promise<void> {
+  const { connection, namespace } = gateway.temporal;
+  const { events } = await workflow(taskId).fetchHistory();
+  const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+  if (!first) throw new Error(`the workflow of ${taskId} has not begun`);
+  await connection.workflowService.resetWorkflowExecution({
+    namespace,
+    workflowExecution: { workflowId: taskId, runId: (await workflow(taskId).describe()).runId },
+    workflowTaskFinishEventId: first.eventId ?? null,
+    requestId: randomUUID(),
+    reason: 'a test',
+  });
+}
 
 const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
 

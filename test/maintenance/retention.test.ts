@@ -38,12 +38,12 @@ beforeAll(async () => {
   const succeeded = async (taskId: string, over: Parameters<typeof newTask>[2] = {}): Promise<void> => {
     await admitted(ledger, newTask(book, 10, { taskId, ...over }));
     await attemptEndedOk(database, taskId);
-    await run(database, `update attempt set result = '[]', model_id = null where request_id = $1`, [taskId]);
+    await run(database, `update attempt set result = '[]', model_id = 'model-a' where request_id = $1`, [taskId]);
     await ledger.finishTask(taskEnd(taskId, 'succeeded'));
   };
   const callbackUrl = 'https://receiver.example/hook';
   for (const id of ['erased', 'waiting', 'fresh']) await succeeded(`task_${id}`, { callbackUrl });
-  for (const id of ['purged', 'unsummarised']) await succeeded(`task_${id}`);
+  for (const id of ['purged', 'unsummarised', 'hundred_days']) await succeeded(`task_${id}`);
   await run(
     database,
     `update task set expires_at = clock_timestamp() - interval '1 second' where id in ('task_erased', 'task_waiting')`,
@@ -60,6 +60,8 @@ beforeAll(async () => {
   );
   for (const id of ['purged', 'unsummarised']) await moveRequest(database, `task_${id}`, daysAgo(401));
   await run(database, `update attempt set started_at = clock_timestamp() where request_id = 'task_unsummarised'`);
+  // As old as a chat whose attempts go, and no chat.
+  await moveRequest(database, 'task_hundred_days', daysAgo(100));
   await moveEntries(database, `kind = 'topup'`, daysAgo(402));
 
   for (const taskId of ['task_rejected_old', 'task_rejected_new']) {
@@ -181,12 +183,12 @@ describe('retention', () => {
       failed_steps: [],
     });
     expect(await idsOf('task')).toEqual(
-      ['erased', 'fresh', 'live', 'rejected_new', 'unsummarised', 'waiting'].map((id) => `task_${id}`),
+      ['erased', 'fresh', 'hundred_days', 'live', 'rejected_new', 'unsummarised', 'waiting'].map((id) => `task_${id}`),
     );
     expect(await idsOf('api_detail', 'request_id')).toEqual(['req_29', 'req_30']);
     expect(await idsOf('idempotency', 'key')).toEqual(['1']);
     expect(await idsOf('attempt', 'request_id')).toEqual(
-      ['req_new', 'task_erased', 'task_fresh', 'task_unsummarised', 'task_waiting'].sort(),
+      ['req_new', 'task_erased', 'task_fresh', 'task_hundred_days', 'task_unsummarised', 'task_waiting'].sort(),
     );
     // The ledger is for ever, and the books hold without what is gone.
     expect(await idsOf('reservation')).toContain('task_purged');

@@ -218,6 +218,7 @@ describe('the monthly summary', () => {
     const summary = await tollgate(['summary', '--month', newer.month, '--json']);
     expect(JSON.parse(summary.stdout)).toMatchObject({
       month: newer.month,
+      data: expect.arrayContaining([expect.objectContaining({ requests: 1, successes: 1 })]),
       totals: {
         requests: 3,
         successes: 2,

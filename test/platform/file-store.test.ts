@@ -120,7 +120,7 @@ describe('createFileStore', () => {
     await store.delete(KEY);
   });
 
-  it('deletes', async () => {
+  it('deletes a file so that nothing of it is left', async () => {
     await store.put(KEY, Buffer.from('x'), options);
     await store.delete(KEY);
     expect(await everyFile()).toEqual([]);

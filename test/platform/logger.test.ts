@@ -41,6 +41,23 @@ describe('createLogger', () => {
     expect(lines[2]).toContain('it broke');
   });
 
+  it("writes of PostgreSQL's errors their code and place, and nothing that they quote", () => {
+    const { logger, lines } = captured();
+    const own = Object.assign(new Error('invalid input syntax: "MARKER"'), {
+      code: '22P02',
+      detail: 'Failing row contains (MARKER).',
+      table: 'task',
+      routine: 'json_errsave_error',
+    });
+    const wrapped = new Error('insert into task values (MARKER)', { cause: own });
+    wrapped.name = 'DriverException';
+    logger.error({ err: own }, 'failed');
+    logger.error({ err: wrapped, reason: [own] }, 'failed');
+    expect(lines.join('')).not.toContain('MARKER');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ err: { code: '22P02', table: 'task' } });
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({ err: { name: 'DriverException', cause: { code: '22P02' } } });
+  });
+
   it('survives what has no end', () => {
     const { logger, lines } = captured();
     const circle: Record<string, unknown> = { prompt: 'MARKER' };

@@ -8,6 +8,7 @@ import { Migration0007Jobs } from './0007-jobs.ts';
 import { Migration0008Health } from './0008-health.ts';
 import { Migration0010ChatSpeed } from './0010-chat-speed.ts';
 import { Migration0011Resolve } from './0011-resolve.ts';
+import { Migration0012AppendOnly } from './0012-append-only.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   { name: '0008-health', class: Migration0008Health },
   { name: '0010-chat-speed', class: Migration0010ChatSpeed },
   { name: '0011-resolve', class: Migration0011Resolve },
+  { name: '0012-append-only', class: Migration0012AppendOnly },
 ];

@@ -50,6 +50,7 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
 }
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+/** A 400 that names the field in Google's spelling. */
 export const refused = (param: string, what: string): GatewayError =>
   new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
 

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
-import { isDatabaseTrouble } from '../database-trouble.ts';
-import { describeError } from '../describe-error.ts';
+import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
+import { describeError } from '../../platform/describe-error.ts';
 import { statusOf } from '../error-status.ts';
 import { errorBodyOf, faceOfPath } from '../faces/face.ts';
 import { ClientGone } from '../read-body.ts';
@@ -55,6 +55,7 @@ function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError): void 
     path: ctx.state.route?.path,
     code: refusal.code,
     error: describeError(refusal.cause ?? refusal),
+    ...(isDatabaseUnwritable(refusal.cause) && { alarm: true }),
   };
   if (refusal.code === 'internal_error') logger.error(line, 'request failed');
   else if (statusOf[refusal.code] >= 500) logger.warn(line, 'request refused');
@@ -98,7 +99,8 @@ async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerato
 }
 
 const LINGER_MS = 1_000;
-const LINGER_MAX_BYTES = 4_000_000;
+/** Well above the largest body that honest clients send us by mistake: it costs no memory. */
+const LINGER_MAX_BYTES = 32_000_000;
 
 function discard(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 import { uploadImage, type UploadDeps } from '../../commands/upload-image.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { createByteBudget } from '../byte-budget.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
 import { ClientGone } from '../read-body.ts';
 import { readUpload } from '../read-upload.ts';
@@ -13,7 +14,7 @@ type UploadRouteDeps = UploadDeps & Pick<Deps, 'config' | 'urls'>;
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
   const { config, urls } = deps;
-  const memory = createByteBudget(config.UPLOADS_BUFFERED_MAX_BYTES);
+  const memory = createByteBudget(config.UPLOADS_BUFFERED_MAX_BYTES, 'Too many uploads at once.');
   return async (ctx) => {
     const gone = new AbortController();
     const onClose = (): void => {
@@ -55,29 +56,3 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
     }
   };
 };
-
-/**
- * Bytes that all uploads of this process may hold together. They are counted as they arrive, so a client that sends slowly
- * keeps nobody out.
- */
-function createByteBudget(maxBytes: number): { open(): { take(bytes: number): void; release(): void } } {
-  let held = 0;
-  return {
-    open() {
-      let own = 0;
-      return {
-        take(bytes) {
-          if (held + bytes > maxBytes) {
-            throw new GatewayError('overloaded', { message: 'Too many uploads at once.', retryAfterSeconds: 2 });
-          }
-          own += bytes;
-          held += bytes;
-        },
-        release() {
-          held -= own;
-          own = 0;
-        },
-      };
-    },
-  };
-}

@@ -28,6 +28,8 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     FILES_LOCAL_DIR: env.FILES_LOCAL_DIR || join(home, 'files'),
     TOLLGATE_HOME: home,
     TOLLGATE_DEV_SECRETS_FILE: join(home, 'demo.json'),
+    // Who tries it out looks at the books at once, and no transaction lasts longer here.
+    BOOKS_LAG_SECONDS: env.BOOKS_LAG_SECONDS || '5',
     // No load balancer has to notice, and nobody waits half a minute after Ctrl-C; what is cut off resumes at the next start.
     SHUTDOWN_READY_DELAY_SECONDS: '0',
     WORKER_SHUTDOWN_GRACE_SECONDS: env.WORKER_SHUTDOWN_GRACE_SECONDS || '5',

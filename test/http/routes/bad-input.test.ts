@@ -245,6 +245,24 @@ const badCallbacks = [
   'https://[127.0.0.1]/hook',
   'https://::1/hook',
   'https://[::ffff:10.0.0.1]/hook',
+  'https://127.1/hook',
+  'https://0177.0.0.1/hook',
+  'https://①②⑦.0.0.1/hook',
+  'https://127。0。0。1/hook',
+  'https:\\\\127.0.0.1\\hook',
+  'https://127.0.0.1./hook',
+  'https://168.63.129.16/hook',
+  'https://[::]/hook',
+  'https://[64:ff9b::7f00:1]/hook',
+  'https://[2002:7f00:1::]/hook',
+  'https://[fd00:ec2::254]/hook',
+  'https://[::127.0.0.1]/hook',
+  'https://localhost./hook',
+  'https://a.localhost/hook',
+  'https://router.home.arpa/hook',
+  'https://example.com:8443/hook',
+  'https://example.com\\@127.0.0.1/hook',
+  ' https://example.com/hook',
   'https://user@example.com/hook',
   'https://example.com/a\r\nhook',
   'https://exa mple.com/hook',
@@ -302,6 +320,12 @@ describe('POST /api/v1/images/generate', () => {
       headers: { 'idempotency-key': Buffer.from(key).toString('latin1') },
       body: JSON.stringify(aurora),
     });
+    expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'Idempotency-Key' } });
+    await expectNothingWritten();
+  });
+
+  it('refuses two Idempotency-Keys, for nobody could tell which one is meant', async () => {
+    const answer = await raw({ headers: { 'idempotency-key': ['a', 'b'] }, body: JSON.stringify(aurora) });
     expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'Idempotency-Key' } });
     await expectNothingWritten();
   });

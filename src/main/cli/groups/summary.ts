@@ -26,8 +26,9 @@ async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput
   if (!summary) {
     throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds them daily.`);
   }
-  const totals = totalsOf(summary.rows);
-  const lines = summary.rows.map(({ project_id: project, model, channel, channel_id: channelId, ...row }) => ({
+  const { rows, ...about } = summary;
+  const totals = totalsOf(rows);
+  const lines = rows.map(({ project_id: project, model, channel, channel_id: channelId, ...row }) => ({
     project,
     model,
     channel: channel ?? channelId,
@@ -39,7 +40,7 @@ async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput
       ? `Built ${time(summary.built_at)}; built anew every day until the 3rd of the next month.`
       : `Frozen ${time(summary.frozen_at)}.`;
   return {
-    document: { ...summary, totals },
+    document: { ...about, data: rows, totals },
     text: `${table(lines, 'Nothing was bought in this month.')}\n\n${state}`,
   };
 }

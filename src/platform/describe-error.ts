@@ -4,17 +4,23 @@
  */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  const fromDatabase =
-    (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) || /DriverException|ConstraintViolation/.test(error.name);
   return {
     name: error.name,
-    code,
-    ...(fromDatabase ? placeOf(error) : { message: error.message.slice(0, MESSAGE_MAX) }),
+    code: codeOf(error),
+    ...(isFromDatabase(error) ? placeOf(error) : { message: error.message.slice(0, MESSAGE_MAX) }),
     frames: framesOf(error),
     cause: error.cause !== undefined && depth < CAUSES_MAX ? describeError(error.cause, depth + 1) : undefined,
   };
 }
+
+/** Whether an error is PostgreSQL's own, or its wrapping by the object mapper, which quotes the whole statement. */
+export function isFromDatabase(error: Error): boolean {
+  const code = codeOf(error);
+  return (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) || /DriverException|ConstraintViolation/.test(error.name);
+}
+
+const codeOf = (error: Error): string | undefined =>
+  'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
 const MESSAGE_MAX = 300;
 const FRAMES_MAX = 12;

@@ -1,0 +1,270 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { applyCatalog } from '../../src/commands/apply-catalog.ts';
+import { revokeKey } from '../../src/commands/revoke-key.ts';
+import { setKey } from '../../src/commands/set-key.ts';
+import { setProjectEnabled } from '../../src/commands/set-project-enabled.ts';
+import { startReceiver, quickCallbacks, verified, type Receiver } from '../callbacks/receiver.ts';
+import { mediaRoutes, type Answer } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { projectFolder } from '../support/program.ts';
+import { accountOf, countRows, entriesOf } from '../support/rows.ts';
+
+let gateway: Gateway;
+let receiver: Receiver;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-changed-'));
+  receiver = await startReceiver();
+  gateway = await startGateway({ env: quickCallbacks });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await receiver?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+describe('a task that runs', () => {
+  it('ends at the price that it was quoted, whatever happens to its key, project, model and price meanwhile', async () => {
+    const actor = 'test';
+    const deps = { db: gateway.database };
+    const begun = async (model: string): Promise<TestProject & { taskId: string; model: string }> => {
+      const project = await gateway.project({ credits: 100, budget: 50 });
+      return { ...project, model, taskId: await gateway.accept(project.apiKey, mediaRoutes.image, asked(model)) };
+    };
+    const [lowered, revoked, disabled, dearer, removed] = await Promise.all([
+      begun('aurora-image-1'),
+      begun('aurora-image-1'),
+      begun('aurora-image-1'),
+      begun('flux-1.1-pro'),
+      begun('ideogram-v3'),
+    ]);
+    const all = [lowered, revoked, disabled, dearer, removed];
+    const quoted = await Promise.all(all.map(async ({ taskId }) => (await taskRow(taskId)).credits_quoted));
+
+    await setKey(deps, { keyId: lowered.keyId, changes: { budget: 1 }, actor });
+    await revokeKey(deps, { keyId: revoked.keyId, actor });
+    await setProjectEnabled(deps, { projectId: disabled.projectId, enabled: false, actor });
+    expect(await applyCatalog(deps, { file: changedCatalog(), actor })).toMatchObject({
+      changed: expect.arrayContaining(['flux-1.1-pro']),
+      removed: ['ideogram-v3'],
+    });
+    expect(await Promise.all(all.map(async ({ taskId }) => (await taskRow(taskId)).status))).toEqual(
+      all.map(() => 'processing'),
+    );
+
+    // What is asked for from now on hears of the change; a process may know the old catalog and key for a moment.
+    const isNow = (project: typeof lowered, verdict: (answer: Answer) => boolean) =>
+      eventually(async () => verdict(await gateway.create(project.apiKey, mediaRoutes.image, asked(project.model))), {
+        what: `the change for ${project.model}`,
+      });
+    await isNow(lowered, ({ body }) => codeOf(body) === 'key_budget_exceeded');
+    await isNow(revoked, ({ body }) => codeOf(body) === 'invalid_api_key');
+    await isNow(disabled, ({ body }) => codeOf(body) === 'invalid_api_key');
+    await isNow(removed, ({ body }) => codeOf(body) === 'model_not_found');
+
+    for (const [index, { taskId, projectId, keyId }] of all.entries()) {
+      const ended = await eventually(async () => {
+        const row = await taskRow(taskId);
+        return row.status !== 'processing' && row;
+      });
+      expect(ended).toMatchObject({ status: 'succeeded', credits_charged: quoted[index] });
+      expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+      if (keyId !== dearer.keyId)
+        expect(await accountOf(gateway.database, projectId)).toEqual({
+          balance: 100 - ended.credits_quoted,
+          reserved: 0,
+        });
+    }
+    expect(await gateway.poll(dearer.apiKey, dearer.taskId)).toMatchObject({ credits: { quoted: 6, charged: 6 } });
+    await eventually(async () => {
+      const { taskId } = await gateway.create(dearer.apiKey, mediaRoutes.image, asked('flux-1.1-pro'));
+      return (await taskRow(taskId)).credits_quoted === 9;
+    });
+    await eventually(async () => (await accountOf(gateway.database, dearer.projectId)).reserved === 0);
+    expect(await gateway.poll(removed.apiKey, removed.taskId)).toMatchObject({
+      model: 'ideogram-v3',
+      status: 'succeeded',
+    });
+  });
+});
+
+describe('a database that cannot write', () => {
+  it('is 503 for what would be written and nothing else; nothing is held, the operator is told, and all goes on after it', async () => {
+    const { apiKey, projectId } = await gateway.project({ credits: 100 });
+    const before = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
+    await gateway.poll(apiKey, before);
+    const rows = await countRows(gateway.database);
+    await setReadOnly(true);
+    try {
+      const refused = await eventually(async () => {
+        const answer = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
+        const log = readFileSync(join(gateway.logFolder, 'api-1.log'), 'utf8');
+        // The first ones only hear of the connections that were cut.
+        return /"code":"service_unavailable".*"alarm":true/.test(log) && answer;
+      });
+      expect(codeOf(refused.body)).toBe('service_unavailable');
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(await gateway.get(apiKey, `/api/v1/tasks/${before}`)).toMatchObject({
+        status: 200,
+        body: { status: 'succeeded' },
+      });
+    } finally {
+      await setReadOnly(false);
+    }
+    expect(await countRows(gateway.database)).toEqual(rows);
+    const after = await eventually(async () => {
+      const answer = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
+      return answer.status === 202 && answer.taskId;
+    });
+    expect(await gateway.poll(apiKey, after)).toMatchObject({ status: 'succeeded' });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 92, reserved: 0 });
+  });
+});
+
+describe('an API whose connections to the database are all in use', () => {
+  it('is 503 for whoever finds none in time, keeps nobody waiting in a queue, and serves again once they are free', async () => {
+    const { env } = gateway;
+    const { apiKey } = await gateway.project({ credits: 100 });
+    const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
+    await gateway.poll(apiKey, taskId);
+    Object.assign(env, { DATABASE_POOL_MAX: '1', DATABASE_CONNECT_TIMEOUT_MS: '500' });
+    const { name, baseUrl } = await gateway.startApi();
+    delete env['DATABASE_POOL_MAX'];
+    delete env['DATABASE_CONNECT_TIMEOUT_MS'];
+    const read = () => gateway.get(apiKey, `/api/v1/tasks/${taskId}`, { baseUrl });
+    expect((await read()).status).toBe(200);
+    await gateway.database.transaction('begin', async (query) => {
+      await query({ name: '', text: 'lock table task in access exclusive mode' });
+      const answers = await Promise.all(Array.from({ length: 20 }, read));
+      for (const { status, headers, body } of answers) {
+        expect([status, codeOf(body)]).toEqual([503, 'service_unavailable']);
+        expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      }
+    });
+    await eventually(async () => (await read()).status === 200);
+    await gateway.kill(name, 'SIGTERM');
+  });
+});
+
+describe('processes whose clocks are ten minutes wrong', () => {
+  it('change no deadline, no rate, no hold and no signature: the clock of the database counts', async () => {
+    const { env } = gateway;
+    env['NODE_OPTIONS'] = clockOff(600_000);
+    const { baseUrl } = await gateway.startApi();
+    env['NODE_OPTIONS'] = clockOff(-600_000);
+    await gateway.startWorker();
+    delete env['NODE_OPTIONS'];
+    await gateway.kill('worker-1');
+
+    const { apiKey, webhookSecret, keyId, projectId } = await gateway.project({ credits: 1_000, rpm: 10 });
+    const started = Date.now() / 1_000;
+    const taskId = await gateway.accept(
+      apiKey,
+      mediaRoutes.image,
+      { model: 'aurora-image-1', prompt: 'a fox', callback_url: receiver.at('clock') },
+      { baseUrl },
+    );
+    const task = await gateway.poll(apiKey, taskId);
+    expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
+    for (const at of [task.created_at, task.started_at, task.completed_at])
+      expect(Math.abs((at ?? 0) - started)).toBeLessThan(60);
+    const [call] = await eventually(() =>
+      Promise.resolve(receiver.calls('clock').length > 0 && receiver.calls('clock')),
+    );
+    expect(call && verified(call, webhookSecret).data.task_id).toBe(taskId);
+
+    const chat = (index: number): Promise<Answer> =>
+      gateway.create(
+        apiKey,
+        '/api/v1/chat/completions',
+        { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hello' }], max_tokens: 16 },
+        { baseUrl: index % 2 === 0 ? baseUrl : gateway.baseUrl },
+      );
+    const statuses = (await Promise.all(Array.from({ length: 14 }, (_, index) => chat(index)))).map(
+      (each) => each.status,
+    );
+    expect([
+      statuses.filter((status) => status === 200).length,
+      statuses.filter((status) => status === 429).length,
+    ]).toEqual([9, 5]);
+    const [holds] = await gateway.database.query<{ wrong: number; counted: number }>(
+      {
+        name: '',
+        text: `select count(*)::float8 as counted, count(*) filter (where
+                 abs(extract(epoch from created_at - clock_timestamp())) > 60
+                 or extract(epoch from expires_at - created_at) not between 0 and 3700)::float8 as wrong
+               from reservation where key_id = $1`,
+      },
+      [keyId],
+    );
+    expect(holds).toEqual({ counted: 10, wrong: 0 });
+    expect((await accountOf(gateway.database, projectId)).reserved).toBe(0);
+  });
+});
+
+const asked = (model: string) => ({ model, prompt: 'a fox [[latency=3000]]' });
+
+const Refused = z.object({ error: z.object({ code: z.string() }) });
+const codeOf = (body: Record<string, unknown>): string => Refused.safeParse(body).data?.error.code ?? '';
+
+async function taskRow(
+  taskId: string,
+): Promise<{ status: string; credits_quoted: number; credits_charged: number | null }> {
+  const [row] = await gateway.database.query<{
+    status: string;
+    credits_quoted: number;
+    credits_charged: number | null;
+  }>({ name: '', text: 'select status, credits_quoted, credits_charged from task where id = $1' }, [taskId]);
+  return row ?? { status: 'none', credits_quoted: 0, credits_charged: null };
+}
+
+/** The shipped catalog with one price changed and one model gone. */
+function changedCatalog(): string {
+  const Catalog = z.looseObject({ models: z.array(z.looseObject({ id: z.string() })) });
+  const catalog = Catalog.parse(parse(readFileSync(join(projectFolder, 'catalog/catalog.yaml'), 'utf8')));
+  const models = catalog.models
+    .filter(({ id }) => id !== 'ideogram-v3')
+    .map((model) =>
+      model.id === 'flux-1.1-pro'
+        ? {
+            ...model,
+            pricing: {
+              unit: 'request',
+              credits_per_request: 9,
+              credits_per_1k_input_tokens: 0,
+              credits_per_1k_output_tokens: 0,
+              min_credits_per_request: 9,
+            },
+          }
+        : model,
+    );
+  const file = join(folder, 'catalog.yaml');
+  writeFileSync(file, stringify({ ...catalog, models }, { aliasDuplicateObjects: false }));
+  return file;
+}
+
+/** For the sessions of every process but this one; each opens anew. */
+async function setReadOnly(on: boolean): Promise<void> {
+  const name = new URL(gateway.databaseUrl).pathname.slice(1);
+  await gateway.database.transaction('begin read write', (query) =>
+    query({ name: '', text: `alter database "${name}" set default_transaction_read_only = ${on ? 'on' : 'off'}` }),
+  );
+  await gateway.database.query({
+    name: '',
+    text: `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid()`,
+  });
+}
+
+/** A Node option under which a process reads a clock that is wrong by so much. */
+const clockOff = (ms: number): string =>
+  `--import=data:text/javascript,${encodeURIComponent(
+    `const Right=Date;globalThis.Date=class extends Right{constructor(...a){if(a.length)super(...a);else super(Right.now()+${ms})}static now(){return Right.now()+${ms}}}`,
+  )}`;

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { mediaRoutes } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { png } from '../uploads/pictures.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+let adminUrl: string;
+const taskIds: string[] = [];
+/** What a client said, each where it belongs: none of it is for those who read logs, counters and the Temporal UI. */
+const said = Object.fromEntries(
+  ['prompt', 'chat', 'gemini', 'url', 'query', 'fileName', 'refused'].map((name) => [name, `said-${randomUUID()}`]),
+);
+
+beforeAll(async () => {
+  const port = await choosePort(0, new Set());
+  adminUrl = `http://127.0.0.1:${port}`;
+  gateway = await startGateway({ env: { ADMIN_PORT: String(port), LOG_LEVEL: 'trace' } });
+  project = await gateway.project({ credits: 1_000, rpm: 1_000 });
+  const { apiKey } = project;
+
+  const form = new FormData();
+  const bytes = await png(16, 16);
+  form.append('file', new Blob([new Uint8Array(bytes)], { type: 'image/png' }), `${said['fileName']}.png`);
+  const uploaded = await fetch(`${gateway.baseUrl}/api/v1/images/upload?note=${said['query']}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: form,
+    signal: AbortSignal.timeout(20_000),
+  });
+  expect(uploaded.ok).toBe(true);
+  for (const outcome of ['', '[[fail=transient]]', '[[fail=refused]]', '[[fail=malformed]]'])
+    taskIds.push(
+      await gateway.accept(apiKey, mediaRoutes.image, {
+        model: 'aurora-image-1',
+        prompt: `${said['prompt']} [[latency=50]] ${outcome}`,
+        callback_url: `${gateway.sandboxUrl}/_sandbox/inbox/${said['url']}`,
+      }),
+    );
+  for (const outcome of ['', '[[fail=transient]]', '[[fail=refused]]', '[[fail=malformed]]'])
+    await gateway.create(apiKey, '/api/v1/chat/completions', {
+      model: 'gpt-5-mini',
+      messages: [{ role: 'user', content: `${said['chat']} ${outcome}` }],
+      max_tokens: 16,
+    });
+  await gateway.create(apiKey, '/api/v1beta/models/gemini-2.5-flash:generateContent', {
+    contents: [{ parts: [{ text: said['gemini'] }] }],
+  });
+  await gateway.create(apiKey, mediaRoutes.image, { model: said['refused'], prompt: said['refused'] });
+  await gateway.create(apiKey, mediaRoutes.image, `{"prompt":"${said['refused']}`);
+  await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${said['query']}`);
+  for (const taskId of taskIds) await gateway.poll(apiKey, taskId);
+  await eventually(async () => {
+    const open = await gateway.database.query({ name: '', text: `select id from delivery where state = 'pending'` });
+    return open.length === 0;
+  });
+});
+afterAll(() => gateway?.stop());
+
+describe('what a client says', () => {
+  it('stands in no log line of any process, however much is logged', () => {
+    const logs = logsOf(['api', 'worker']);
+    expect(logs).toContain(taskIds[0]);
+    expect(found(logs, Object.values(said))).toEqual([]);
+  });
+
+  it('stands in no workflow history, and in no counter', async () => {
+    const histories = await historiesOf(taskIds);
+    expect(histories).toContain(taskIds[0]);
+    const metrics = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();
+    expect(metrics).toContain('tollgate');
+    expect(found(histories + metrics, Object.values(said))).toEqual([]);
+  });
+});
+
+describe('a secret', () => {
+  it('stands nowhere but with its owner: no row of the database, no log, no history has it', async () => {
+    const { apiKey, webhookSecret } = project;
+    // Without the word in front that all keys share, and the secret as the bytes that it stands for.
+    const secrets = [apiKey.slice('sk-'.length), webhookSecret.slice('whsec_'.length)].flatMap((secret) => [
+      secret,
+      Buffer.from(secret).toString('hex'),
+    ]);
+    secrets.push(Buffer.from(webhookSecret.slice('whsec_'.length), 'base64').toString('hex'));
+    const dump = await everyRow();
+    expect(dump).toContain(project.keyId);
+    expect(found(dump + logsOf(['api', 'worker']) + (await historiesOf(taskIds)), secrets)).toEqual([]);
+  });
+});
+
+const found = (text: string, words: readonly string[]): string[] => words.filter((word) => text.includes(word));
+
+const logsOf = (programs: readonly string[]): string =>
+  readdirSync(gateway.logFolder)
+    .filter((name) => name.endsWith('.log') && programs.some((program) => name.startsWith(program)))
+    .map((name) => readFileSync(join(gateway.logFolder, name), 'utf8'))
+    .join('\n');
+
+/** Every string and every payload of each event. */
+async function historiesOf(workflowIds: readonly string[]): Promise<string> {
+  const texts = workflowIds.map(async (id) => {
+    const handle = gateway.temporal.client.workflow.getHandle(id);
+    const [history, { raw }] = await Promise.all([handle.fetchHistory(), handle.describe()]);
+    return textOf([history, raw]);
+  });
+  return (await Promise.all(texts)).join('\n');
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  if (typeof value !== 'object' || value === null) return '';
+  return Object.values(value).map(textOf).join('\n');
+}
+
+async function everyRow(): Promise<string> {
+  const { database } = gateway;
+  const tables = await database.query<{ name: string }>({
+    name: '',
+    text: `select quote_ident(table_name) as name from information_schema.tables
+           where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  });
+  const rows = await Promise.all(
+    tables.map(({ name }) =>
+      database.query<{ rows: string | null }>({
+        name: '',
+        text: `select string_agg(each::text, E'\\n') as rows from ${name} each`,
+      }),
+    ),
+  );
+  return rows
+    .flat()
+    .map((row) => row.rows ?? '')
+    .join('\n');
+}
