@@ -56,9 +56,14 @@ module.exports = {
         path: '^src/(domain|db|commands|activities|workflows|http|channels|platform)/',
         pathNot: '^src/(http/server|channels/call-upstream|platform/egress|platform/public-address)[.]ts$',
       },
-      to: { path: '(^|/)(undici|http|https|net|tls|dns)(/|$)', pathNot: '^src/' , dependencyTypesNot: ['type-only'] },
+      to: { path: '(^|/)(undici|http|https|net|tls|dns)(/|$)', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
     },
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
   ],
   options: {
     tsPreCompilationDeps: 'specify',

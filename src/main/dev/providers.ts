@@ -20,4 +20,3 @@ export const providers = [
 
 export type ProviderKeyName = (typeof providers)[number]['variable'];
 export const providerKeyNames: readonly ProviderKeyName[] = providers.map(({ variable }) => variable);
-
