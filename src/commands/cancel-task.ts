@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { isTerminal } from '../domain/task.ts';
 import { pause } from '../platform/pause.ts';
-import { credentialContext } from './ensure-channel.ts';
+import { openCredential } from './open-credential.ts';
 import { finishTask } from './finish-task.ts';
 
 type CancelDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>;
@@ -81,7 +81,7 @@ async function stopAt(deps: CancelDeps, { attemptId, channelId, operation }: Liv
   const upstream = {
     channelId,
     baseUrl: channel.baseUrl,
-    credential: deps.sealer.open(channel.sealedCredential, credentialContext(channelId)),
+    credential: openCredential(deps.sealer, channel),
   };
   const answer = await adapter
     .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })

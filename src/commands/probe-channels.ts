@@ -1,6 +1,6 @@
 import { listClosures, reopenChannel, type Closure } from '../db/channels.ts';
 import type { Deps } from '../deps.ts';
-import { credentialContext } from './ensure-channel.ts';
+import { openCredential } from './open-credential.ts';
 
 export type ProbeDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
 
@@ -35,7 +35,7 @@ async function probe(deps: ProbeDeps, { channelId, modelIds }: Closure): Promise
   if (!channel || !adapter?.probe) return 'not_offered';
   const about = { channel_id: channelId, channel: channel.name, models: modelIds };
   try {
-    const credential = deps.sealer.open(channel.sealedCredential, credentialContext(channelId));
+    const credential = openCredential(deps.sealer, channel);
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
     const answer = await adapter.probe(upstream, { signal: AbortSignal.timeout(probeTimeoutMs) });
     deps.logger.info({ ...about, answer: answer.kind }, 'a closed channel was probed');

@@ -24,8 +24,8 @@ import type { AttemptInput, AttemptReport } from '../domain/workflow-contract.ts
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { copyOutputs } from './copy-outputs.ts';
-import { credentialContext } from './ensure-channel.ts';
 import { inputsForUpstream } from './inputs-for-upstream.ts';
+import { openCredential } from './open-credential.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
 export type AttemptDeps = Pick<
@@ -82,7 +82,7 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
   const adapter = row && deps.adapters[row.adapter];
   const mapping = row && task.snapshot.upstream[row.adapter];
   if (!row || !adapter?.submitMedia || !mapping) return null;
-  const credential = openCredential(deps, row);
+  const credential = credentialOf(deps, row);
   if (credential === null) return null;
   return {
     row,
@@ -93,11 +93,11 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
 }
 
 /** Null for one that was sealed under a master key that is not there: the task need not wait for an operator. */
-function openCredential({ sealer, logger }: AttemptDeps, { id, name, sealedCredential }: ChannelRow): string | null {
+function credentialOf({ sealer, logger }: AttemptDeps, row: ChannelRow): string | null {
   try {
-    return sealer.open(sealedCredential, credentialContext(id));
+    return openCredential(sealer, row);
   } catch (error) {
-    logger.error({ err: error, channel: name, alarm: true }, "a channel's credential cannot be opened");
+    logger.error({ err: error, channel: row.name, alarm: true }, "a channel's credential cannot be opened");
     return null;
   }
 }
