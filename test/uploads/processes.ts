@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** The image decoders that `pid` has started and that still run. */
 export function decodersOf(pid: number): number[] {
@@ -12,9 +12,17 @@ export function decodersOf(pid: number): number[] {
   );
 }
 
-export function openSockets(pid: number): number {
-  const names = readable(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-  return names.filter((name) => readable(() => readlinkSync(`/proc/${pid}/fd/${name}`))?.startsWith('socket:')).length;
+const tcpEstablished = '01';
+const tcpCloseWait = '08';
+
+/** The connections that a server on this IPv4 port holds. Of a process's sockets only these are its clients': the others come and go. */
+export function connectionsTo(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const [, ...rows] = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n');
+  return rows.filter((row) => {
+    const [, address = '', , state = ''] = row.trim().split(/\s+/);
+    return address.endsWith(local) && (state === tcpEstablished || state === tcpCloseWait);
+  }).length;
 }
 
 export interface MemoryWatch {

@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { countRows } from '../support/rows.ts';
-import { decodersOf, openSockets, watchMemory } from './processes.ts';
+import { connectionsTo, decodersOf, watchMemory } from './processes.ts';
 import { animatedPng, animatedWebp, bomb, jpeg, lyingPng, plain, png, webp } from './pictures.ts';
 import { multipart, multipartType, refusalOf, sendPicture, upload, UploadedFile, uploadPath } from './upload.ts';
 
@@ -259,7 +259,8 @@ describe('what an upload costs this machine', () => {
 
   it('is nothing at all after fifty clients have gone in the middle', async () => {
     const before = { files: storedFiles(), rows: (await countRows(gateway.database)).file };
-    const socketsBefore = openSockets(apiPid());
+    const port = Number(new URL(gateway.baseUrl).port);
+    const connectionsBefore = connectionsTo(port);
     const picture = await jpeg(3_000, 2_000);
     const form = multipart({ name: 'file', content: picture, fileName: 'a.jpg' });
     await Promise.all(
@@ -267,7 +268,9 @@ describe('what an upload costs this machine', () => {
         index % 2 === 0 ? breakOff(picture, 'image/jpeg') : breakOff(form, multipartType),
       ),
     );
-    await eventually(() => Promise.resolve(openSockets(apiPid()) <= socketsBefore), { what: 'the end of the sockets' });
+    await eventually(() => Promise.resolve(connectionsTo(port) <= connectionsBefore), {
+      what: 'the end of the connections',
+    });
     await eventually(() => Promise.resolve(decodersOf(apiPid()).length === 0), { what: 'the end of the decoders' });
     expect({ files: storedFiles(), rows: (await countRows(gateway.database)).file }).toEqual(before);
     expect((await sendPicture(sender(), picture)).status).toBe(201);
