@@ -3,10 +3,10 @@ import type { Deps } from '../deps.ts';
 import type { TaskErrorCode, TaskOutput, TaskType } from '../domain/task.ts';
 import type { UpstreamOutput } from '../domain/upstream.ts';
 import { decodeDataUri } from '../platform/data-uri.ts';
-import { FileTooLargeError } from '../platform/file-store.ts';
+import { FileTooLargeError, type Stored } from '../platform/file-store.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
-import { probeStored } from '../platform/probe-media.ts';
+import { HEAD_BYTES, probeStored } from '../platform/probe-media.ts';
 
 type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files'>;
 
@@ -49,9 +49,7 @@ export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<Cop
 
 type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
 type Fetched =
-  | { kind: 'stored'; bytes: number; sha256: string }
-  | { kind: 'again'; detail: string }
-  | Exclude<CopyReport, { kind: 'copied' }>;
+  ({ kind: 'stored' } & Stored) | { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
 
 /** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
 const missingLooksMax = 5;
@@ -86,11 +84,12 @@ async function fetchOnce(
   const { config, egress, files } = deps;
   const maxBytes = input.type === 'image' ? config.OUTPUT_IMAGE_MAX_BYTES : config.OUTPUT_VIDEO_MAX_BYTES;
   const contentType = result.mimeType ?? 'application/octet-stream';
+  const put = { maxBytes, contentType, headBytes: HEAD_BYTES };
   const unusable = (detail: string): Fetched => ({ kind: 'failed', code: 'upstream_invalid_response', detail });
   if (result.url.startsWith('data:')) {
     const decoded = decodeDataUri(result.url, { maxBytes });
     if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be read');
-    return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, { maxBytes, contentType })) };
+    return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, put)) };
   }
   const from = (url: string) =>
     egress.download(
@@ -102,7 +101,7 @@ async function fetchOnce(
         trustedOrigins: [input.channelBaseUrl],
         trustedHeaders: input.channelHeaders ?? {},
       },
-      (body) => files.put(storageKey, body, { maxBytes, contentType }),
+      (body) => files.put(storageKey, body, put),
     );
   try {
     const first = await from(result.url);
@@ -147,9 +146,9 @@ async function describe(
   input: CopyInput,
   result: UpstreamOutput,
   storageKey: string,
-  stored: { bytes: number; sha256: string },
+  stored: Stored,
 ): Promise<Copied> {
-  const media = await probeStored(deps.files, storageKey, stored.bytes);
+  const media = await probeStored(deps.files, storageKey, stored.bytes, stored.head);
   if (!media || media.kind !== input.type) {
     // No row will ever name this file, so no retention would find it.
     await deps.files.delete(storageKey);

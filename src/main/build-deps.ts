@@ -98,7 +98,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       await Promise.all([ledger.flush(), chatLedger.flush()]);
       await listener.close();
       await workflows.close();
-      await caller.close();
+      await Promise.all([caller.close(), egress.close()]);
       await db.close();
     },
   };

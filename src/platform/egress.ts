@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { Client, errors, type Dispatcher } from 'undici';
+import { Agent, Client, errors, type Dispatcher } from 'undici';
 import { addressMatcher, isPublicAddress } from './public-address.ts';
 
 /** Why a URL is wanted: `callback` is called, `input` came from a client, `output` from a provider's reply. */
@@ -95,15 +95,17 @@ export interface Egress {
   /** One request, one answer. Never throws for what the peer does. */
   fetch(url: string, options: FetchOptions): Promise<Answer | Blocked | Failed>;
   /**
-   * Streams a 2xx body into `sink` and answers with what the sink returned. The sink's stream is destroyed with an error when
-   * the peer, the cap or the clock ends the transfer, so a sink that passes errors on keeps nothing. Throws only what the
+   * Hands a 2xx body to `sink`, piece by piece, and answers with what the sink returned. Asking for the next piece throws when
+   * the peer, the cap or the clock has ended the transfer, so a sink that passes errors on keeps nothing. Throws only what the
    * sink threw of its own.
    */
   download<T>(
     url: string,
     options: DownloadOptions,
-    sink: (body: Readable, about: { status: number; headers: Record<string, string> }) => Promise<T>,
+    sink: (body: AsyncIterable<Buffer>, about: { status: number; headers: Record<string, string> }) => Promise<T>,
   ): Promise<Download<T> | Blocked | Failed>;
+  /** Ends the connections that are kept to trusted origins. */
+  close(): Promise<void>;
   /** Sentences to log loudly at start; empty when the guard is whole. */
   warnings: readonly string[];
 }
@@ -130,7 +132,8 @@ export interface EgressSettings {
  * The egress guard: the one way out for every URL that a client or a provider's reply gave us (reliability "SSRF guard",
  * RFC 9110 for the rest). A URL is judged by its text, its name is resolved once, one address that is not public blocks it, and the
  * connection goes to an address that was judged, so a name that changes its mind gains nothing. No redirect is followed,
- * no connection is shared, no proxy variable is read, no certificate is excused.
+ * no proxy variable is read, no certificate is excused. A connection serves one exchange, but for those to trusted origins,
+ * which are kept for the next.
  */
 export function createEgress(settings: EgressSettings): Egress {
   const isAllowed = addressMatcher(settings.allowCidrs);
@@ -155,20 +158,15 @@ export function createEgress(settings: EgressSettings): Egress {
     return found.slice(0, ADDRESSES_MAX);
   };
 
-  /** Opens, asks, hands the response to `use`, and closes everything, whatever happened. */
-  const exchange = async <T>(
+  /** A connection to a checked address, with TLS where the URL says so. Throws an `EgressRefusal` or an `Interruption`. */
+  const openSocket = async (
     url: URL,
-    request: FetchOptions & { trusted: boolean },
-    use: (response: Response) => Promise<T>,
-  ): Promise<T | Blocked | Failed> => {
-    const ender = createEnder(request.timeoutMs, request.signal);
-    let status: number | undefined;
-    let socket: Socket | undefined;
-    let client: Client | undefined;
+    { trusted, ended }: { trusted: boolean; ended: AbortSignal },
+  ): Promise<Socket> => {
+    const addresses = await unlessEnded(checkedAddresses(url, trusted), ended);
+    let socket = dial(addresses, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
     try {
-      const addresses = await ender.race(checkedAddresses(url, request.trusted));
-      socket = dial(addresses, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
-      await connected(socket, 'connect', ender.signal);
+      await connected(socket, 'connect', ended);
       if (url.protocol === 'https:') {
         const host = bareHost(url);
         socket = connectTls({
@@ -180,21 +178,61 @@ export function createEgress(settings: EgressSettings): Egress {
           rejectUnauthorized: true,
           ...(settings.ca === undefined ? {} : { ca: settings.ca }),
         });
-        await connected(socket, 'secureConnect', ender.signal);
+        await connected(socket, 'secureConnect', ended);
       }
-      client = clientOn(url, socket, request.timeoutMs);
-      const response = await ender.race(
-        client.request({
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+  };
+
+  /** To trusted origins only: an operator named them, and providers that serve their own files serve many. */
+  const kept = new Agent({
+    pipelining: 1,
+    maxHeaderSize: HEADERS_MAX_BYTES,
+    connect: ({ protocol, host }, callback) => {
+      const url = new URL(`${protocol}//${host ?? ''}`);
+      openSocket(url, { trusted: true, ended: AbortSignal.timeout(KEPT_CONNECT_TIMEOUT_MS) }).then(
+        (socket) => callback(null, socket),
+        (error: unknown) => callback(asError(error), null),
+      );
+    },
+  });
+
+  /** Asks, hands the response to `use`, and closes everything that is not kept, whatever happened. */
+  const exchange = async <T>(
+    url: URL,
+    request: FetchOptions & { trusted: boolean },
+    use: (response: Response) => Promise<T>,
+  ): Promise<T | Blocked | Failed> => {
+    const { timeoutMs, trusted } = request;
+    const ender = createEnder(timeoutMs, request.signal);
+    let status: number | undefined;
+    let socket: Socket | undefined;
+    let client: Client | undefined;
+    let body: Readable | undefined;
+    try {
+      if (!trusted) {
+        socket = await openSocket(url, { trusted, ended: ender.signal });
+        client = clientOn(url, socket, timeoutMs);
+      }
+      const response = await unlessEnded(
+        (client ?? kept).request({
+          origin: url.origin,
           method: request.method ?? 'GET',
           path: `${url.pathname}${url.search}`,
           headers: { 'user-agent': 'Tollgate', ...request.headers, 'accept-encoding': 'identity' },
           body: request.body ?? null,
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
           signal: ender.signal,
         }),
+        ender.signal,
       );
-      status = response.statusCode;
+      ({ statusCode: status, body } = response);
       const headers = flatHeaders(response.headers);
-      return await use({ status, headers, body: response.body, failureOf: (error) => failureOf(error, ender) });
+      return await use({ status, headers, body, failureOf: (error) => failureOf(error, ender) });
     } catch (error) {
       if (error instanceof EgressRefusal) return { kind: 'blocked', reason: error.reason };
       if (error instanceof SinkError) throw error.cause;
@@ -202,6 +240,8 @@ export function createEgress(settings: EgressSettings): Egress {
       return { kind: 'failed', reason: failureOf(error, ender), ...(status === undefined ? {} : { status }) };
     } finally {
       ender.done();
+      // A body that was not read to its end ends its connection too, also a kept one.
+      body?.on('error', () => undefined).destroy();
       client?.destroy().catch(() => undefined);
       socket?.destroy();
     }
@@ -222,7 +262,7 @@ export function createEgress(settings: EgressSettings): Egress {
     async download<T>(
       text: string,
       options: DownloadOptions,
-      sink: (body: Readable, about: { status: number; headers: Record<string, string> }) => Promise<T>,
+      sink: (body: AsyncIterable<Buffer>, about: { status: number; headers: Record<string, string> }) => Promise<T>,
     ) {
       const trusted = originsOf(options.trustedOrigins).has(originOf(text));
       const url = trusted ? new URL(text) : judged(() => judge(text, options.purpose ?? 'output'));
@@ -234,24 +274,21 @@ export function createEgress(settings: EgressSettings): Egress {
         if (Number(response.headers['content-length'] ?? 0) > options.maxBytes) throw new Interruption('too_large');
 
         let trouble: EgressFailure | undefined;
-        const body = Readable.from(
-          capped(response.body, options.maxBytes, (error) => {
-            trouble = response.failureOf(error);
-          }),
-          { objectMode: false },
-        );
+        const body = capped(response.body, options.maxBytes, (error) => {
+          trouble = response.failureOf(error);
+        });
         try {
           const value = await sink(body, about);
           if (trouble === undefined) return { kind: 'saved', ...about, value };
         } catch (error) {
           // A sink that only passes on our own interruption is no failure of the sink.
           if (trouble === undefined) throw new SinkError('the sink failed', { cause: error });
-        } finally {
-          body.destroy();
         }
         return { kind: 'failed', reason: trouble, status: response.status };
       });
     },
+
+    close: () => kept.destroy(),
 
     warnings:
       settings.allowCidrs.length === 0
@@ -266,6 +303,8 @@ const URL_MAX_CHARACTERS = 2_048;
 /** A name with more addresses than this is tried at the first ones only. All of them are judged. */
 const ADDRESSES_MAX = 4;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Name, connection and TLS together. */
+const KEPT_CONNECT_TIMEOUT_MS = 15_000;
 /** Room for the 100 kB of headers that some receivers send with an honest status; more is `too_large`. */
 const HEADERS_MAX_BYTES = 128 * 1_024;
 
@@ -366,25 +405,26 @@ function createEnder(timeoutMs: number, outer: AbortSignal | undefined) {
 
   return {
     signal,
-    /** For work that cannot be called off, such as a look-up: the wait ends, the work may go on. */
-    async race<T>(work: Promise<T>): Promise<T> {
-      let onAbort: (() => void) | undefined;
-      const ended = new Promise<never>((_resolve, reject) => {
-        onAbort = () => reject(asError(signal.reason));
-        if (signal.aborted) onAbort();
-        else signal.addEventListener('abort', onAbort);
-      });
-      try {
-        return await Promise.race([work, ended]);
-      } finally {
-        if (onAbort) signal.removeEventListener('abort', onAbort);
-      }
-    },
     done() {
       clearTimeout(timer);
       outer?.removeEventListener('abort', onOuterAbort);
     },
   };
+}
+
+/** For work that cannot be called off, such as a look-up: the wait ends, the work may go on. */
+async function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  const ended = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(asError(signal.reason));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    if (onAbort) signal.removeEventListener('abort', onAbort);
+  }
 }
 
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -69,8 +70,10 @@ export async function s3Place(settings: S3Settings): Promise<FilePlace> {
     disk,
     spoolDirectory: join(tmpdir(), 'tollgate-spool'),
     // With its length known the upload is one request, and S3 shows an object only when it is whole.
-    publish: (spool, key, { contentType, bytes }) =>
-      disk.putStream(key, createReadStream(spool), { contentType, contentLength: bytes }),
+    async publish(spool, key, { contentType, bytes }) {
+      await disk.putStream(key, createReadStream(spool), { contentType, contentLength: bytes });
+      await rm(spool, { force: true });
+    },
     open: (key, range) =>
       driver.openRange(key, range).catch((error: unknown) => {
         if (error instanceof Error && error.name === 'NoSuchKey') {

@@ -12,7 +12,7 @@ export interface FilePlace {
   disk: Disk;
   /** A local folder: a stream is counted and hashed there before anything appears under its key. */
   spoolDirectory: string;
-  /** Makes the finished spool file visible under `key`, all at once. */
+  /** Makes the finished spool file visible under `key`, all at once; then the spool file is gone. */
   publish(spool: string, key: string, about: { contentType: string; bytes: number }): Promise<void>;
   /** Throws `FileMissingError`. */
   open(key: string, range: ByteRange | undefined): Promise<Readable>;

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
 import { s3Place, type S3Settings } from './file-place-s3.ts';
@@ -21,15 +20,25 @@ export interface PutOptions {
   contentType: string;
   /** Ends the put; nothing is kept. */
   signal?: AbortSignal;
+  /** So many of the first bytes are handed back, for whoever would read them again at once. None when absent. */
+  headBytes?: number;
+}
+
+export interface Stored {
+  bytes: number;
+  /** Hex. */
+  sha256: string;
+  /** The first `headBytes` of the file, or all of it when it is shorter. */
+  head: Buffer;
 }
 
 /** Keys are made by us (`outputs/file_….png`), never taken from user text; another shape is a bug and throws. */
 export interface FileStore {
   /**
    * Stores the whole stream under `key`, or nothing: a reader never sees half a file, and an overwritten file stays until
-   * the new one is complete. Throws `FileTooLargeError` past `maxBytes`, or what the stream threw. `sha256` is hex.
+   * the new one is complete. Throws `FileTooLargeError` past `maxBytes`, or what the stream threw.
    */
-  put(key: string, source: Readable | Buffer, options: PutOptions): Promise<{ bytes: number; sha256: string }>;
+  put(key: string, source: AsyncIterable<Buffer> | Buffer, options: PutOptions): Promise<Stored>;
   /** The bytes, or one range of them. Throws `FileMissingError`. The caller must read or destroy the stream. */
   open(key: string, range?: ByteRange): Promise<Readable>;
   /** Size and existence in one look; null says not there. */
@@ -58,8 +67,9 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
         const written = await writeSpool(spool, source, options);
         await place.publish(spool, key, { contentType: options.contentType, bytes: written.bytes });
         return written;
-      } finally {
+      } catch (error) {
         await rm(spool, { force: true });
+        throw error;
       }
     },
     async open(key, range) {
@@ -91,9 +101,11 @@ function localPlace(directory: string): FilePlace {
     spoolDirectory: join(root, 'tmp'),
     async publish(spool, key) {
       const path = join(root, key);
-      await mkdir(dirname(path), { recursive: true });
       // flydrive's own move copies and then unlinks, which shows half a file while it runs.
-      await rename(spool, path);
+      await rename(spool, path).catch(async () => {
+        await mkdir(dirname(path), { recursive: true });
+        await rename(spool, path);
+      });
     },
     async open(key, range) {
       // Opened here, for flydrive reads whole files only, and a missing file must be known before the first byte.
@@ -107,26 +119,37 @@ function localPlace(directory: string): FilePlace {
 
 async function writeSpool(
   path: string,
-  source: Readable | Buffer,
-  { maxBytes, signal }: PutOptions,
-): Promise<{ bytes: number; sha256: string }> {
+  source: AsyncIterable<Buffer> | Buffer,
+  { maxBytes, signal, headBytes = 0 }: PutOptions,
+): Promise<Stored> {
   const hash = createHash('sha256');
+  const head: Buffer[] = [];
   let bytes = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) return done(new FileTooLargeError(`more than ${maxBytes} bytes`));
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
   const handle = await open(path, 'wx', 0o600);
-  // `flush`: on disk before it has a name, because a task is charged on the word of this copy.
-  const file = handle.createWriteStream({ flush: true });
-  // An array of one, for Readable.from would send a bare buffer byte by byte in object mode.
-  const stream = Buffer.isBuffer(source) ? Readable.from([source]) : source;
-  await (signal ? pipeline(stream, counted, file, { signal }) : pipeline(stream, counted, file));
-  return { bytes, sha256: hash.digest('hex') };
+  try {
+    for await (const chunk of Buffer.isBuffer(source) ? [source] : source) {
+      signal?.throwIfAborted();
+      if (bytes < headBytes) head.push(chunk);
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new FileTooLargeError(`more than ${maxBytes} bytes`);
+      hash.update(chunk);
+      await writeWhole(handle, chunk);
+    }
+    signal?.throwIfAborted();
+    // On disk before it has a name, because a task is charged on the word of this copy.
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return { bytes, sha256: hash.digest('hex'), head: Buffer.concat(head).subarray(0, headBytes) };
+}
+
+/** A single write may take less than it was given. */
+async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
+  for (let written = 0; written < chunk.length;) {
+    const { bytesWritten } = await handle.write(chunk, written);
+    written += bytesWritten;
+  }
 }
 
 /** Removes what a killed process left behind: spool files untouched for a day. */

@@ -47,23 +47,28 @@ export function probeBytes(bytes: Buffer): Promise<MediaProbe | null> {
   });
 }
 
-/** The same for a file in the store, of which only the pieces that matter are read. Throws `FileMissingError`. */
+/**
+ * The same for a file in the store, of which only the pieces that matter are read, and none of those that lie in `head`, its
+ * first bytes. Throws `FileMissingError`.
+ */
 export async function probeStored(
   store: Pick<FileStore, 'open'>,
   key: string,
   size: number,
+  head: Buffer = Buffer.alloc(0),
 ): Promise<MediaProbe | null> {
   return probeMedia({
     size,
     async read(start, length) {
       const end = Math.min(start + length, size) - 1;
+      if (end < head.length) return head.subarray(start, end + 1);
       return end < start ? Buffer.alloc(0) : buffer(await store.open(key, { start, end }));
     },
   });
 }
 
 /** Enough for the size fields of a picture behind a large colour profile or thumbnail. */
-const HEAD_BYTES = 512 * 1_024;
+export const HEAD_BYTES = 512 * 1_024;
 /** Of the movie box: the tracks' sizes stand before their sample tables, so its beginning is enough. */
 const MOVIE_BYTES_MAX = 4 * 1_024 * 1_024;
 const TOP_BOXES_MAX = 64;

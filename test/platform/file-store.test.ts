@@ -38,8 +38,10 @@ describe('createFileStore', () => {
   it('gives back the bytes that were put, with their size and hash, from a buffer or a stream', async () => {
     const bytes = randomBytes(300_000);
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    expect(await store.put(KEY, bytes, options)).toEqual({ bytes: 300_000, sha256 });
-    expect(await store.put('outputs/file_02.png', inPieces(bytes), options)).toEqual({ bytes: 300_000, sha256 });
+    const none = Buffer.alloc(0);
+    expect(await store.put(KEY, bytes, options)).toEqual({ bytes: 300_000, sha256, head: none });
+    const stored = await store.put('outputs/file_02.png', inPieces(bytes), options);
+    expect(stored).toEqual({ bytes: 300_000, sha256, head: none });
     expect((await buffer(await store.open('outputs/file_02.png'))).equals(bytes)).toBe(true);
     expect(await store.stat(KEY)).toEqual({ bytes: 300_000 });
     expect(await everyFile()).toHaveLength(2);
@@ -111,6 +113,18 @@ describe('createFileStore', () => {
     expect(await probeStored(store, KEY, bytes)).toMatchObject({ mime_type: 'audio/wav', duration: 1 });
     await store.put(KEY, Buffer.alloc(0), options);
     expect(await probeStored(store, KEY, 0)).toBeNull();
+  });
+
+  it('hands back as many of the first bytes as are asked for, and reads them no more for a probe', async () => {
+    const png = Buffer.alloc(100_000);
+    Buffer.from('89504e470d0a1a0a0000000d494844520000000200000003', 'hex').copy(png);
+    const { head, bytes } = await store.put(KEY, inPieces(png), { ...options, headBytes: 70_000 });
+    expect(head.equals(png.subarray(0, 70_000))).toBe(true);
+    const whole = await store.put(KEY, inPieces(png), { ...options, headBytes: 200_000 });
+    expect(whole.head.equals(png)).toBe(true);
+    const unreadable = { open: () => Promise.reject(new Error('read again')) };
+    expect(await probeStored(unreadable, KEY, bytes, whole.head)).toMatchObject({ width: 2, height: 3 });
+    await expect(probeStored(unreadable, KEY, bytes, head)).rejects.toThrow('read again');
   });
 
   it('says plainly what is not there', async () => {
