@@ -1,5 +1,5 @@
 import { findPendingDelivery } from '../db/deliveries.ts';
-import { listAttemptedChannels, findTaskForAttempt } from '../db/attempts.ts';
+import { findTaskRouting } from '../db/attempts.ts';
 import type { Deps } from '../deps.ts';
 import { drawOrder } from '../domain/routing.ts';
 import { isTerminal } from '../domain/task.ts';
@@ -36,25 +36,25 @@ export const deliveryLimits = (config: Deps['config']): DeliveryLimits => ({
  * of them; then the open ones it has not tried, up to the limit of attempts.
  */
 export async function drawChannels(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
-  const task = await findTaskForAttempt(deps.db, taskId);
-  if (!task) return nothing;
-  const begun = await listAttemptedChannels(deps.db, taskId);
+  const routing = await findTaskRouting(deps.db, taskId);
+  if (!routing) return nothing;
+  const { modelId, groups, families, attempted } = routing;
   const { channels, nowMs } = await deps.channels.look();
   const { order, reopensAtMs } = drawOrder(
     channels,
     {
-      modelId: task.modelId,
-      groups: task.snapshot.groups,
-      families: Object.keys(task.snapshot.upstream),
-      tried: new Set(begun.map(({ channelId }) => channelId)),
+      modelId,
+      groups,
+      families,
+      tried: new Set(attempted.map(({ channelId }) => channelId)),
       nowMs,
     },
     deps.random,
   );
-  const unfinished = begun
+  const unfinished = attempted
     .filter(({ outcome }) => outcome !== 'transient')
     .map(({ channelId, name }) => ({ id: channelId, name }));
-  const attemptsLeft = Math.max(0, deps.config.ATTEMPTS_MAX - begun.length);
+  const attemptsLeft = Math.max(0, deps.config.ATTEMPTS_MAX - attempted.length);
   const fresh = order.slice(0, attemptsLeft).map(({ id, name }) => ({ id, name }));
   return {
     channels: [...unfinished, ...fresh],

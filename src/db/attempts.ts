@@ -246,11 +246,45 @@ export async function claimStops(database: Database, taskId: string): Promise<St
   return rows.map((row) => ({ attemptId: row.id, channelId: row.channel_id, operation: row.operation }));
 }
 
+/** A channel that a task has tried or is trying. */
+export interface AttemptedChannel {
+  channelId: string;
+  name: string;
+  outcome: AttemptOutcome | 'canceled' | null;
+}
+
+/** What decides where a task may go, and where it has been. */
+export interface TaskRouting {
+  modelId: string;
+  groups: string[];
+  /** The upstream families that can make it. */
+  families: string[];
+  /** In order. */
+  attempted: AttemptedChannel[];
+}
+
+/** Null when there is no such task, or it was not admitted. */
+export async function findTaskRouting(database: Database, taskId: string): Promise<TaskRouting | null> {
+  const [row] = await database.query<{
+    model_id: string;
+    groups: string[];
+    families: string[];
+    attempted: AttemptedChannel[];
+  }>(
+    {
+      name: 'task-routing',
+      text: `select model_id, snapshot -> 'groups' as groups, array(select jsonb_object_keys(snapshot -> 'upstream')) as families,
+               array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome)
+                     from attempt where request_id = task.id order by n) as attempted
+             from task where id = $1 and admission = 'reserved'`,
+    },
+    [taskId],
+  );
+  return row ? { modelId: row.model_id, groups: row.groups, families: row.families, attempted: row.attempted } : null;
+}
+
 /** The channels that a task has tried or is trying, in order. */
-export async function listAttemptedChannels(
-  database: Database,
-  taskId: string,
-): Promise<{ channelId: string; name: string; outcome: AttemptOutcome | 'canceled' | null }[]> {
+export async function listAttemptedChannels(database: Database, taskId: string): Promise<AttemptedChannel[]> {
   const rows = await database.query<{ channel_id: string; channel_name: string; outcome: AttemptOutcome | null }>(
     {
       name: 'attempted-channels',

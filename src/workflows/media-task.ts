@@ -49,15 +49,18 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   }
 
   let cancellation: Error | undefined;
-  const outcome = await tryChannels(taskId, plan).catch((error: unknown): TaskOutcome => {
+  let outcome: TaskOutcome;
+  try {
+    outcome = await tryChannels(taskId, plan);
+  } catch (error) {
     if (!(error instanceof Error) || !isCancellation(error)) throw error;
     cancellation = error;
-    return { kind: 'canceled' };
-  });
+    outcome = { kind: 'canceled' };
+  }
   // Settling, refunding and telling the client survive a cancellation, also one that comes now.
   const end = await CancellationScope.nonCancellable(async () => {
     const finished = await finish(taskId, outcome);
-    await deliverDurably(finished.deliveryId, plan.limits, kicks);
+    if (finished.deliveryId !== null) await deliverDurably(finished.deliveryId, plan.limits, kicks);
     return finished;
   });
   // The Temporal UI shows a canceled task as canceled, after its credits are back.
@@ -169,7 +172,7 @@ async function attemptOn(
 const redraw = (taskId: string): Promise<ChannelDraw> => durably((money) => money.drawChannels(taskId));
 
 /** Settles or refunds, once. Who lost the race against another end learns what stands. */
-async function finish(taskId: string, outcome: TaskOutcome): Promise<FinishReport> {
+function finish(taskId: string, outcome: TaskOutcome): Promise<FinishReport> {
   if (outcome.kind !== 'succeeded') {
     // A happy task spends no event on this: its Completed status says the same.
     upsertSearchAttributes({ [searchAttributes.outcome]: [outcome.kind === 'failed' ? outcome.code : outcome.kind] });
@@ -189,12 +192,12 @@ const patient = proxyActivities<MoneyActivities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 seconds' },
 });
 
-/** Quick and cheap as a local activity; with unlimited patience as a regular one while the database is away. */
-async function durably<T>(call: (money: MoneyActivities) => Promise<T>): Promise<T> {
-  try {
-    return await call(local);
-  } catch (error) {
+/**
+ * Quick and cheap as a local activity; with unlimited patience as a regular one while the database is away. Not an `async`
+ * function: the SDK keeps a stack trace of every promise in a workflow, so each one costs as much as a small query.
+ */
+const durably = <T>(call: (money: MoneyActivities) => Promise<T>): Promise<T> =>
+  call(local).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
     return call(patient);
-  }
-}
+  });
