@@ -1,19 +1,33 @@
-import { condition, defineUpdate, proxyActivities, proxyLocalActivities, setHandler } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  condition,
+  defineUpdate,
+  proxyActivities,
+  proxyLocalActivities,
+  setHandler,
+} from '@temporalio/workflow';
 
 interface Bare {
   step(): Promise<boolean>;
   work(): Promise<boolean>;
 }
 
-const local = proxyLocalActivities<Pick<Bare, 'step'>>({ startToCloseTimeout: '5 seconds' });
+const local = proxyLocalActivities<Pick<Bare, 'step'>>({
+  startToCloseTimeout: '5 seconds',
+  retry: { maximumAttempts: 2, initialInterval: '200 milliseconds' },
+});
 const { work } = proxyActivities<Pick<Bare, 'work'>>({
   taskQueue: 'tollgate-attempts',
   scheduleToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  priority: { fairnessKey: 'bare' },
+  summary: 'bare',
 });
 
-/** The least that a media task could be: two local activities, one activity, nothing in them. */
-export async function bare(): Promise<void> {
+/** The least that a media task could be: two local activities, one activity, nothing in them. It has the real one's name, for the same call starts it. */
+export async function mediaTask(): Promise<void> {
   const decided: { first?: boolean } = {};
   setHandler(defineUpdate<boolean>('reserved'), async () => {
     await condition(() => decided.first !== undefined);
