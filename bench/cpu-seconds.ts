@@ -5,6 +5,9 @@ const ticksPerSecond = 100;
 
 interface ProcessTimes {
   parent: number;
+  /** Of the process itself. */
+  own: number;
+  /** With those of its children that have ended. */
   ticks: number;
 }
 
@@ -14,11 +17,15 @@ function timesOf(pid: number): ProcessTimes | null {
     // The command's name may hold spaces; what follows its closing bracket does not.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const ended = Number(fields[13]) + Number(fields[14]);
-    return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) + ended };
+    const own = Number(fields[11]) + Number(fields[12]);
+    return { parent: Number(fields[1]), own, ticks: own + ended };
   } catch {
     return null;
   }
 }
+
+/** CPU seconds that a process has used so far, without its children. Linux only. */
+export const ownCpuSeconds = (pid: number): number => (timesOf(pid)?.own ?? 0) / ticksPerSecond;
 
 /** CPU seconds that a process and its children have used so far, those that ended included. Linux only. */
 export function cpuSeconds(pid: number): number {

@@ -1,7 +1,7 @@
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 
-/** The bare workflow's worker: the same queues and settings as Tollgate's, and nothing to do. Counts finished ones on stdout. */
+/** The bare workflow's worker: the same queues and settings as Tollgate's, and nothing to do. */
 const [address = '', namespace = ''] = process.argv.slice(2);
 const quiet = () => undefined;
 const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -30,6 +30,7 @@ const workers = await Promise.all([
     maxConcurrentActivityTaskExecutions: 2_000,
     maxHeartbeatThrottleInterval: '15 seconds',
   }),
+  Worker.create({ connection, namespace, taskQueue: 'tollgate-deliveries', activities: { step: nothing } }),
 ]);
 process.stdout.write('ready\n');
 await Promise.all(workers.map((worker) => worker.run()));

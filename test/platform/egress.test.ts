@@ -430,6 +430,69 @@ describe('download', () => {
     expect(seen).toEqual(['Bearer upstream', undefined]);
   });
 
+  it('keeps the connection to a trusted origin for the next result, and to nobody else', async () => {
+    const { url, connections } = await countingReceiver((_request, response) => response.end('x'));
+    const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
+    const trusted = { ...limits, trustedOrigins: [url] };
+    for (let time = 0; time < 3; time += 1) {
+      expect(await strict.download(url, trusted, length)).toMatchObject({ kind: 'saved', value: 1 });
+      // The pool takes a connection back a turn after its body has ended.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(connections()).toBe(1);
+    for (let time = 0; time < 3; time += 1) {
+      expect(await loopback().download(url, limits, length)).toMatchObject({ kind: 'saved', value: 1 });
+    }
+    expect(connections()).toBe(4);
+    await strict.close();
+  });
+
+  it('gives a kept connection up after a body that was refused, broken off or not read, and goes on with another', async () => {
+    const { url, connections } = await countingReceiver((request, response) => {
+      if (request.url === '/large') response.end(Buffer.alloc(16_001));
+      else if (request.url === '/missing') response.writeHead(404).end('no such file');
+      else if (request.url === '/stalling') response.writeHead(200).write('x');
+      else if (request.url === '/cut')
+        response.writeHead(200, { 'content-length': 9 }).write('x', () => response.destroy());
+      else response.end('x');
+    });
+    const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
+    const from = (path: string) =>
+      strict.download(`${url}${path}`, { ...limits, timeoutMs: 200, trustedOrigins: [url] }, length);
+    const kinds: [string, object][] = [
+      ['large', { kind: 'failed', reason: 'too_large' }],
+      ['missing', { kind: 'answer', status: 404 }],
+      ['stalling', { kind: 'failed', reason: 'timeout' }],
+      ['cut', { kind: 'failed', reason: 'reset' }],
+    ];
+    for (const [path, expected] of kinds) {
+      expect(await from(path)).toMatchObject(expected);
+      expect(await from('file')).toMatchObject({ kind: 'saved', value: 1 });
+    }
+    expect(connections()).toBeGreaterThan(1);
+    await strict.close();
+  });
+
+  it('says of a trusted origin too whether its name, its connection or its certificate failed', async () => {
+    const { port, requests } = await tlsReceiver();
+    const nobody = await listen(createTcpServer());
+    await closers.pop()?.();
+    const rows: [string, Partial<Parameters<typeof createEgress>[0]>, string][] = [
+      [`https://upstream.example:${port}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'tls'],
+      [`http://upstream.example:${nobody}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'connect'],
+      ['https://upstream.example', { resolver: () => Promise.reject(new Error('ENOTFOUND')) }, 'dns'],
+    ];
+    for (const [origin, settings, reason] of rows) {
+      const egress = createEgress({ allowCidrs: [], callbackPorts: [], ...settings });
+      expect(await egress.download(origin, { ...limits, trustedOrigins: [origin] }, length)).toEqual({
+        kind: 'failed',
+        reason,
+      });
+      await egress.close();
+    }
+    expect(requests).toEqual([]);
+  });
+
   it('trusts an origin by name without judging its addresses', async () => {
     const own = await receiver((_request, response) => response.end('x'));
     const origin = own.replace('127.0.0.1', 'upstream.internal');
@@ -457,6 +520,11 @@ async function listen(server: Server): Promise<number> {
 }
 
 const receiver = async (answer: RequestListener) => `http://127.0.0.1:${await listen(createHttpServer(answer))}/`;
+async function countingReceiver(answer: RequestListener): Promise<{ url: string; connections: () => number }> {
+  let count = 0;
+  const server = createHttpServer(answer).on('connection', () => (count += 1));
+  return { url: `http://127.0.0.1:${await listen(server)}/`, connections: () => count };
+}
 const rawReceiver = async (answer: (socket: Socket) => void) =>
   `http://127.0.0.1:${await listen(createTcpServer(answer))}/`;
 
