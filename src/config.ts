@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { crashPoints, readCrashSetting } from './platform/crash-point.ts';
 
 /**
  * The one place that reads the environment. Every variable with its default and its reason; grouped as the code uses it.
@@ -39,6 +40,18 @@ const providerKey = z
   .regex(/^[\x21-\x7e]{0,1000}$/, 'must be a key: one word of plain ASCII characters')
   .default('');
 
+/** Null: the process dies nowhere by itself. */
+const crashSetting = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    if (text === '') return null;
+    const setting = readCrashSetting(text);
+    if (setting) return setting;
+    context.addIssue({ code: 'custom', message: `must be name or name:n, the name one of ${crashPoints.join(', ')}` });
+    return z.NEVER;
+  });
+
 /** `id:base64` pairs, first one writes, all read. Each secret at least 32 bytes. */
 const keyRing = (exactBytes?: number) =>
   z.string().transform((text, context) => {
@@ -64,7 +77,7 @@ const keyRing = (exactBytes?: number) =>
     return ring;
   });
 
-const Environment = z.object({
+const Variables = z.object({
   DATABASE_URL: z.string().min(1),
   DATABASE_LISTEN_URL: z.string().default(''),
   DATABASE_POOL_MAX: integer(10, 1, 500),
@@ -215,6 +228,16 @@ const Environment = z.object({
   ANTHROPIC_API_KEY: providerKey,
   FAL_KEY: providerKey,
   REPLICATE_API_TOKEN: providerKey,
+  /** Development only: this process kills itself there, as `kill -9` would, for tests of what a crash leaves behind. */
+  CRASH_POINT: crashSetting,
+});
+
+const Environment = Variables.superRefine(({ CRASH_POINT, SANDBOX_URL }, context) => {
+  // What production never has is asked for, so that one that was left over cannot kill anything there.
+  if (CRASH_POINT !== null && SANDBOX_URL === '') {
+    const message = 'is for development only, where there is a SANDBOX_URL';
+    context.addIssue({ code: 'custom', path: ['CRASH_POINT'], message });
+  }
 });
 
 export type Config = Readonly<z.infer<typeof Environment>>;

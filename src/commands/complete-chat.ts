@@ -16,6 +16,7 @@ import { familiesTaking } from '../domain/chat-supports.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { drawOrder, firstToReopen, listServing } from '../domain/routing.ts';
 import type { Attempt } from '../domain/upstream.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { openCredential } from './open-credential.ts';
@@ -127,6 +128,7 @@ export async function completeChat(
   }
   const reply = tried.attempt.value;
   const { end, ...answer } = await orGiveBack(deps, input, progress, () => billed(deps, input, tried, reply));
+  crashPoint('chat_after_upstream_before_settle');
   await settlePatiently(deps, end);
   return answer;
 }

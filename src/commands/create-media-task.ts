@@ -11,6 +11,7 @@ import type { Admission } from '../db/ledger.ts';
 import { findIdempotent } from '../db/idempotency.ts';
 import { findTask, type TaskView } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 import { EgressRefusal } from '../platform/egress.ts';
 import { sha256Hex } from '../platform/hash.ts';
 import { newId } from '../platform/ids.ts';
@@ -114,6 +115,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     case 'created':
       break;
   }
+  crashPoint('after_commit_before_start');
   const admission = await deps.desk.admit({
     taskId,
     projectId: request.key.projectId,
@@ -125,6 +127,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     await forgetInputs(deps, stored.files);
     throw refusal(admission);
   }
+  crashPoint('after_start_before_reply');
   return { task: await readTask(deps, taskId), replayed: false };
 }
 

@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../domain/callback-schedule.ts';
 import type { DeliveryReport } from '../domain/workflow-contract.ts';
 import type { Answer, Blocked, Failed } from '../platform/egress.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 import { newId } from '../platform/ids.ts';
 import { readRetryAfter } from '../platform/retry-after.ts';
 import { webhookHeaders } from '../platform/webhook-signature.ts';
@@ -52,6 +53,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     maxBytes: config.CALLBACK_ANSWER_MAX_BYTES,
     purpose: 'callback',
   });
+  crashPoint('after_callback_send_before_mark');
 
   const counted = delivery.attempts + 1;
   const step = nextDeliveryStep(counted, resultOf(answer), {

@@ -1,6 +1,7 @@
 import { expireChats } from '../db/chat-ledger.ts';
 import { listStaleTasks } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 import { finishTask } from './finish-task.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -26,9 +27,10 @@ export async function endStaleTasks(
     // Without those that could not be ended: they must not keep the later ones waiting.
     const ids = await listStaleTasks(deps.db, batchMax, stuck);
     const ends = await Promise.allSettled(
-      ids.map((taskId) =>
-        finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'task_timeout', unknown: false } }),
-      ),
+      ids.map(async (taskId) => {
+        await finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'task_timeout', unknown: false } });
+        crashPoint('mid_stale_batch');
+      }),
     );
     for (const [index, end] of ends.entries()) {
       const taskId = ids[index] ?? '';

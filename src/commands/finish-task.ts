@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { FinishInput, FinishReport } from '../domain/workflow-contract.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 import { newId } from '../platform/ids.ts';
 
 /**
@@ -10,6 +11,7 @@ export async function finishTask(
   { config, ledger, logger }: Pick<Deps, 'config' | 'ledger' | 'logger'>,
   { taskId, outcome }: FinishInput,
 ): Promise<FinishReport> {
+  if (outcome.kind === 'succeeded') crashPoint('after_result_before_finish_tx');
   const finish = await ledger.finishTask({
     taskId,
     status: outcome.kind,
@@ -20,6 +22,7 @@ export async function finishTask(
     eventId: newId('evt'),
   });
   if (finish.finished) {
+    crashPoint('after_finish_commit_before_ack');
     const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
     logger.info({ task_id: taskId, status: finish.status, error_code: finish.errorCode, ...alarm }, 'task ended');
   }

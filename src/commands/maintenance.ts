@@ -14,6 +14,7 @@ import {
 import { listOpenMonths, rebuildMonth, type RebuiltMonth } from '../db/summaries.ts';
 import { verifyLedger } from '../db/verify-ledger.ts';
 import type { Deps } from '../deps.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 
 export type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'>;
 
@@ -203,6 +204,7 @@ async function deleteFiles(
       for (let file = queue.shift(); file && !signal?.aborted; file = queue.shift()) {
         try {
           await files.delete(file.storageKey);
+          crashPoint('mid_retention_delete');
           gone.push(file.id);
         } catch (error) {
           summary.files_failed += 1;

@@ -21,6 +21,7 @@ import { isTerminal, type TaskErrorCode } from '../domain/task.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import { mapParameters, upstreamModel } from '../domain/upstream-parameters.ts';
 import type { AttemptInput, AttemptReport } from '../domain/workflow-contract.ts';
+import { crashPoint } from '../platform/crash-point.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { copyOutputs } from './copy-outputs.ts';
@@ -67,7 +68,9 @@ export async function runAttempt(
   if (memory.outcome !== null) return recordedReport(memory);
   if (memory.result) return run.copy(memory, memory.result);
   if (memory.operation) return run.poll(memory, memory.operation);
-  return memory.fresh ? run.submit(memory) : run.lookUp(memory);
+  if (!memory.fresh) return run.lookUp(memory);
+  crashPoint('after_attempt_row');
+  return run.submit(memory);
 }
 
 interface OpenedChannel {
@@ -205,6 +208,7 @@ class AttemptRun {
     const attempt = await adapter.submitMedia(upstream, request, {
       signal: AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))),
     });
+    if (attempt.kind === 'ok' || attempt.kind === 'done') crashPoint('after_upstream_accept_before_save');
     await this.#noteHealth(attempt.kind === 'done' ? { kind: 'ok', value: null } : attempt, startedAt);
     // The answer is lost, not the job: a provider that can be asked by our key knows.
     if (attempt.kind === 'unknown' && adapter.findMedia) return this.lookUp(memory, attempt);
@@ -311,6 +315,7 @@ class AttemptRun {
       const look = await adapter.pollMedia(upstream, operation, { signal: this.#callSignal() });
       const end = await this.#afterLook(memory, look);
       if (end) return end;
+      crashPoint('mid_poll');
 
       missingSince = look.kind === 'missing' ? (missingSince ?? performance.now()) : null;
       if (missingSince !== null && performance.now() - missingSince > config.POLL_MISSING_LOST_SECONDS * 1000) {

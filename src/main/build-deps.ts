@@ -10,6 +10,7 @@ import { Ledger } from '../db/ledger.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
 import { describeError } from '../platform/describe-error.ts';
+import { armCrashPoint } from '../platform/crash-point.ts';
 import { createEgress } from '../platform/egress.ts';
 import { createFileStore } from '../platform/file-store.ts';
 import { createLogger } from '../platform/logger.ts';
@@ -52,6 +53,13 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   });
   const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });
   for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);
+  if (config.CRASH_POINT !== null) {
+    armCrashPoint(config.CRASH_POINT);
+    logger.warn(
+      { alarm: true, ...config.CRASH_POINT },
+      'CRASH_POINT: this process will kill itself. Development only.',
+    );
+  }
   const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   const metrics = createMetrics();

@@ -38,9 +38,11 @@ export interface Gateway extends Operator, ApiClient {
   verifyLedger(): Promise<LedgerReport>;
   /** Sends a signal to `api-1`, `worker-1`, `sandbox`…; after one that ends it, resolves when it is gone. */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
-  /** Starts one more, on a port of its own; answers its name and where it listens. */
-  startApi(): Promise<{ name: string; baseUrl: string }>;
-  startWorker(): Promise<{ name: string }>;
+  /** How a process ended by itself, as soon as it has: a signal's name or `code 1`. */
+  exited(name: string): Promise<string>;
+  /** Starts one more, on a port of its own and with settings of its own; answers its name and where it listens. */
+  startApi(own?: Record<string, string>): Promise<{ name: string; baseUrl: string }>;
+  startWorker(own?: Record<string, string>): Promise<{ name: string }>;
   /** Starts it again, on its port, after it was killed. */
   startSandbox(): Promise<void>;
   pids(): Record<string, number>;
@@ -91,6 +93,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     };
 
     const programs = new Map<string, Program>();
+    const programOf = (name: string): Program => {
+      const program = programs.get(name);
+      if (!program) throw new Error(`there is no ${name}`);
+      return program;
+    };
     const start = async (name: string, program: string, own: Record<string, string>): Promise<Program> => {
       const running = await startProgram({ name: program, env: own, logFile: join(folder, `${name}.log`) });
       programs.set(name, running);
@@ -102,16 +109,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     };
     const counts = { api: 0, worker: 0 };
     const baseUrls: string[] = [];
-    const startApi = async (): Promise<{ name: string; baseUrl: string }> => {
+    const startApi = async (own: Record<string, string> = {}): Promise<{ name: string; baseUrl: string }> => {
       const name = `api-${++counts.api}`;
       const port = counts.api === 1 ? firstPort : 0;
-      const { listening } = await start(name, 'api', { ...env, PORT: String(port) });
+      const { listening } = await start(name, 'api', { ...env, PORT: String(port), ...own });
       baseUrls.push(listening ?? baseUrl);
       return { name, baseUrl: listening ?? baseUrl };
     };
-    const startWorker = async (): Promise<{ name: string }> => {
+    const startWorker = async (own: Record<string, string> = {}): Promise<{ name: string }> => {
       const name = `worker-${++counts.worker}`;
-      await start(name, 'worker', env);
+      await start(name, 'worker', { ...env, ...own });
       return { name };
     };
 
@@ -145,9 +152,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       env,
       logFolder: folder,
       verifyLedger: () => verifyLedger(database, sweepGraceSeconds),
+      exited: (name) => programOf(name).exited,
       async kill(name, signal = 'SIGKILL') {
-        const program = programs.get(name);
-        if (!program) throw new Error(`there is no ${name}`);
+        const program = programOf(name);
         program.kill(signal);
         if (signal === 'SIGKILL' || signal === 'SIGTERM' || signal === 'SIGINT') await program.exited;
       },
