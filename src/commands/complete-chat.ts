@@ -19,7 +19,7 @@ import type { Attempt } from '../domain/upstream.ts';
 import { crashPoint } from '../platform/crash-point.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
-import { openCredential } from './open-credential.ts';
+import { usableCredential } from './open-credential.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
 export type ChatDeps = Pick<
@@ -170,11 +170,13 @@ const retryAfterOf = (code: string): number | undefined =>
 
 /**
  * The channels to try, the first of them claimed. Where the breakers have opened all, the one that ends first is tried all
- * the same; where all rest it is 503 with the time until the first is back (design "Routing").
+ * the same; where all rest it is 503 with the time until the first is back (design "Routing"). A channel whose credential cannot
+ * be opened here is passed over like one that is not there, before it costs an attempt.
  */
 async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelRow[]> {
-  const { channels, nowMs } = await deps.channels.look();
+  const { channels: known, nowMs } = await deps.channels.look();
   const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
+  const channels = listServing(known, wanted).filter((channel) => usableCredential(deps, channel) !== null);
   const { order, reopensAtMs } = drawOrder(channels, wanted, Math.random);
   for (const [index, channel] of order.entries()) {
     const claimed = await deps.channels.claim(channel, entry.model.id);
@@ -182,7 +184,7 @@ async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): 
   }
   const lastResort = firstToReopen(channels, wanted);
   if (lastResort) return [lastResort];
-  if (listServing(channels, wanted).length === 0 || reopensAtMs === null) {
+  if (reopensAtMs === null) {
     throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
   }
   throw new GatewayError('no_channel_available', {
@@ -260,10 +262,15 @@ async function callChannel(
   const adapter: Adapter | undefined = deps.adapters[channel.adapter];
   const mapping = mappingOf(input.prepared.entry, channel);
   if (!adapter?.chat || !mapping) throw new Error(`the channel ${channel.name} cannot chat`);
+  const credential = usableCredential(deps, channel);
+  if (credential === null) {
+    // It was changed since it was drawn.
+    return { kind: 'transient', errorClass: 'rejected', detail: 'the credential cannot be opened; nothing was sent' };
+  }
   const upstream: Upstream = {
     channelId: channel.id,
     baseUrl: channel.baseUrl,
-    credential: openCredential(deps.sealer, channel),
+    credential,
     requestId: input.requestId,
   };
   const timeoutMs = Math.min(deps.config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, deadline - performance.now());

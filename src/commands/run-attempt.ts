@@ -26,7 +26,7 @@ import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { copyOutputs } from './copy-outputs.ts';
 import { inputsForUpstream } from './inputs-for-upstream.ts';
-import { openCredential } from './open-credential.ts';
+import { usableCredential } from './open-credential.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
 export type AttemptDeps = Pick<
@@ -85,7 +85,7 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
   const adapter = row && deps.adapters[row.adapter];
   const mapping = row && task.snapshot.upstream[row.adapter];
   if (!row || !adapter?.submitMedia || !mapping) return null;
-  const credential = credentialOf(deps, row);
+  const credential = usableCredential(deps, row);
   if (credential === null) return null;
   return {
     row,
@@ -93,16 +93,6 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
     mapping,
     upstream: { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId },
   };
-}
-
-/** Null for one that was sealed under a master key that is not there: the task need not wait for an operator. */
-function credentialOf({ sealer, logger }: AttemptDeps, row: ChannelRow): string | null {
-  try {
-    return openCredential(sealer, row);
-  } catch (error) {
-    logger.error({ err: error, channel: row.name, alarm: true }, "a channel's credential cannot be opened");
-    return null;
-  }
 }
 
 /** A channel that cannot be used is passed over, unless a call to it may have bought the job: then nobody else may buy it too. */

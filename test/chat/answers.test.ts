@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createSealer } from '../../src/platform/seal.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -13,6 +14,7 @@ import {
   chatRoute,
   contentOf,
   countVerdicts,
+  keyFacts,
   requestIdOf,
   tenCredits,
   verdictOf,
@@ -153,19 +155,65 @@ describe('a hold', () => {
   });
 
   it('is given back at once, with place and idempotency key, when it is our own trouble that ends a chat', async () => {
-    const channels = await sql('channels', 'select id, credential from channel');
-    await sql('break', `update channel set credential = 'unreadable'`);
+    await sql(
+      'break',
+      `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
+    );
+    await sql(
+      'second-attempts',
+      'create trigger out_of_order before insert on attempt for each row when (new.n > 1) execute function out_of_order()',
+    );
     try {
-      let tries = 0;
-      await eventually(async () => {
-        const answer = await ask('our trouble', { headers: { 'idempotency-key': `our-trouble-${++tries}` } });
-        if (answer.status === 200) return false;
-        expect(answer.status).toBe(500);
-        await expectRefunded(answer);
-        expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['unknown']);
-        return true;
+      const answer = await ask('our trouble [[fail=transient]]', { headers: { 'idempotency-key': 'our-trouble' } });
+      expect(answer.status).toBe(500);
+      await expectRefunded(answer);
+      expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['transient']);
+      expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, in_flight: 0 });
+      expect(await sql('key', 'select key from idempotency where key = $1', ['our-trouble'])).toEqual([]);
+    } finally {
+      await sql('mend', 'drop function out_of_order cascade');
+    }
+  });
+});
+
+describe('a channel whose credential was sealed under a master key that is not there', () => {
+  const sql = (name: string, text: string, values: unknown[] = []) =>
+    gateway.database.query<Record<string, string>>({ name: `test-sealed-${name}`, text }, values);
+  const elsewhere = (names: string) => {
+    const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
+    return sql('seal', 'update channel set credential = $1 where name like $2', [
+      foreign.seal('key', 'channel|credential|chn_elsewhere'),
+      names,
+    ]);
+  };
+
+  it('is passed over with an alarm and costs no attempt; where all are, it is 503 and nothing is held', async () => {
+    const channels = await sql('channels', 'select id, credential from channel');
+    try {
+      await elsewhere('sandbox-a%');
+      await elsewhere('sandbox-b%');
+      const answer = await eventually(async () => {
+        const told = await ask('sealed elsewhere');
+        const [attempt] = await attemptsFor(told);
+        return attempt?.channel_name === 'sandbox-c-openai' && told;
       });
-      expect(await sql('key', 'select key from idempotency where key = $1', [`our-trouble-${tries}`])).toEqual([]);
+      const more = [answer, ...(await all(20, () => ask('sealed elsewhere')))];
+      expect(countVerdicts(more)).toEqual({ 200: 21 });
+      expect(more.map(({ headers }) => headers.get('x-tollgate-attempts'))).toEqual(more.map(() => '1'));
+      const log = await readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
+      const alarms = log
+        .split('\n')
+        .filter((line) => line.includes('"alarm":true') && line.includes('sandbox-a-openai'));
+      expect(alarms.join()).toContain("a channel's credential cannot be opened");
+
+      await elsewhere('%');
+      const refused = await eventually(async () => {
+        const told = await ask('sealed elsewhere');
+        return told.status !== 200 && told;
+      });
+      expect(verdictOf(refused)).toBe('503 no_channel_available');
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await factsOf(refused)).toBeUndefined();
     } finally {
       for (const { id, credential } of channels)
         await sql('mend', 'update channel set credential = $2 where id = $1', [id, credential]);
