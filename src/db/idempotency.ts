@@ -8,6 +8,9 @@ export interface IdempotentRequest {
   /** The sealed answer; null when it was too large to keep. */
   body: string | null;
   requestId: string;
+  /** Of a chat that has ended: what it was charged, and how many calls it took. */
+  credits: number | null;
+  attempts: number;
 }
 
 /** The request that a key stands for, unless it has expired. */
@@ -21,10 +24,15 @@ export async function findIdempotent(
     status: number | null;
     body: string | null;
     request_id: string;
+    credits: number | null;
+    attempts: number;
   }>(
     {
       name: 'find-idempotent',
-      text: `select fingerprint, task_id, status, body, request_id from idempotency
+      text: `select fingerprint, task_id, status, body, request_id,
+               (select r.settled_amount from reservation r where r.id = i.request_id) as credits,
+               (select count(*)::int from attempt a where a.request_id = i.request_id) as attempts
+             from idempotency i
              where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
     },
     [projectId, route, key],
@@ -36,6 +44,8 @@ export async function findIdempotent(
         status: row.status,
         body: row.body,
         requestId: row.request_id,
+        credits: row.credits,
+        attempts: row.attempts,
       }
     : null;
 }

@@ -7,6 +7,8 @@ import type { AppContext } from './context.ts';
  */
 export function detailOf(ctx: AppContext, answered: { route: string; status: number; ms: number }): DetailRow {
   const { requestId, key, modelId, creditsQuoted } = ctx.state;
+  // A replay tells the numbers of the request that it repeats, and is none that cost anything.
+  const isReplay = ctx.res.hasHeader('Idempotent-Replayed');
   return {
     atMs: Date.now(),
     requestId,
@@ -16,8 +18,8 @@ export function detailOf(ctx: AppContext, answered: { route: string; status: num
     keyId: key?.keyId ?? null,
     projectId: key?.projectId ?? null,
     modelId: modelId ?? null,
-    credits: toldBy(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null,
-    attempts: toldBy(ctx, 'x-tollgate-attempts'),
+    credits: isReplay ? null : (toldBy(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null),
+    attempts: isReplay ? null : toldBy(ctx, 'x-tollgate-attempts'),
   };
 }
 

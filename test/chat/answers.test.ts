@@ -11,6 +11,7 @@ import {
   chat,
   chatBody,
   chatFacts,
+  chatModel,
   chatRoute,
   contentOf,
   countVerdicts,
@@ -281,12 +282,35 @@ describe('an Idempotency-Key', () => {
     const other = await ask('replayed otherwise', keyed('replay'));
     expect(verdictOf(other)).toBe('422 idempotency_key_reused');
     expect(other.headers.get('x-should-retry')).toBe('false');
+    expect(other.headers.has('x-tollgate-credits')).toBe(false);
     expect(await countRows(gateway.database)).toEqual(before);
     expect(await gateway.hits('replayed', 'chat')).toHaveLength(calls);
     const neighbour = await gateway.project();
     expect(
       (await chat(gateway, neighbour.apiKey, 'replayed', keyed('replay'))).headers.has('idempotent-replayed'),
     ).toBe(false);
+  });
+
+  it('tells with the stored answer what the first one cost and how many calls it took', async () => {
+    const text = `repeated ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`;
+    const told = ({ headers }: Answer) => [headers.get('x-tollgate-credits'), headers.get('x-tollgate-attempts')];
+    const first = await ask(text, { ...keyed('repeated'), fields: tenCredits });
+    expect(told(first)).toEqual(['5', '3']);
+    const again = await ask(text, { ...keyed('repeated'), fields: tenCredits });
+    expect([again.headers.get('idempotent-replayed'), ...told(again)]).toEqual(['true', '5', '3']);
+
+    const asGemini = () =>
+      gateway.create(
+        project.apiKey,
+        `/api/v1beta/models/${chatModel}:generateContent`,
+        { contents: [{ parts: [{ text: 'repeated in words of Gemini' }] }] },
+        keyed('repeated'),
+      );
+    const gemini = await asGemini();
+    const geminiAgain = await asGemini();
+    expect(geminiAgain.headers.get('idempotent-replayed')).toBe('true');
+    expect(told(geminiAgain)).toEqual(told(gemini));
+    expect(told(gemini)).toEqual([expect.stringMatching(/^\d+$/), '1']);
   });
 
   it('lets one of many parallel requests pass; the others are told to wait while it runs', async () => {

@@ -37,8 +37,12 @@ describe('API detail rows', () => {
     const models = await gateway.get(apiKey, `/api/v1/models?${marker}`);
     const list = models.body['data'] as { id: string; type: string }[];
     const chatModel = list.find(({ type }) => type === 'chat')?.id;
-    const chat = await gateway.create(apiKey, '/api/v1/chat/completions', { model: chatModel, messages, user: marker });
+    const headers = { 'idempotency-key': 'once' };
+    const asked = { model: chatModel, messages, user: marker };
+    const chat = await gateway.create(apiKey, '/api/v1/chat/completions', asked, { headers });
     expect(chat.status).toBe(200);
+    const replayed = await gateway.create(apiKey, '/api/v1/chat/completions', asked, { headers });
+    expect(replayed.headers.get('x-tollgate-credits')).toBe(chat.headers.get('x-tollgate-credits'));
     const refused = await gateway.create(apiKey, '/api/v1/chat/completions', { model: marker, messages });
     const image = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: marker });
     const unmatched = await gateway.get(apiKey, `/${marker}`);
@@ -58,6 +62,8 @@ describe('API detail rows', () => {
       credits: Number(chat.headers.get('x-tollgate-credits')),
       attempts: 1,
     });
+    // It cost nothing a second time.
+    expect(await detailOf(requestOf(replayed))).toMatchObject({ ...own, status: 200, credits: null, attempts: null });
     expect(await detailOf(requestOf(refused))).toMatchObject({ ...own, model_id: null, status: refused.status });
     const { credits } = image.body as { credits: { quoted: number } };
     expect(await detailOf(requestOf(image))).toMatchObject({

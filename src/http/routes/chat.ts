@@ -6,9 +6,10 @@ import {
   type PreparedChat,
 } from '../../commands/complete-chat.ts';
 import { findModelFor } from '../../commands/find-model.ts';
-import { findStoredAnswer, sealAnswer } from '../../commands/idempotent-chat.ts';
+import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/idempotent-chat.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { ChatRequest } from '../../domain/chat.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { sha256Hex } from '../../platform/hash.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
@@ -56,7 +57,7 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
           key: idempotencyKey,
           fingerprint: sha256Hex(canonicalJson({ method: 'POST', path: ctx.path, body })),
         };
-  const replayed = async (): Promise<string | null> =>
+  const replayed = async (): Promise<StoredAnswer | null> =>
     idempotency && findStoredAnswer(deps, { projectId: key.projectId, ...idempotency });
   if (idempotency) {
     await countRate(deps, ctx);
@@ -88,9 +89,13 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
       ),
     }),
   });
-  if (completed === 'replay') return asReplay(ctx, (await replayed()) ?? '');
-  ctx.set('x-tollgate-credits', String(completed.answered.credits));
-  ctx.set('x-tollgate-attempts', String(completed.answered.attempts));
+  if (completed === 'replay') {
+    const stored = await replayed();
+    // The key expired between two looks: asked again, it is a request of its own.
+    if (!stored) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
+    return asReplay(ctx, stored);
+  }
+  tellCost(ctx, completed.answered);
   return completed.body;
 }
 
@@ -105,7 +110,14 @@ async function prepare(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace, bod
   }
 }
 
-function asReplay(ctx: AppContext, stored: string): string {
+/** Word for word, and with the numbers of the answer that it repeats: they were taken once. */
+function asReplay(ctx: AppContext, stored: StoredAnswer): string {
   ctx.set('Idempotent-Replayed', 'true');
-  return stored;
+  tellCost(ctx, stored);
+  return stored.body;
+}
+
+function tellCost(ctx: AppContext, { credits, attempts }: { credits: number; attempts: number }): void {
+  ctx.set('x-tollgate-credits', String(credits));
+  ctx.set('x-tollgate-attempts', String(attempts));
 }
