@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import type { JsonObject } from '../domain/json.ts';
 import type { AttemptOutcome, ErrorClass } from '../domain/upstream.ts';
 import type { Database } from './database.ts';
-import { ApiKey, AttemptRow, Channel, ChannelHealth } from './entities/index.ts';
+import { ApiKey, Channel, ChannelHealth } from './entities/index.ts';
 
 /** What operators look at and switch. Not for the hot path; times are unix seconds. */
 export interface ProjectRow {
@@ -261,6 +261,10 @@ export async function insertChannel(database: Database, channelId: string, given
 
 export type UpdatedChannel = { channelId: string; before: ChannelRecord; after: ChannelRecord };
 
+// A request lives while its credits are held. The attempt of a task that was ended over its head never tells an outcome.
+const runningCall = `select 1 from attempt a join reservation r on r.id = a.request_id
+                     where a.channel_id = ? and a.outcome is null and r.state = 'held' limit 1`;
+
 /**
  * Changes what is given of the channel of this id or name, under its lock. `forgetHealth` begins its breaker anew. Another
  * adapter could not read the references of jobs that run, so it is `busy` while there are any.
@@ -292,7 +296,7 @@ export async function updateChannel(
     if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
       return 'name_taken';
     const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
-    if (isOtherAdapter && (await em.findOne(AttemptRow, { channelId: row.id, outcome: null }))) return 'busy';
+    if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id])).length > 0) return 'busy';
     em.assign(row, { ...given, updatedAt: new Date() });
     if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
     return { channelId: row.id, before, after: record() };
@@ -354,14 +358,24 @@ export interface AttemptDetail {
 const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
                       then cost_micro_usd else 0 end::float8`;
 
+/**
+ * A task may be ended while a call runs, at its deadline or by an operator, and nobody need come back to end the row: an
+ * accepted job was given up, of any other call we do not know. The row stays as it is, for an answer that still comes.
+ */
+const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as over_at,
+                         case when a.outcome is not null or t.completed_at is null then a.outcome
+                              when a.operation is not null then 'canceled' else 'unknown' end as told
+                       from attempt a left join task t on t.id = a.request_id) a
+                      where request_id = $1 order by n limit 100`;
+
 /** Every call made for one task, in order, with what the upstream said: for operators, never for clients. */
 export async function listAttemptDetails(database: Database, taskId: string): Promise<AttemptDetail[]> {
   return database.query<AttemptDetail & Record<string, unknown>>(
     {
       name: 'operator-attempts',
-      text: `select n, channel_name as channel, outcome, error_class, status, detail, code, operation,
-               ${boughtCost} as cost_micro_usd, ${unix('started_at')} as started_at, ${unix('submitted_at')} as submitted_at, ${unix('ended_at')} as ended_at
-             from attempt where request_id = $1 order by n limit 100`,
+      text: `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
+               ${boughtCost} as cost_micro_usd, ${unix('started_at')} as started_at, ${unix('submitted_at')} as submitted_at,
+               ${unix('over_at')} as ended_at ${fromAttempts}`,
     },
     [taskId],
   );
@@ -384,9 +398,8 @@ export async function listAttemptFacts(database: Database, taskId: string): Prom
   return database.query<AttemptFacts & Record<string, unknown>>(
     {
       name: 'task-attempts',
-      text: `select id, n, outcome, error_class as "errorClass", status, ${unix('started_at')} as "startedAt",
-               ${unix('submitted_at')} as "submittedAt", ${unix('ended_at')} as "endedAt"
-             from attempt where request_id = $1 order by n limit 100`,
+      text: `select id, n, told as outcome, error_class as "errorClass", status, ${unix('started_at')} as "startedAt",
+               ${unix('submitted_at')} as "submittedAt", ${unix('over_at')} as "endedAt" ${fromAttempts}`,
     },
     [taskId],
   );

@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { credentialContext } from '../../src/commands/ensure-channel.ts';
 import { loadConfig } from '../../src/config.ts';
+import { ChatLedger } from '../../src/db/chat-ledger.ts';
 import { noteChannelFailure, raiseChannelAlarm, restChannel } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';
 import { cli } from '../../src/main/cli.ts';
 import { createSealer } from '../../src/platform/seal.ts';
-import { admitted, newTask, openLedger, rowsOf, run } from '../db/books.ts';
+import { admitted, newTask, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createOperator } from '../support/operator.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
@@ -194,12 +195,40 @@ describe('tollgate channels set', () => {
       [taskId, channel_id],
     );
     expect(await refused('channels', 'set', 'two', '--adapter', 'gemini')).toContain('calls that run');
+    await run(db, `update attempt set outcome = 'transient', ended_at = clock_timestamp() where id = 'att_running'`);
+    await done('channels', 'set', 'two', '--adapter', 'gemini');
+  });
+
+  it('lets another adapter in once the requests are over whose calls told no outcome', async () => {
+    const { channel_id } = await done(...adding('three'));
+    const book = await createOperator(db, settings).project({ credits: 100 });
+    const ledger = openLedger(db);
+    const { taskId } = await admitted(ledger, newTask(book, 5));
     await run(
       db,
-      `update attempt set outcome = 'transient', ended_at = clock_timestamp() where id = 'att_running'`,
-      [],
+      `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, operation)
+       values ('att_of_task', $1, 1, $2, 'three', 'f', clock_timestamp(), '{"job": 1}')`,
+      [taskId, channel_id],
     );
-    await done('channels', 'set', 'two', '--adapter', 'gemini');
+    const chats = new ChatLedger(db, { membersMax: 1 });
+    await chats.admit({
+      requestId: 'req_chat',
+      ...book,
+      rpm: null,
+      modelId: 'gpt-5-mini',
+      credits: 5,
+      holdSeconds: 60,
+      attemptId: 'att_of_chat',
+      channelId: z.string().parse(channel_id),
+      channelName: 'three',
+      idempotency: null,
+    });
+    expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
+    expect((await ledger.finishTask({ ...taskEnd(taskId, 'failed'), errorCode: 'task_timeout' })).finished).toBe(true);
+    expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
+    const nothing = { channelId: null, inputTokens: null, outputTokens: null, usageEstimated: false, costMicroUsd: 0 };
+    await chats.end({ requestId: 'req_chat', settle: null, ...nothing, attempt: null, answer: null });
+    await done('channels', 'set', 'three', '--adapter', 'gemini');
   });
 });
 

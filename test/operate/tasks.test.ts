@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { cli } from '../../src/main/cli.ts';
 import { rowsOf } from '../db/books.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 
 let gateway: Gateway;
@@ -94,6 +95,42 @@ describe('tollgate tasks show', () => {
       cost_micro_usd: 20_000,
     });
     for (const failed of attempts.slice(0, -1)) expect(failed).toMatchObject({ cost_micro_usd: 0, operation: null });
+  });
+});
+
+describe('a task that ends at its deadline while its job still runs', () => {
+  it('shows that call as given up, not as one that runs for ever', async () => {
+    const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+      model: 'aurora-image-1',
+      prompt: 'endless [[fail=never]]',
+    });
+    await eventually(async () => (await gateway.hits('endless', 'poll')).length > 0);
+    // Nobody polls any more, so nobody can end the row.
+    await gateway.kill('worker-1');
+    try {
+      const sql = (text: string) => rowsOf(gateway.database, text, [taskId]);
+      expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({
+        data: [{ outcome: null, ended_at: null }],
+      });
+      await sql(`update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`);
+      const { name } = await gateway.startWorker();
+      const task = await gateway.poll(project.apiKey, taskId);
+      expect(task).toMatchObject({ status: 'failed', error: { code: 'task_timeout' } });
+      await gateway.kill(name);
+      const attempt = { n: 1, outcome: 'canceled', ended_at: task.completed_at };
+      expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({ data: [attempt] });
+      expect((await tollgate('tasks', 'show', taskId)).said).toMatchObject({
+        attempts_detail: [{ ...attempt, operation: { request_id: expect.any(String) }, cost_micro_usd: 20_000 }],
+      });
+      // A submit whose answer never came may have bought something.
+      await sql('update attempt set operation = null, outcome = null where request_id = $1');
+      expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({
+        data: [{ ...attempt, outcome: 'unknown' }],
+      });
+      expect(await sql('select outcome from attempt where request_id = $1')).toEqual([{ outcome: null }]);
+    } finally {
+      await gateway.startWorker();
+    }
   });
 });
 
