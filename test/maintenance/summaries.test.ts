@@ -171,6 +171,43 @@ describe('the monthly summary', () => {
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
   });
 
+  it('counts the cost of an open month as far as its revenue, and all the cost of a month that it freezes', async () => {
+    const ledger = openLedger(db);
+    const begun = async (taskId: string, cost: number): Promise<void> => {
+      await admitted(ledger, newTask(book, 10, { taskId }));
+      await attemptEndedOk(db, taskId);
+      await run(db, `update attempt set cost_micro_usd = $2, operation = '{}' where request_id = $1`, [taskId, cost]);
+    };
+    // One began long ago and ended just now, one has not ended.
+    await begun('task_new', 50);
+    await ledger.finishTask(taskEnd('task_new', 'succeeded'));
+    await begun('task_running', 7);
+    const longAgo = new Date(Date.parse(current.first) + 1_000).toISOString();
+    await run(db, `update attempt set started_at = $1 where request_id in ('task_new', 'task_running')`, [longAgo]);
+    await begun('task_stuck', 3);
+    await run(db, `update attempt set started_at = $1 where request_id = 'task_stuck'`, [newer.first]);
+
+    const built = async (lagSeconds: number): Promise<unknown> => {
+      await runMaintenance({ ...upkeep, config: { ...upkeep.config, BOOKS_LAG_SECONDS: lagSeconds } });
+      const [sums] = await rowsOf(
+        db,
+        'select sum(credits_charged)::int as credits, sum(cost_micro_usd)::int as cost from monthly_summary where month = $1',
+        [current.month],
+      );
+      return sums;
+    };
+    await moveRequest(db, 'task_now', longAgo);
+    await run(db, `update reservation set ended_at = clock_timestamp() - interval '20 seconds' where id = 'task_now'`);
+    expect(await built(10)).toEqual({ credits: 10, cost: 600 });
+    expect(await built(0)).toEqual({ credits: 20, cost: 650 });
+    const frozen = await rowsOf(
+      db,
+      `select cost_micro_usd as cost from monthly_summary where month = $1 and channel_id = 'chn_won'`,
+      [newer.month],
+    );
+    expect(frozen).toEqual([{ cost: 503 }]);
+  });
+
   it('takes entries that came since into the open month', async () => {
     await runMaintenance(upkeep);
     await adjustCredits({ db }, { requestId: 'task_now', amount: 2, reason: 'late', actor: 'test' });

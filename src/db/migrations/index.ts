@@ -9,6 +9,7 @@ import { Migration0008Health } from './0008-health.ts';
 import { Migration0010ChatSpeed } from './0010-chat-speed.ts';
 import { Migration0011Resolve } from './0011-resolve.ts';
 import { Migration0012AppendOnly } from './0012-append-only.ts';
+import { Migration0013SummaryChannel } from './0013-summary-channel.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   { name: '0010-chat-speed', class: Migration0010ChatSpeed },
   { name: '0011-resolve', class: Migration0011Resolve },
   { name: '0012-append-only', class: Migration0012AppendOnly },
+  { name: '0013-summary-channel', class: Migration0013SummaryChannel },
 ];
