@@ -155,6 +155,7 @@ class AttemptRun {
         submitSeconds: this.#submitSeconds() + submitMarginSeconds,
         costMicroUsd: this.#opened.mapping.cost_micro_usd,
         probeSeconds: this.#deps.config.BREAKER_PROBE_SECONDS,
+        adapter: this.#opened.row.adapter,
       });
     const looksMax = 1_000;
     for (let looks = 0; looks < looksMax; looks++) {

@@ -71,7 +71,7 @@ export async function findTaskForAttempt(database: Database, taskId: string): Pr
 
 /**
  * Opens the attempt of `task` on one channel, or takes over the one that exists with a new fence. Null when nothing may
- * begin: the task has ended or is being canceled, or the channel is no longer enabled and open.
+ * begin: the task has ended or is being canceled, or the channel is no longer enabled and open, or has another adapter by now.
  */
 export async function beginAttempt(
   database: Database,
@@ -84,6 +84,8 @@ export async function beginAttempt(
     costMicroUsd: number;
     /** How long this attempt may be the one probe of a channel that was opened. */
     probeSeconds: number;
+    /** The family that will be spoken: the caller's row of the channel may be older than the channel. */
+    adapter: string;
   },
 ): Promise<AttemptMemory | null> {
   const [row] = await database.query<{
@@ -97,7 +99,7 @@ export async function beginAttempt(
   }>(
     {
       name: 'begin-attempt',
-      text: `select id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6, $7)`,
+      text: `select id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6, $7, $8)`,
     },
     [
       given.attemptId,
@@ -107,6 +109,7 @@ export async function beginAttempt(
       given.submitSeconds,
       given.costMicroUsd,
       given.probeSeconds,
+      given.adapter,
     ],
   );
   if (!row) return null;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setChannelEnabled } from '../../src/commands/set-channel-enabled.ts';
 import {
   beginAttempt,
   claimStops,
@@ -10,6 +12,7 @@ import {
 import { restChannel } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
+import { updateChannel } from '../../src/db/operators.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
 
@@ -51,6 +54,7 @@ async function newAttempt({ submitSeconds = 60 } = {}) {
       submitSeconds,
       costMicroUsd: 40_000,
       probeSeconds: 10,
+      adapter: 'fal',
     });
   return { taskId, channelId, begin };
 }
@@ -139,6 +143,7 @@ describe('beginning an attempt', () => {
       submitSeconds: 60,
       costMicroUsd: 0,
       probeSeconds: 10,
+      adapter: 'fal',
     };
     expect(await beginAttempt(db, { ...given, taskId: undecided.taskId })).toBeNull();
     expect(await beginAttempt(db, { ...given, taskId: 'task_unknown' })).toBeNull();
@@ -152,6 +157,44 @@ describe('beginning an attempt', () => {
     const gone = await newAttempt();
     await run(db, 'delete from channel where id = $1', [gone.channelId]);
     expect(await gone.begin()).toBeNull();
+  });
+
+  it('waits for who is changing its channel, and begins nothing with an adapter that it has no longer', async () => {
+    for (const adapter of ['fal', 'kling']) {
+      const { channelId, begin } = await newAttempt();
+      const begun = await other.transaction('begin', async (query) => {
+        const sql = (text: string, values: unknown[]) => query({ name: '', text }, values);
+        await sql('select from channel where id = $1 for update', [channelId]);
+        await sql('update channel set adapter = $2 where id = $1', [channelId, adapter]);
+        const beginning = begin(db);
+        expect(await Promise.race([beginning, sleep(200).then(() => 'waits')])).toBe('waits');
+        return { beginning };
+      });
+      expect((await begun.beginning)?.fresh).toBe(adapter === 'fal' ? true : undefined);
+    }
+  });
+
+  it('is waited for by who gives its channel another adapter, and by nobody who switches it off', async () => {
+    const { channelId, begin, taskId } = await newAttempt();
+    const changed = await other.transaction('begin', async (query) => {
+      const beginning = 'select fresh from begin_attempt($1, $2, $3, $4, 60, 0, 10, $5)';
+      const values = [newId('att'), taskId, channelId, 'fence', 'fal'];
+      expect(await query<{ fresh: boolean }>({ name: '', text: beginning }, values)).toEqual([{ fresh: true }]);
+      expect(await setChannelEnabled({ db }, { channel: channelId, enabled: false, actor: 'test' })).toBeTruthy();
+      const changing = updateChannel(db, channelId, () => ({ adapter: 'kling' }), { forgetHealth: true });
+      expect(await Promise.race([changing, sleep(200).then(() => 'waits')])).toBe('waits');
+      return { changing };
+    });
+    expect(await changed.changing).toBe('busy');
+    expect(await begin()).toMatchObject({ fresh: false });
+  });
+
+  it('goes on for a process of the last release, which names no adapter', async () => {
+    const { channelId, taskId } = await newAttempt();
+    const values = [newId('att'), taskId, channelId, 'fence'];
+    expect(await rowsOf(db, 'select fresh from begin_attempt($1, $2, $3, $4, 60, 0, 10)', values)).toEqual([
+      { fresh: true },
+    ]);
   });
 
   it.each([

@@ -596,6 +596,7 @@ async function anAcceptedJob(
     submitSeconds: 5,
     costMicroUsd: 0,
     probeSeconds: 10,
+    adapter: 'fal',
   };
   const held = await beginAttempt(db, given);
   if (!held) throw new Error('no attempt could begin');

@@ -1,11 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** An open month's cost reaches as far as its revenue. */
+/** An open month's cost reaches as far as its revenue; an attempt begins only for the adapter that its channel has. */
 export class Migration0013SummaryChannel extends Migration {
   override name = '0013-summary-channel';
 
   override up(): void {
-    this.addSql(rebuildSummary);
+    for (const sql of [rebuildSummary, beginAttempt, beginAttemptBefore]) this.addSql(sql);
   }
 }
 
@@ -60,4 +60,60 @@ begin
   group by 2, 3, 4;
   return case when over then 'frozen' else 'rebuilt' end;
 end $$;
+`;
+
+/**
+ * As before (0008), for one adapter: another one could not read the reference that this attempt will have. Who changes a channel
+ * holds its row `for update`; `for key share` waits for that and is waited for, and for nobody else: neither for other attempts
+ * nor for who switches the channel off. Lock order: account, key, reservation, task, attempt, channel, its health.
+ */
+const beginAttempt = `
+create function begin_attempt(
+  p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds float8, p_cost bigint, p_probe_seconds float8, p_adapter text)
+returns table (id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms float8)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  t task;
+  c channel;
+  a attempt;
+begin
+  select * into t from task where task.id = p_task_id for no key update;
+  if not found then return; end if;
+  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id for update;
+  fresh := not found;
+  if fresh then
+    if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
+    select * into c from channel where channel.id = p_channel_id and enabled for key share;
+    if not found or c.adapter <> p_adapter then return; end if;
+    if not claim_channel(p_channel_id, t.model_id, p_probe_seconds) then return; end if;
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
+    values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
+            clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)
+    returning * into a;
+    update task set status = 'processing', started_at = coalesce(task.started_at, clock_timestamp()),
+      attempts = task.attempts + 1, last_seen_at = clock_timestamp()
+    where task.id = p_task_id;
+  elsif a.outcome is null and (a.operation is not null or a.submit_deadline <= clock_timestamp()) then
+    update attempt set fence = p_fence where attempt.id = a.id;
+    update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
+  end if;
+  id := a.id;
+  outcome := a.outcome;
+  code := a.code;
+  operation := a.operation;
+  result := a.result;
+  submit_deadline_ms := extract(epoch from a.submit_deadline - clock_timestamp()) * 1000;
+  return next;
+end $$;
+`;
+
+/** What the last release calls, which does not say its adapter. */
+const beginAttemptBefore = `
+create or replace function begin_attempt(
+  p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds float8, p_cost bigint, p_probe_seconds float8)
+returns table (id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms float8)
+language sql as $$
+  select * from begin_attempt(p_id, p_task_id, p_channel_id, p_fence, p_submit_seconds, p_cost, p_probe_seconds, null)
+$$;
 `;
