@@ -17,9 +17,9 @@ import type { Route } from './route.ts';
 
 /**
  * The Koa application over a table of routes. Each request meets, in this order: its id and log line, the error
- * dialect, the health probes, the in-flight limit, and then, per route, authentication, the body and the handler. Emit
- * `stopping` on it once, before the server stops: from then on it is not ready and asks clients to let their
- * connections go. Without `probes` it knows no health probes: another listener answers them.
+ * dialect, the health probes, the in-flight limit, and then, per route, its transfer coding, authentication, the body
+ * and the handler. Emit `stopping` on it once, before the server stops: from then on it is not ready and asks clients to
+ * let their connections go. Without `probes` it knows no health probes: another listener answers them.
  */
 export function createApp(
   deps: Omit<HttpDeps, 'signedFiles'>,
@@ -68,7 +68,13 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const chain = [enter(route), ...guards[route.auth], ...bodies[route.bodyMaxBytes], route.handler];
+    const chain = [
+      enter(route),
+      demandKnownCoding,
+      ...guards[route.auth],
+      ...bodies[route.bodyMaxBytes],
+      route.handler,
+    ];
     router.register(route.path, [route.method], chain);
   }
   return router;
@@ -119,6 +125,20 @@ const demandHost: AppMiddleware = async (ctx, next) => {
   }
   if (hosts.length === 0 && ctx.req.httpVersion === '1.1') {
     throw new GatewayError('invalid_value', { message: 'The Host header is missing.', param: 'Host' });
+  }
+  await next();
+};
+
+/**
+ * RFC 9112 §6.1. Node takes the chunks apart and hands the coding below them on as if it were the body; what was packed must not be
+ * read as what it was packed from.
+ */
+const demandKnownCoding: AppMiddleware = async (ctx, next) => {
+  const coding = ctx.req.headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    ctx.set('connection', 'close');
+    const message = 'The only transfer coding that is understood is chunked.';
+    throw new GatewayError('invalid_value', { message, param: 'Transfer-Encoding' });
   }
   await next();
 };

@@ -470,6 +470,11 @@ describe('what never reaches the application', () => {
     ['a key with a line break', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: sk-a\nb\r\n\r\n', 400],
     ['no Host', 'GET /api/v1/models HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['two Hosts', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400],
+    ...['gzip, chunked', 'chunked, gzip, chunked', 'identity', 'gzip'].map((coding): [string, string, number] => [
+      `Transfer-Encoding ${coding}`,
+      `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: ${coding}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      400,
+    ]),
     ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ...['http://', 'http://?x', 'http://[::1', 'http://[fe80::1%25eth0]/livez', '//a@[::1#b'].map(
       (target): [string, string, number] => [
@@ -484,6 +489,24 @@ describe('what never reaches the application', () => {
     expect(raw.slice(0, 13)).toBe(`HTTP/1.1 ${status} `);
     expect(raw).toMatch(/x-request-id: req_/i);
     expect(bodyOf(raw)).toMatchObject({ error: { type: 'invalid_request_error' } });
+  });
+
+  it('says in the dialect of the route that it knows no transfer coding but chunked, however that is written', async () => {
+    const send = (path: string, ...codings: string[]) => {
+      const lines = codings.map((coding) => `Transfer-Encoding: ${coding}\r\n`).join('');
+      return sendRaw(
+        frame.url,
+        `POST ${path} HTTP/1.1\r\n${head}Connection: close\r\n${lines}\r\n2\r\n{}\r\n0\r\n\r\n`,
+      );
+    };
+    const where = { code: 'invalid_value', param: 'Transfer-Encoding' };
+    expect(bodyOf(await send('/echo', 'gzip, chunked'))).toMatchObject({ error: where });
+    expect(bodyOf(await send('/echo', 'gzip', 'chunked'))).toMatchObject({ error: where });
+    expect(bodyOf(await send('/legacy', 'gzip, chunked'))).toMatchObject({ success: false, error: where });
+    expect(bodyOf(await send('/api/v1beta/models/x:generateContent', 'gzip, chunked'))).toMatchObject({
+      error: { code: 400, status: 'INVALID_ARGUMENT' },
+    });
+    expect(await send('/echo', 'Chunked')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('outlives whoever sends them, and takes a target with scheme and host for the path that it names', async () => {
