@@ -11,8 +11,8 @@ import type { Deps } from '../deps.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { isTerminal } from '../domain/task.ts';
 import { pause } from '../platform/pause.ts';
-import { openCredential } from './open-credential.ts';
 import { finishTask } from './finish-task.ts';
+import { usableCredential } from './open-credential.ts';
 
 type CancelDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>;
 
@@ -76,13 +76,11 @@ async function stopAt(deps: CancelDeps, { attemptId, channelId, operation }: Liv
   const channel = await deps.channels.find(channelId);
   const adapter = channel && deps.adapters[channel.adapter];
   if (!channel || !operation || !adapter?.cancelMedia) return false;
+  const credential = usableCredential(deps, channel);
+  if (credential === null) return false;
   // One request to stop per job, whoever asks.
   if (!(await claimStop(deps.db, attemptId))) return false;
-  const upstream = {
-    channelId,
-    baseUrl: channel.baseUrl,
-    credential: openCredential(deps.sealer, channel),
-  };
+  const upstream = { channelId, baseUrl: channel.baseUrl, credential };
   const answer = await adapter
     .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })
     .catch(() => 'not_stopped' as const);

@@ -1,6 +1,6 @@
 import { claimStops } from '../db/attempts.ts';
 import type { Deps } from '../deps.ts';
-import { openCredential } from './open-credential.ts';
+import { usableCredential } from './open-credential.ts';
 
 const stopTimeoutMs = 10_000;
 
@@ -16,7 +16,8 @@ export async function stopUpstream(
     const channel = await deps.channels.find(channelId);
     const adapter = channel && deps.adapters[channel.adapter];
     if (!channel || !adapter?.cancelMedia) continue;
-    const credential = openCredential(deps.sealer, channel);
+    const credential = usableCredential(deps, channel);
+    if (credential === null) continue;
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
     const answer = await adapter
       .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })

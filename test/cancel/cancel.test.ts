@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createSealer } from '../../src/platform/seal.ts';
 import { mediaRoutes, type Answer, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -57,6 +58,25 @@ describe('a cancel', () => {
     expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 }, error: null });
     expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'succeeded');
+  });
+
+  it('is refused with 409 where the credential of the job cannot be opened, and the task succeeds and is charged', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
+    const kept = await sql<{ id: string; credential: string }>('select id, credential from channel');
+    const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
+    await sql('update channel set credential = $1', [foreign.seal('key', 'channel|credential|chn_elsewhere')]);
+    try {
+      // The API hears of it a moment later.
+      await sleep(500);
+      expectRefused(await cancel(taskId));
+    } finally {
+      for (const { id, credential } of kept) {
+        await sql('update channel set credential = $2 where id = $1', [id, credential]);
+      }
+    }
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
     await expectStays(taskId, 'succeeded');
   });
 
