@@ -4,6 +4,7 @@ import { createSealer } from '../src/platform/seal.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { sendLoad, type LoadResult } from './http-load.ts';
+import { profiled } from './profiled.ts';
 import { startBenchServers } from './servers.ts';
 import { startPart, type Part } from './start-part.ts';
 
@@ -27,11 +28,10 @@ export async function benchChat(): Promise<void> {
   const servers = await startBenchServers();
   const upstream = await startPart('upstream');
   const proxy = await startPart('proxy', [upstream.url]);
-  const nodeOptions = process.env['BENCH_GATEWAY_NODE_OPTIONS'];
   const gateway = await startGateway({
     sandbox: false,
     workers: 0,
-    env: { LOG_LEVEL: 'info', ...(nodeOptions !== undefined && { NODE_OPTIONS: nodeOptions }) },
+    env: { LOG_LEVEL: 'info', ...profiled },
   });
   try {
     await useOnly(gateway, upstream);

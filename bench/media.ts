@@ -7,6 +7,7 @@ import { createWorkflowClient, type WorkflowClient } from '../src/platform/workf
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../test/support/temporal-namespace.ts';
 import { cpuSeconds, ownCpuSeconds } from './cpu-seconds.ts';
+import { profiled } from './profiled.ts';
 import { startBenchServers } from './servers.ts';
 
 const rounds = 5;
@@ -15,9 +16,6 @@ const tasksPerRound = 1_000;
 const connections = 64;
 /** As many starts at once as the gateway's starter loop makes. */
 const bareStartsAtOnce = 8;
-/** To profile both sides. */
-const nodeOptions = process.env['BENCH_GATEWAY_NODE_OPTIONS'];
-const profiled: Record<string, string> = nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions };
 
 /** What production has; the tests' own settings look more often. */
 const asInProduction = {
@@ -153,8 +151,9 @@ async function startBare(address: string): Promise<Bare> {
     namespace,
     worker,
     async stop() {
-      worker.kill(nodeOptions === undefined ? 'SIGKILL' : 'SIGINT');
-      if (nodeOptions !== undefined) await once(worker, 'exit');
+      // Not by SIGKILL: a profile is written at the end.
+      worker.kill('SIGINT');
+      await once(worker, 'exit');
       await workflows.close();
       await namespace.close();
     },

@@ -26,7 +26,10 @@ const { work } = proxyActivities<Pick<Bare, 'work'>>({
   summary: 'bare',
 });
 
-/** The least that a media task could be: two local activities, one activity, nothing in them. It has the real one's name, for the same call starts it. */
+/**
+ * The least that a media task could be: two local activities, one activity, nothing in them. It has the real one's name, for
+ * the same call starts it.
+ */
 export async function mediaTask(): Promise<void> {
   const decided: { first?: boolean } = {};
   setHandler(defineUpdate<boolean>('reserved'), async () => {

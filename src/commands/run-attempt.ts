@@ -4,7 +4,7 @@ import {
   beginAttempt,
   endAttempt,
   findTaskForAttempt,
-  listAttemptedChannels,
+  findTaskRouting,
   markSeen,
   renewSubmit,
   saveOperation,
@@ -97,7 +97,8 @@ async function openChannel(deps: AttemptDeps, task: AttemptTask, channelId: stri
 
 /** A channel that cannot be used is passed over, unless a call to it may have bought the job: then nobody else may buy it too. */
 async function skip({ db }: AttemptDeps, { taskId, channelId }: AttemptInput): Promise<AttemptReport> {
-  const begun = (await listAttemptedChannels(db, taskId)).find((attempted) => attempted.channelId === channelId);
+  const routing = await findTaskRouting(db, taskId);
+  const begun = routing?.attempted.find((attempted) => attempted.channelId === channelId);
   if (begun?.outcome === null) throw new AttemptInterrupted('the channel of an attempt that runs cannot be used');
   return { kind: 'skipped' };
 }

@@ -285,15 +285,3 @@ export async function findTaskRouting(database: Database, taskId: string): Promi
   );
   return row ? { modelId: row.model_id, groups: row.groups, families: row.families, attempted: row.attempted } : null;
 }
-
-/** The channels that a task has tried or is trying, in order. */
-export async function listAttemptedChannels(database: Database, taskId: string): Promise<AttemptedChannel[]> {
-  const rows = await database.query<{ channel_id: string; channel_name: string; outcome: AttemptOutcome | null }>(
-    {
-      name: 'attempted-channels',
-      text: `select channel_id, channel_name, outcome from attempt where request_id = $1 order by n`,
-    },
-    [taskId],
-  );
-  return rows.map((row) => ({ channelId: row.channel_id, name: row.channel_name, outcome: row.outcome }));
-}

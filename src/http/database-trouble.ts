@@ -2,21 +2,25 @@
  * Whether an error means "the database could not serve us just now", so that the same request may succeed in a moment.
  * Looks through `cause`s and aggregates, for drivers and object mappers wrap each other's errors.
  */
-export function isDatabaseTrouble(error: unknown, depth = 0): boolean {
-  if (depth > DEPTH_MAX || !(error instanceof Error)) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (troubleCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code)) return true;
-  if (troubleMessages.some((message) => error.message.includes(message))) return true;
-  const inner: unknown[] = error instanceof AggregateError ? error.errors.slice(0, DEPTH_MAX) : [];
-  return [error.cause, ...inner].some((each) => isDatabaseTrouble(each, depth + 1));
-}
+export const isDatabaseTrouble = (error: unknown): boolean =>
+  someError(
+    error,
+    (each, code) =>
+      troubleCodes.has(code) ||
+      /^08[0-9A-Z]{3}$/.test(code) ||
+      troubleMessages.some((message) => each.message.includes(message)),
+  );
 
 /** Whether PostgreSQL answers and cannot write: its disk is full, or it is a standby. No waiting mends that, an operator does. */
-export function isDatabaseUnwritable(error: unknown, depth = 0): boolean {
+export const isDatabaseUnwritable = (error: unknown): boolean =>
+  someError(error, (_each, code) => unwritableCodes.has(code));
+
+/** Whether an error, or one that it wraps, is such; its code is empty where it has none. */
+function someError(error: unknown, isSuch: (error: Error, code: string) => boolean, depth = 0): boolean {
   if (depth > DEPTH_MAX || !(error instanceof Error)) return false;
-  if ('code' in error && typeof error.code === 'string' && unwritableCodes.has(error.code)) return true;
+  if (isSuch(error, 'code' in error && typeof error.code === 'string' ? error.code : '')) return true;
   const inner: unknown[] = error instanceof AggregateError ? error.errors.slice(0, DEPTH_MAX) : [];
-  return [error.cause, ...inner].some((each) => isDatabaseUnwritable(each, depth + 1));
+  return [error.cause, ...inner].some((each) => someError(each, isSuch, depth + 1));
 }
 
 const DEPTH_MAX = 5;

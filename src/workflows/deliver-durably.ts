@@ -19,8 +19,7 @@ export function listenForKicks(): Kicks {
  * Delivers one callback, a try per activity and durable waits between, until it is over. Call it in a non-cancellable scope:
  * in a cancelled one every wait throws. The limit of turns bounds the history; what then still waits is the sweep's.
  */
-export async function deliverDurably(deliveryId: string | null, limits: DeliveryLimits, kicks: Kicks): Promise<void> {
-  if (deliveryId === null) return;
+export async function deliverDurably(deliveryId: string, limits: DeliveryLimits, kicks: Kicks): Promise<void> {
   const { deliver } = proxyActivities<Pick<Activities, 'deliver'>>({
     taskQueue: taskQueues.deliveries,
     // One try ends within its own timeout and lease; more means that the worker is gone.

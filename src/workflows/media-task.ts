@@ -45,8 +45,9 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   const plan = await shielded.run(() => durably((money) => money.planTask(taskId)));
   decided.plan = plan;
   if (!plan.admitted) return 'rejected';
+  const deliver = (deliveryId: string) => shielded.run(() => deliverDurably(deliveryId, plan.limits, kicks));
   if (plan.ended) {
-    await shielded.run(() => deliverDurably(plan.deliveryId, plan.limits, kicks));
+    if (plan.deliveryId !== null) await deliver(plan.deliveryId);
     return 'ended';
   }
 
@@ -61,7 +62,7 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   }
   // Settling, refunding and telling the client survive a cancellation, also one that comes now.
   const { status, deliveryId } = await shielded.run(() => finish(taskId, outcome));
-  if (deliveryId !== null) await shielded.run(() => deliverDurably(deliveryId, plan.limits, kicks));
+  if (deliveryId !== null) await deliver(deliveryId);
   // The Temporal UI shows a canceled task as canceled, after its credits are back.
   if (cancellation !== undefined) throw cancellation;
   return status;
