@@ -26,7 +26,8 @@ beforeAll(async () => {
       JOB_STALE_TASKS_SECONDS: '2',
       TEMPORAL_ENSURE_SECONDS: '1',
       CALLBACK_PORTS: port,
-      CALLBACK_LADDER_SECONDS: '6,1,1,1,1',
+      // After its first try a callback waits until a test has done what it came for, and calls endWait.
+      CALLBACK_LADDER_SECONDS: '600,1,1,1,1',
       CALLBACK_LATE_SECONDS: '1',
       CALLBACK_KICK_SECONDS: '2',
       // A receiver that hangs keeps its job waiting until a test has done what it came for.
@@ -65,6 +66,16 @@ function supervise(): () => Promise<void> {
 /** Accepts a task with a callback and answers its id. */
 const acceptWithCallback = (apiKey: string, prompt: string, url: string): Promise<string> =>
   gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt, callback_url: url });
+
+/** As if the wait after the first try of these callbacks were over, and nobody had come. */
+const endWait = (taskIds: string[]) =>
+  gateway.database.query(
+    {
+      name: 'test-end-wait',
+      text: `update delivery set next_attempt_at = clock_timestamp() - interval '2 s' where task_id = any ($1)`,
+    },
+    [taskIds],
+  );
 
 async function deliveryOf(taskId: string): Promise<{ state: string; attempts: number; adopted: boolean }> {
   const [row] = await gateway.database.query<{ state: string; attempts: number; adopted: boolean }>(
@@ -118,17 +129,11 @@ describe('a job whose worker is killed half-way', () => {
       ),
     );
     const [hanging = ''] = taskIds;
-    await eventually(() => Promise.resolve(names.every((name) => receiver.calls(name).length === 1)));
+    const triedOnce = async () => (await Promise.all(taskIds.map(deliveryOf))).every(({ attempts }) => attempts === 1);
+    await eventually(triedOnce, { secondsMax: 30 });
     // With their workflows gone, the job has to deliver: three are taken, one keeps it waiting.
     await Promise.all(taskIds.map((taskId) => gateway.temporal.client.workflow.getHandle(taskId).terminate()));
-    await eventually(async () => (await Promise.all(taskIds.map(deliveryOf))).every(({ attempts }) => attempts === 1));
-    await gateway.database.query(
-      {
-        name: 'test-end-wait',
-        text: `update delivery set next_attempt_at = clock_timestamp() - interval '2 s' where task_id = any ($1)`,
-      },
-      [taskIds],
-    );
+    await endWait(taskIds);
     await eventually(() => Promise.resolve(names.every((name) => receiver.calls(name).length === 2)), {
       secondsMax: 20,
     });
@@ -219,9 +224,12 @@ describe('when Temporal is wiped while tasks run and callbacks wait', () => {
           acceptWithCallback(apiKey, `${name} [[latency=50]]`, receiver.at(name, inTurn(answer(500), takeIt))),
         ),
       );
-      await eventually(() => Promise.resolve(names.every((name) => receiver.calls(name).length === 1)), {
-        secondsMax: 30,
-      });
+      await eventually(
+        async () => (await Promise.all(called.map(deliveryOf))).every(({ attempts }) => attempts === 1),
+        {
+          secondsMax: 30,
+        },
+      );
       await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
           gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: `wiped ${n} [[latency=5000]]` }),
@@ -229,6 +237,7 @@ describe('when Temporal is wiped while tasks run and callbacks wait', () => {
       );
       await temporal.stop();
       await temporal.start({ wiped: true });
+      await endWait(called);
 
       const ends = await endsOf(gateway, projectId, 120);
       expect(ends).toHaveLength(25);
