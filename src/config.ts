@@ -1,13 +1,16 @@
+import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { crashPoints, readCrashSetting } from './platform/crash-point.ts';
+import { isCidr } from './platform/public-address.ts';
 
 /**
- * The one place that reads the environment. Every variable with its default and its reason; grouped as the code uses it.
- * Production starts from this alone, and a missing or malformed secret is refused by name.
+ * The one place that reads the environment. Every variable with its default; grouped as the code uses it. Production starts
+ * from this alone, and what is missing or malformed is refused by name.
  */
 const integer = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
-  z.coerce.number().int().min(min).max(max).default(fallback);
-const seconds = (fallback: number) => z.coerce.number().min(0).default(fallback);
+  z.coerce.number(notNumber).int().min(min).max(max).default(fallback);
+const seconds = (fallback: number) => z.coerce.number(notNumber).min(0).default(fallback);
+const notNumber = 'must be a number';
 const list = z
   .string()
   .default('')
@@ -26,8 +29,34 @@ const numbers = (fallback: string) =>
       (items) => items.every((item) => Number.isFinite(item) && item >= 0),
       'must be numbers separated by commas',
     );
+/** Empty, or a URL with one of the schemes. */
+const url = (...schemes: string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => text === '' || schemes.includes(URL.parse(text)?.protocol.slice(0, -1) ?? ''),
+      `must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    );
+const httpUrl = url('http', 'https').default('');
+const databaseUrl = url('postgresql', 'postgres');
+const readableFile = z
+  .string()
+  .default('')
+  .refine((path) => path === '' || isReadable(path), 'must name a file that this process may read');
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+
 /** Null: there is no such listener. */
-const optionalPort = z.coerce.number().int().min(0).max(65_535).nullable().default(null);
+const optionalPort = z.coerce.number(notNumber).int().min(0).max(65_535).nullable().default(null);
 const flag = z
   .enum(['true', 'false', '1', '0', ''])
   .default('false')
@@ -78,8 +107,8 @@ const keyRing = (exactBytes?: number) =>
   });
 
 const Variables = z.object({
-  DATABASE_URL: z.string().min(1),
-  DATABASE_LISTEN_URL: z.string().default(''),
+  DATABASE_URL: databaseUrl.min(1),
+  DATABASE_LISTEN_URL: databaseUrl.default(''),
   DATABASE_POOL_MAX: integer(10, 1, 500),
   DATABASE_STATEMENT_TIMEOUT_MS: integer(3_000, 100),
   DATABASE_CONNECT_TIMEOUT_MS: integer(3_000, 100),
@@ -87,28 +116,30 @@ const Variables = z.object({
   TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_API_KEY: z.string().default(''),
-  TEMPORAL_TLS_CA_FILE: z.string().default(''),
-  TEMPORAL_TLS_CERT_FILE: z.string().default(''),
-  TEMPORAL_TLS_KEY_FILE: z.string().default(''),
-  TEMPORAL_UI_URL: z.string().default(''),
+  TEMPORAL_TLS_CA_FILE: readableFile,
+  TEMPORAL_TLS_CERT_FILE: readableFile,
+  TEMPORAL_TLS_KEY_FILE: readableFile,
+  TEMPORAL_UI_URL: httpUrl,
   TEMPORAL_ENSURE_SECONDS: integer(60, 1),
 
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(8080, 0, 65_535),
   ADMIN_PORT: optionalPort,
   WORKER_HEALTH_PORT: optionalPort,
-  PUBLIC_BASE_URL: z.string().default(''),
+  PUBLIC_BASE_URL: httpUrl,
   TRUST_PROXY: flag,
 
   KEY_PEPPERS: keyRing(),
   MASTER_KEYS: keyRing(32),
   INTERNAL_JOB_TOKENS: list.refine(
     (tokens) => tokens.every((token) => token.length >= 32),
-    'each token needs 32 characters or more',
+    'must be tokens of 32 characters or more, separated by commas',
   ),
 
-  EGRESS_ALLOW_CIDRS: list,
-  CALLBACK_PORTS: list.transform((ports) => ports.map(Number)),
+  EGRESS_ALLOW_CIDRS: list.refine((cidrs) => cidrs.every(isCidr), 'must be CIDRs separated by commas'),
+  CALLBACK_PORTS: list
+    .refine((ports) => ports.every(isPort), 'must be port numbers separated by commas')
+    .transform((ports) => ports.map(Number)),
   CATALOG_FILE: z.string().default('catalog/catalog.yaml'),
   CREDIT_VALUE_MICRO_USD: integer(10_000, 0),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -121,8 +152,7 @@ const Variables = z.object({
   FILES_S3_ACCESS_KEY_ID: z.string().default(''),
   FILES_S3_SECRET_ACCESS_KEY: z.string().default(''),
 
-  BODY_MAX_BYTES: integer(1_000_000, 1_000),
-  MEDIA_BODY_MAX_BYTES: integer(4_000_000, 1_000),
+  BODY_MAX_BYTES: integer(4_000_000, 1_000),
   BODIES_BUFFERED_MAX_BYTES: integer(256_000_000, 1_000),
   HEADERS_TIMEOUT_SECONDS: seconds(15),
   REQUEST_TIMEOUT_SECONDS: seconds(30),
@@ -143,6 +173,7 @@ const Variables = z.object({
 
   CHAT_DEADLINE_SECONDS: seconds(120),
   CHAT_ATTEMPT_TIMEOUT_SECONDS: seconds(90),
+  CHAT_HEADERS_TIMEOUT_SECONDS: seconds(60),
   CHAT_ATTEMPT_LEFT_MIN_SECONDS: seconds(10),
   CHAT_HOLD_EXTRA_SECONDS: seconds(60),
   CHAT_SETTLE_RETRY_SECONDS: seconds(5),
@@ -152,11 +183,14 @@ const Variables = z.object({
   GEMINI_INLINE_MAX_BYTES: integer(20_000_000, 0),
   IDEMPOTENT_BODY_MAX_BYTES: integer(1_000_000, 0),
   RETRIES_PER_MINUTE_MIN: integer(20, 0),
-  RETRY_SHARE: z.coerce.number().min(0).max(1).default(0.2),
+  RETRY_SHARE: z.coerce.number(notNumber).min(0).max(1).default(0.2),
 
   ATTEMPTS_MAX: integer(3, 1, 10),
   SUBMIT_TIMEOUT_SECONDS: seconds(60),
   SUBMIT_AT_ONCE_TIMEOUT_SECONDS: seconds(180),
+  UPSTREAM_CONNECT_TIMEOUT_SECONDS: seconds(5),
+  UPSTREAM_HEADERS_TIMEOUT_SECONDS: seconds(30),
+  UPSTREAM_IDLE_TIMEOUT_SECONDS: seconds(15),
   POLL_TIMEOUT_SECONDS: seconds(15),
   POLL_INTERVAL_MIN_MS: integer(500, 10),
   POLL_INTERVAL_MAX_MS: integer(5_000, 10),
@@ -221,7 +255,7 @@ const Variables = z.object({
   WORKER_SHUTDOWN_FORCE_SECONDS: seconds(60),
 
   /** Development only: lets `npm start` begin with a demo project, its sandbox channels and loopback egress. */
-  SANDBOX_URL: z.string().default(''),
+  SANDBOX_URL: httpUrl,
   /** Development only: with a provider's key `npm start` adds that provider's channel before the sandbox's. */
   OPENAI_API_KEY: providerKey,
   GEMINI_API_KEY: providerKey,
@@ -232,11 +266,24 @@ const Variables = z.object({
   CRASH_POINT: crashSetting,
 });
 
-const Environment = Variables.superRefine(({ CRASH_POINT, SANDBOX_URL }, context) => {
+/** What the store in a bucket cannot do without; region and endpoint have defaults. */
+const s3Variables = ['FILES_S3_BUCKET', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'] as const;
+
+const Environment = Variables.superRefine((config, context) => {
+  const refuse = (name: keyof typeof config, message: string) =>
+    context.addIssue({ code: 'custom', path: [name], message });
   // What production never has is asked for, so that one that was left over cannot kill anything there.
-  if (CRASH_POINT !== null && SANDBOX_URL === '') {
-    const message = 'is for development only, where there is a SANDBOX_URL';
-    context.addIssue({ code: 'custom', path: ['CRASH_POINT'], message });
+  if (config.CRASH_POINT !== null && config.SANDBOX_URL === '') {
+    refuse('CRASH_POINT', 'is for development only, where there is a SANDBOX_URL');
+  }
+  if (config.FILES_DRIVER === 's3') {
+    for (const name of s3Variables) if (config[name] === '') refuse(name, 'is required with FILES_DRIVER=s3');
+  }
+  if (config.CALLBACK_LEASE_SECONDS <= config.CALLBACK_TIMEOUT_SECONDS) {
+    refuse('CALLBACK_LEASE_SECONDS', 'must be longer than CALLBACK_TIMEOUT_SECONDS, or two would send one try');
+  }
+  if ((config.TEMPORAL_TLS_CERT_FILE === '') !== (config.TEMPORAL_TLS_KEY_FILE === '')) {
+    refuse('TEMPORAL_TLS_CERT_FILE', 'and TEMPORAL_TLS_KEY_FILE go together');
   }
 });
 
@@ -253,7 +300,8 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => {
     const name = String(issue.path[0]);
-    return env[name] === undefined || env[name] === '' ? `${name} is required` : `${name} ${issue.message}`;
+    const isMissing = issue.code !== 'custom' && given[name] === undefined;
+    return isMissing ? `${name} is required` : `${name} ${issue.message}`;
   });
   throw new ConfigError(`The configuration is not usable:\n${[...new Set(lines)].join('\n')}`);
 }

@@ -273,11 +273,19 @@ async function callChannel(
     credential,
     requestId: input.requestId,
   };
-  const timeoutMs = Math.min(deps.config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, deadline - performance.now());
+  const { config } = deps;
+  const timeoutMs = Math.max(
+    1,
+    Math.min(config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, Math.ceil(deadline - performance.now())),
+  );
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), Math.max(1, timeoutMs));
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
-    return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), { signal: timeout.signal });
+    return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), {
+      signal: timeout.signal,
+      timeoutMs,
+      headersMs: config.CHAT_HEADERS_TIMEOUT_SECONDS * 1000,
+    });
   } finally {
     clearTimeout(timer);
   }

@@ -62,19 +62,12 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   const memory = createByteBudget(config.BODIES_BUFFERED_MAX_BYTES, 'Too many large requests at once.');
   const bodies = {
     none: [],
-    small: [readJson({ maxBytes: config.BODY_MAX_BYTES, timeoutMs, memory })],
-    media: [readJson({ maxBytes: config.MEDIA_BODY_MAX_BYTES, timeoutMs, memory })],
-  } satisfies Record<Route['bodyMaxBytes'], AppMiddleware[]>;
+    json: [readJson({ maxBytes: config.BODY_MAX_BYTES, timeoutMs, memory })],
+  } satisfies Record<Route['body'], AppMiddleware[]>;
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const chain = [
-      enter(route),
-      demandKnownCoding,
-      ...guards[route.auth],
-      ...bodies[route.bodyMaxBytes],
-      route.handler,
-    ];
+    const chain = [enter(route), demandKnownCoding, ...guards[route.auth], ...bodies[route.body], route.handler];
     router.register(route.path, [route.method], chain);
   }
   return router;

@@ -11,8 +11,8 @@ export interface Route {
   auth: 'api_key' | 'job_token' | 'none' | 'signed';
   /** The dialect of this route's errors. */
   face: FaceName;
-  /** Which size limit its JSON body has; `none`: a body is not read by the frame. */
-  bodyMaxBytes: 'none' | 'small' | 'media';
+  /** `json`: the frame reads it, up to `BODY_MAX_BYTES`; `none`: a body is not read by the frame. */
+  body: 'none' | 'json';
   /** The handler counts the request against its key's rate itself, in the same call that admits it. */
   rate?: 'in_handler';
   handler: AppMiddleware;

@@ -29,46 +29,46 @@ const client = { auth: 'api_key', face: 'openai' } as const;
  * Every route of the service: who may come in, in which dialect errors are told, how large a body may be, who answers.
  */
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
-  { ...client, method: 'GET', path: '/api/v1/models', bodyMaxBytes: 'none', handler: listModels(deps) },
-  { ...client, method: 'GET', path: '/api/v1/models/:model', bodyMaxBytes: 'none', handler: showModel(deps) },
+  { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: listModels(deps) },
+  { ...client, method: 'GET', path: '/api/v1/models/:model', body: 'none', handler: showModel(deps) },
   {
     ...client,
     method: 'POST',
     path: '/api/v1/chat/completions',
-    bodyMaxBytes: 'media',
+    body: 'json',
     rate: 'in_handler',
     handler: chatCompletions(deps),
   },
   // Not read by the frame: it is no JSON.
-  { ...client, method: 'POST', path: '/api/v1/images/upload', bodyMaxBytes: 'none', handler: uploadImageRoute(deps) },
-  { ...client, method: 'POST', path: '/api/v1/images/generate', bodyMaxBytes: 'media', handler: createImage(deps) },
-  { ...client, method: 'POST', path: '/api/v1/video/generate', bodyMaxBytes: 'media', handler: createVideo(deps) },
-  { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', bodyMaxBytes: 'none', handler: showTask(deps) },
+  { ...client, method: 'POST', path: '/api/v1/images/upload', body: 'none', handler: uploadImageRoute(deps) },
+  { ...client, method: 'POST', path: '/api/v1/images/generate', body: 'json', handler: createImage(deps) },
+  { ...client, method: 'POST', path: '/api/v1/video/generate', body: 'json', handler: createVideo(deps) },
+  { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', body: 'none', handler: showTask(deps) },
   {
     ...client,
     method: 'GET',
     path: '/api/v1/tasks/:task_id/attempts',
-    bodyMaxBytes: 'none',
+    body: 'none',
     handler: listAttemptsRoute(deps),
   },
   {
     ...client,
     method: 'POST',
     path: '/api/v1/tasks/:task_id/cancel',
-    bodyMaxBytes: 'none',
+    body: 'none',
     handler: cancelTaskRoute(deps),
   },
   {
     ...client,
     method: 'POST',
     path: '/api/v1/tasks/:task_id/callback/redeliver',
-    bodyMaxBytes: 'none',
+    body: 'none',
     handler: redeliverRoute(deps),
   },
   ...legacyRoutes(deps),
   ...geminiRoutes(geminiGeneration(deps)),
   ...jobRoutes(deps),
-  { method: 'GET', path: '/files/:id', auth: 'signed', face: 'openai', bodyMaxBytes: 'none', handler: showFile(deps) },
+  { method: 'GET', path: '/files/:id', auth: 'signed', face: 'openai', body: 'none', handler: showFile(deps) },
 ];
 
 /** Two actions of one model; the colon before an action is a letter like any other. */
@@ -77,7 +77,7 @@ function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>)
     method: 'POST',
     auth: 'api_key',
     face: 'gemini',
-    bodyMaxBytes: 'media',
+    body: 'json',
     rate: 'in_handler',
   } as const;
   return [

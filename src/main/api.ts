@@ -10,12 +10,12 @@ import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
 import { createImageDecoder } from '../platform/decode-image.ts';
 import { buildDeps } from './build-deps.ts';
-import { announce, configOrExit, stopOnSignals } from './run-process.ts';
+import { announce, configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 
 const config = configOrExit();
-const { deps, close } = await buildDeps(config, 'api');
+const { deps, close } = await doneOrExit(() => buildDeps(config, 'api'));
 const { logger, db } = deps;
-await assertSchemaVersion(db);
+await doneOrExit(() => assertSchemaVersion(db));
 
 // Details are worth no outage: without their partitions they are lost and counted.
 await ensureDetailPartitions(db).catch((error: unknown) => {

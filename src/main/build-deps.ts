@@ -1,4 +1,4 @@
-import { createUpstreamCaller } from '../channels/call-upstream.ts';
+import { createUpstreamCaller, type UpstreamTimeouts } from '../channels/call-upstream.ts';
 import { createAdapters } from '../channels/registry.ts';
 import { createCatalogCache } from '../commands/catalog-cache.ts';
 import { createChannelCache } from '../commands/channel-cache.ts';
@@ -37,6 +37,14 @@ export const temporalAccess = (config: Config): TemporalAccess => ({
   },
 });
 
+/** How long a provider is waited for, as the configuration has it; a call may set limits of its own. */
+export const upstreamPatience = (config: Config): UpstreamTimeouts => ({
+  connectMs: config.UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
+  headersMs: config.UPSTREAM_HEADERS_TIMEOUT_SECONDS * 1000,
+  idleBodyMs: config.UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
+  totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000,
+});
+
 /** How stale a cache may be when no notification reaches this process. */
 const cacheWithoutNotifyMs = 5_000;
 
@@ -60,7 +68,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       'CRASH_POINT: this process will kill itself. Development only.',
     );
   }
-  const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
+  const caller = createUpstreamCaller(upstreamPatience(config));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   const metrics = createMetrics();
   const channels = createChannelCache(db, 2_000, config, { logger, metrics });

@@ -1,6 +1,6 @@
 import { openDatabase } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
-import { configOrExit } from './run-process.ts';
+import { configOrExit, doneOrExit } from './run-process.ts';
 
 /** Brings the database up to this code's schema, once per release. Two at once wait for each other. */
 const config = configOrExit();
@@ -10,9 +10,6 @@ const db = await openDatabase({
   connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
   statementTimeoutMs: 600_000,
 });
-try {
-  const applied = await migrate(db);
-  process.stdout.write(`${JSON.stringify({ applied })}\n`);
-} finally {
-  await db.close();
-}
+const applied = await doneOrExit(() => migrate(db));
+process.stdout.write(`${JSON.stringify({ applied })}\n`);
+await db.close();

@@ -1,4 +1,5 @@
 import { ConfigError, loadConfig, type Config } from '../config.ts';
+import { plainMessage } from './plain-message.ts';
 
 /** Reads the environment, or says in plain words what is wrong with it and exits with 2. */
 export function configOrExit(): Config {
@@ -8,6 +9,16 @@ export function configOrExit(): Config {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(2);
+  }
+}
+
+/** Does what a start needs, or says in one sentence why it cannot be done and exits with 1. */
+export async function doneOrExit<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    process.stderr.write(`${plainMessage(error)}\n`);
+    process.exit(1);
   }
 }
 

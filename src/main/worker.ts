@@ -3,14 +3,14 @@ import { createApp } from '../http/app.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
 import { buildDeps } from './build-deps.ts';
-import { announce, configOrExit, stopOnSignals } from './run-process.ts';
+import { announce, configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 import { startLoops } from './worker-loops.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
 
 const config = configOrExit();
-const { deps, close } = await buildDeps(config, 'worker');
+const { deps, close } = await doneOrExit(() => buildDeps(config, 'worker'));
 const { logger, db } = deps;
-await assertSchemaVersion(db);
+await doneOrExit(() => assertSchemaVersion(db));
 
 const temporalAnswersWithinMs = 900;
 let workers: Workers | null = null;

@@ -13,10 +13,13 @@ export function isPublicAddress(ip: string): boolean {
   return address.kind() === 'ipv6' ? address.match(GLOBAL_UNICAST) : !CLOUD_ADDRESSES.has(address.toString());
 }
 
+/** Whether the text is an IPv4 or IPv6 range such as `127.0.0.0/8`. */
+export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
+
 /** A test for membership in any of the CIDRs. Throws for a CIDR that cannot be read, naming it. */
 export function addressMatcher(cidrs: readonly string[]): (ip: string) => boolean {
   const ranges = cidrs.map((cidr) => {
-    if (!ipaddr.isValidCIDR(cidr)) throw new Error(`not a CIDR: ${cidr}`);
+    if (!isCidr(cidr)) throw new Error(`not a CIDR: ${cidr}`);
     return ipaddr.parseCIDR(cidr);
   });
   return (ip) => {

@@ -392,7 +392,7 @@ describe('what they run', () => {
         'DATABASE_URL is required',
         'KEY_PEPPERS is required',
         'MASTER_KEYS must be',
-        'INTERNAL_JOB_TOKENS each token',
+        'INTERNAL_JOB_TOKENS must be',
         'ADMIN_PORT ',
       ]) {
         expect(said).toContain(line);

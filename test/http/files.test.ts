@@ -49,7 +49,7 @@ beforeAll(async () => {
         path: '/files/:id',
         auth: 'signed',
         face: 'openai',
-        bodyMaxBytes: 'none',
+        body: 'none',
         handler: showFile({
           signedFiles: {
             openSigned: (id, until, signature) =>

@@ -23,9 +23,9 @@ type LegacyDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof show
  */
 export function legacyRoutes(deps: LegacyDeps): Route[] {
   const client = { auth: 'api_key', face: 'legacy' } as const;
-  const read = { ...client, method: 'GET', bodyMaxBytes: 'none' } as const;
+  const read = { ...client, method: 'GET', body: 'none' } as const;
   return [
-    { ...client, method: 'POST', path: createPath, bodyMaxBytes: 'media', handler: createLegacy(deps) },
+    { ...client, method: 'POST', path: createPath, body: 'json', handler: createLegacy(deps) },
     { ...read, path: '/api/v1/api/result', handler: readLegacy(deps, 'id', legacyResult) },
     {
       ...read,

@@ -10,7 +10,7 @@ export const metricsRoute = ({ metrics }: { metrics: Pick<Metrics, 'read'> }): R
   path: '/metrics',
   auth: 'none',
   face: 'openai',
-  bodyMaxBytes: 'none',
+  body: 'none',
   handler: (ctx) => {
     ctx.set('content-type', 'text/plain; version=0.0.4; charset=utf-8');
     ctx.body = inPrometheusText(metrics.read());

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import type { CatalogProblem } from '../../commands/check-catalog-entry.ts';
 import { CatalogError } from '../../commands/load-catalog.ts';
 import { ConfigError } from '../../config.ts';
+import { plainMessage } from '../plain-message.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface Explanation {
@@ -23,22 +24,4 @@ function usageMessage(error: CommanderError): string {
   // Commander has shown the help to people by then.
   if (error.code === 'commander.help') return 'a command is missing; --help lists them';
   return error.message.replace(/^error: /, '');
-}
-
-function plainMessage(error: unknown): string {
-  const { code, path } = facts(error);
-  if (code === 'ENOENT' && path !== undefined) return `There is no file ${path}.`;
-  if (code !== undefined && unreachable.has(code)) return `The database cannot be reached (${code}).`;
-  const message = error instanceof Error ? error.message : String(error);
-  return message === '' ? `Something failed${code === undefined ? '' : ` (${code})`}.` : message;
-}
-
-const unreachable = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
-
-function facts(error: unknown): { code?: string; path?: string } {
-  if (typeof error !== 'object' || error === null) return {};
-  return {
-    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    ...('path' in error && typeof error.path === 'string' && { path: error.path }),
-  };
 }

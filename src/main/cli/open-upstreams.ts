@@ -7,11 +7,11 @@ import { Ledger } from '../../db/ledger.ts';
 import { createLogger } from '../../platform/logger.ts';
 import { createMetrics } from '../../platform/metrics.ts';
 import { createWorkflowClient } from '../../platform/workflow-client.ts';
-import { temporalAccess } from '../build-deps.ts';
+import { temporalAccess, upstreamPatience } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */
 export function openUpstreams(config: Config, db: Database) {
-  const caller = createUpstreamCaller({ totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000 });
+  const caller = createUpstreamCaller(upstreamPatience(config));
   const logger = createLogger('warn', 'cli');
   const workflows = createWorkflowClient(temporalAccess(config));
   const ledger = new Ledger(db, {

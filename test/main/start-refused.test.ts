@@ -1,0 +1,82 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, loadConfig } from '../../src/config.ts';
+import { nodeBinary, projectFolder } from '../support/program.ts';
+
+const secret = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+const good = { DATABASE_URL: 'postgresql://tollgate@127.0.0.1:1/none', KEY_PEPPERS: secret, MASTER_KEYS: secret };
+const s3 = {
+  FILES_DRIVER: 's3',
+  FILES_S3_BUCKET: 'files',
+  FILES_S3_ACCESS_KEY_ID: 'an-id',
+  FILES_S3_SECRET_ACCESS_KEY: 'a-secret',
+};
+
+/** What the configuration says of these variables, line by line; empty when it takes them. */
+function refusalOf(variables: Record<string, string>): string[] {
+  try {
+    loadConfig({ ...good, ...variables });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split('\n').slice(1);
+  }
+}
+
+describe('the configuration', () => {
+  it.each([
+    ['DATABASE_URL', { DATABASE_URL: '' }],
+    ['DATABASE_URL', { DATABASE_URL: 'mysql://malformed/x' }],
+    ['DATABASE_LISTEN_URL', { DATABASE_LISTEN_URL: 'malformed' }],
+    ['KEY_PEPPERS', { KEY_PEPPERS: 'p1:malformed' }],
+    ['MASTER_KEYS', { MASTER_KEYS: '' }],
+    ['INTERNAL_JOB_TOKENS', { INTERNAL_JOB_TOKENS: 'malformed' }],
+    ['PORT', { PORT: 'malformed' }],
+    ['ADMIN_PORT', { ADMIN_PORT: '70000' }],
+    ['PUBLIC_BASE_URL', { PUBLIC_BASE_URL: 'malformed' }],
+    ['PUBLIC_BASE_URL', { PUBLIC_BASE_URL: 'ftp://malformed' }],
+    ['EGRESS_ALLOW_CIDRS', { EGRESS_ALLOW_CIDRS: '127.0.0.0/8,malformed' }],
+    ['CALLBACK_PORTS', { CALLBACK_PORTS: '8443,malformed' }],
+    ['CALLBACK_LADDER_SECONDS', { CALLBACK_LADDER_SECONDS: '5,malformed' }],
+    ['CALLBACK_LEASE_SECONDS', { CALLBACK_LEASE_SECONDS: '10', CALLBACK_TIMEOUT_SECONDS: '10' }],
+    ['TEMPORAL_TLS_CA_FILE', { TEMPORAL_TLS_CA_FILE: '/malformed/ca.pem' }],
+    ['TEMPORAL_TLS_CERT_FILE', { TEMPORAL_TLS_KEY_FILE: nodeBinary }],
+    ['FILES_S3_BUCKET', { ...s3, FILES_S3_BUCKET: '' }],
+    ['FILES_S3_SECRET_ACCESS_KEY', { ...s3, FILES_S3_SECRET_ACCESS_KEY: '' }],
+    ['CHAT_DEADLINE_SECONDS', { CHAT_DEADLINE_SECONDS: 'malformed' }],
+    ['LOG_LEVEL', { LOG_LEVEL: 'malformed' }],
+  ])('refuses a bad %s by its name and does not repeat it: %j', (name, variables) => {
+    const [line = '', ...more] = refusalOf(variables);
+    expect([line.split(' ')[0], more]).toEqual([name, []]);
+    expect(line).not.toMatch(/malformed|NaN|undefined/);
+  });
+
+  it('takes what is right, and nothing for a default', () => {
+    expect(refusalOf({})).toEqual([]);
+    expect(refusalOf({ ...s3, DATABASE_LISTEN_URL: 'postgres:///db?host=/run', CALLBACK_PORTS: '8443, 9443' })).toEqual(
+      [],
+    );
+    expect(refusalOf({ EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', PUBLIC_BASE_URL: '', ADMIN_PORT: '' })).toEqual([]);
+  });
+});
+
+describe('a start that cannot be', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-refused-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it.each(['migrate', 'api', 'worker'])(
+    '%s says in one sentence that there is no database, and ends with 1',
+    async (name) => {
+      const ended = await new Promise<{ code: unknown; said: string }>((resolve) => {
+        const env = { ...good, LOG_LEVEL: 'silent', FILES_LOCAL_DIR: folder };
+        execFile(nodeBinary, [`src/main/${name}.ts`], { cwd: projectFolder, env }, (error, _stdout, stderr) =>
+          resolve({ code: error?.code, said: stderr }),
+        );
+      });
+      expect(ended).toEqual({ code: 1, said: 'The database cannot be reached (ECONNREFUSED).\n' });
+    },
+  );
+});
