@@ -11,4 +11,4 @@ if (!bench) {
   process.exit(2);
 }
 await bench();
-process.exit(0);
+process.exit();

@@ -1,6 +1,6 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -31,7 +31,6 @@ export async function recordHistories(): Promise<void> {
     await sleep(3_000);
 
     await mkdir(historiesFolder, { recursive: true });
-    for (const old of await readdir(historiesFolder)) await rm(new URL(old, historiesFolder));
     for (const [name, path] of Object.entries(paths)) {
       const history = await recordOne(scene, path);
       await writeFile(new URL(`${name}.json`, historiesFolder), `${JSON.stringify(history, null, 2)}\n`);

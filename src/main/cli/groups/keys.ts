@@ -21,9 +21,9 @@ export function registerKeys(root: Command, invocation: Invocation): void {
         .requiredOption('--project <id>', 'the project that pays')
         .option('--name <name>', 'what people call it')
         .option('--models <ids>', 'the only models it may use, as a,b (all)')
-        .option('--rpm <requests>', 'at most so many requests in any 60 seconds (unlimited)')
+        .option('--rpm <requests>', 'at most so many POST requests in any 60 seconds (unlimited)')
         .option('--budget <credits>', 'at most so many credits in its life (unlimited)')
-        .option('--in-flight <tasks>', 'at most so many tasks and chats at a time (only the limit of its project)')
+        .option('--in-flight <requests>', 'at most so many tasks and chats at a time (only the limit of its project)')
         .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d (never)'),
     input: CreateInput,
     needs: databaseAndSecrets,
@@ -44,7 +44,7 @@ export function registerKeys(root: Command, invocation: Invocation): void {
         .argument('<id>', 'the key, as key_…')
         .option('--name <name>', 'what people call it')
         .option('--models <ids>', 'the only models it may use, as a,b, or none for all')
-        .option('--rpm <requests>', 'at most so many requests in any 60 seconds, or none')
+        .option('--rpm <requests>', 'at most so many POST requests in any 60 seconds, or none')
         .option('--budget <credits>', 'at most so many credits in its life, what it spent included, or none')
         .option('--in-flight <requests>', 'at most so many tasks and chats at a time, or none')
         .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d, or none'),
@@ -53,7 +53,8 @@ export function registerKeys(root: Command, invocation: Invocation): void {
     run: set,
   });
   defineCommand(group, 'rotate', invocation, {
-    summary: 'give a key a new secret, shown now and never again; the old one works on for a day',
+    summary:
+      'give a key a new secret, shown now and never again; the old one works on for KEY_ROTATION_OVERLAP_SECONDS',
     usage: (command) => command.argument('<id>', 'the key, as key_…'),
     input: z.object({ id: shortText }),
     needs: databaseAndSecrets,

@@ -45,7 +45,7 @@ export function registerProjects(root: Command, invocation: Invocation): void {
     run: showSecret,
   });
   defineCommand(secret, 'rotate', invocation, {
-    summary: 'make a new callback secret; the old one signs beside it for a day',
+    summary: 'make a new callback secret; the old one signs beside it for CALLBACK_SECRET_OVERLAP_SECONDS',
     usage: withId,
     input: IdInput,
     needs: databaseAndSecrets,
