@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { createAnthropic } from '../../src/channels/anthropic.ts';
 import { chatAdapterSuite } from './chat-adapter-suite.ts';
+import { savedJson } from './saved-replies.ts';
 
-const saved = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`./fixtures/anthropic/${name}.json`, import.meta.url), 'utf8'));
+const saved = savedJson('anthropic');
 const problem = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_1' });
 const text = [{ type: 'text', text: 'a' }];
 

@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createGemini } from '../../src/channels/gemini.ts';
-import { mediaAdapterSuite } from './media-adapter-suite.ts';
-import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedReplies } from './saved-replies.ts';
 
-const saved = (name: string) =>
-  JSON.parse(readFileSync(new URL(`./fixtures/gemini/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
-const blocked = { kind: 'refused', code: 'content_policy_violation' } as const;
+const saved = savedReplies('gemini');
 
 mediaAdapterSuite({
   family: 'gemini',
@@ -24,12 +20,7 @@ mediaAdapterSuite({
   supports: { find: false, cancel: false, probe: true },
   submit: saved('operation'),
   pending: [saved('operation'), saved('operation-running')],
-  secret: 'secret-marker',
   unusableSubmits: [
-    {},
-    [],
-    'ok',
-    null,
     { name: 17 },
     { name: '' },
     { name: 'abc123' },
@@ -39,7 +30,7 @@ mediaAdapterSuite({
     { name: `operations/${'x'.repeat(600)}` },
     { done: false },
   ],
-  unusableLooks: [{}, [], null, 'done', { name: 7 }, { name: 'operations/a', done: 'true' }, { done: true }],
+  unusableLooks: ['done', { name: 7 }, { name: 'operations/a', done: 'true' }, { done: true }],
   atOnce: {
     replies: [
       {
@@ -58,20 +49,16 @@ mediaAdapterSuite({
         reply: saved('image-with-sketch'),
         comesTo: { kind: 'done', outputs: [{ url: expect.stringMatching(/base64,iVBOR/), mimeType: 'image/png' }] },
       },
-      { name: 'a picture that was held back', reply: saved('image-held-back'), comesTo: blocked },
-      { name: 'text only', reply: saved('image-text-only'), comesTo: blocked },
-      { name: 'a blocked prompt', reply: saved('image-blocked'), comesTo: blocked },
+      { name: 'a picture that was held back', reply: saved('image-held-back'), comesTo: byPolicy },
+      { name: 'text only', reply: saved('image-text-only'), comesTo: byPolicy },
+      { name: 'a blocked prompt', reply: saved('image-blocked'), comesTo: byPolicy },
       {
         name: 'a finish reason that nobody has told us',
         reply: { status: 200, body: { candidates: [{ finishReason: 'TIRED' }] } },
-        comesTo: blocked,
+        comesTo: byPolicy,
       },
     ],
     unusable: [
-      {},
-      [],
-      null,
-      'x',
       { candidates: 'x' },
       { candidates: [] },
       { candidates: [7] },
@@ -92,10 +79,10 @@ mediaAdapterSuite({
         ],
       },
     },
-    { name: 'done, and every clip was filtered', replies: [saved('operation-filtered')], comesTo: blocked },
-    { name: 'done without outputs', replies: [saved('operation-empty')], comesTo: blocked },
+    { name: 'done, and every clip was filtered', replies: [saved('operation-filtered')], comesTo: byPolicy },
+    { name: 'done without outputs', replies: [saved('operation-empty')], comesTo: byPolicy },
     { name: 'failed on their side', replies: [saved('operation-failed')], comesTo: { kind: 'failed' } },
-    { name: 'failed on usage guidelines', replies: [saved('operation-guidelines')], comesTo: blocked },
+    { name: 'failed on usage guidelines', replies: [saved('operation-guidelines')], comesTo: byPolicy },
     {
       name: 'failed on an input',
       replies: [saved('operation-bad-input')],
@@ -132,32 +119,22 @@ mediaAdapterSuite({
 });
 
 describe('what Gemini is sent', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
+    wire = await openWire({
+      create: createGemini,
+      credential: 'AIza-secret',
+      basePath: '/v1beta',
+      submitted: saved('operation'),
+      asks: { type: 'image', model: 'banana' },
+    });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
-  const sent = async (request: Partial<MediaRequest>) => {
-    replies.answer(saved('operation'));
-    await createGemini(caller).submitMedia?.(
-      { channelId: 'c', baseUrl: `${replies.url}/v1beta`, credential: 'AIza-secret' },
-      { type: 'image', model: 'banana', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
-      { signal: AbortSignal.timeout(5_000) },
-    );
-    const [asked] = replies.asked;
-    const body: unknown = JSON.parse(asked?.body ?? 'null');
-    return { asked, body };
-  };
   const picture = { url: 'data:image/png;base64,AAAA' };
 
   it('is asked for a picture with the key in a header, the pictures behind the prompt', async () => {
-    const { asked, body } = await sent({ image: picture, parameters: { aspectRatio: '16:9' } });
+    const { asked, body } = await wire.submit({ image: picture, parameters: { aspectRatio: '16:9' } });
     expect(asked).toMatchObject({
       path: '/v1beta/models/banana:generateContent',
       headers: { 'x-goog-api-key': 'AIza-secret', 'idempotency-key': 'att_1' },
@@ -166,18 +143,18 @@ describe('what Gemini is sent', () => {
       contents: [{ role: 'user', parts: [{ text: 'a fox' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] }],
       generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
     });
-    expect((await sent({})).body).toMatchObject({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
+    expect((await wire.submit({})).body).toMatchObject({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
   });
 
   it('is asked for a clip by its own words, the first frame apart from the references', async () => {
-    const { asked, body } = await sent({
+    const { asked, body } = await wire.submit({
       type: 'video',
       model: 'veo-3.1-generate-preview',
       image: picture,
       referenceImages: [picture],
       parameters: { durationSeconds: 8 },
     });
-    expect(asked?.path).toBe('/v1beta/models/veo-3.1-generate-preview:predictLongRunning');
+    expect(asked.path).toBe('/v1beta/models/veo-3.1-generate-preview:predictLongRunning');
     expect(body).toEqual({
       instances: [
         {

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createGemini } from '../../src/channels/gemini.ts';
 import { chatAdapterSuite, fullRequest } from './chat-adapter-suite.ts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import { createReplyServer, type ReplyServer } from './reply-server.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedJson } from './saved-replies.ts';
 
-const saved = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`./fixtures/gemini/${name}.json`, import.meta.url), 'utf8'));
+const saved = savedJson('gemini');
 const problem = (code: number, status: string, message = 'secret-marker', reason?: string) => ({
   error: {
     code,
@@ -184,37 +182,27 @@ chatAdapterSuite({
 });
 
 describe('the gemini adapter, towards Gemini alone', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
-    replies.answer({ status: 500 });
+    wire = await openWire({ create: createGemini, credential: 'k' });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
   it('gives a call its sealed thoughts back, and asks for JSON by schema', async () => {
-    await createGemini(caller).chat?.(
-      { channelId: 'c', baseUrl: replies.url, credential: 'k' },
-      {
-        ...fullRequest,
-        model: 'a/b?c',
-        messages: [
-          { role: 'user', content: 'x' },
-          { role: 'assistant', content: null, toolCalls: [{ id: '1', name: 'f', arguments: '{}', signature: 'Ct4B' }] },
-          { role: 'tool', toolCallId: '1', content: 'y' },
-        ],
-        seed: 3,
-        topK: 40,
-        responseFormat: { type: 'json_schema', name: 's', schema: { type: 'object' } },
-      },
-      { signal: AbortSignal.timeout(5_000) },
-    );
-    expect(replies.asked[0]?.path).toBe('/models/a%2Fb%3Fc:generateContent');
-    expect(JSON.parse(replies.asked[0]?.body ?? '')).toMatchObject({
+    const { asked, body } = await wire.chat({
+      ...fullRequest,
+      model: 'a/b?c',
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: null, toolCalls: [{ id: '1', name: 'f', arguments: '{}', signature: 'Ct4B' }] },
+        { role: 'tool', toolCallId: '1', content: 'y' },
+      ],
+      seed: 3,
+      topK: 40,
+      responseFormat: { type: 'json_schema', name: 's', schema: { type: 'object' } },
+    });
+    expect(asked.path).toBe('/models/a%2Fb%3Fc:generateContent');
+    expect(body).toMatchObject({
       contents: [{}, { parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'Ct4B' }] }, {}],
       generationConfig: {
         seed: 3,

@@ -1,15 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createKling } from '../../src/channels/kling.ts';
-import { mediaAdapterSuite } from './media-adapter-suite.ts';
-import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedReplies } from './saved-replies.ts';
 
-const saved = (name: string) =>
-  JSON.parse(readFileSync(new URL(`./fixtures/kling/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
-const byPolicy = { kind: 'refused', code: 'content_policy_violation' } as const;
+const saved = savedReplies('kling');
 
 mediaAdapterSuite({
   family: 'kling',
@@ -21,12 +17,7 @@ mediaAdapterSuite({
   supports: { find: true, cancel: false, probe: true },
   submit: saved('submitted'),
   pending: [saved('submitted'), saved('processing')],
-  secret: 'secret-marker',
   unusableSubmits: [
-    {},
-    [],
-    'ok',
-    null,
     { code: 0 },
     { code: 0, data: { task_id: 17, task_status: 'submitted' } },
     { code: 0, data: { task_id: '', task_status: 'submitted' } },
@@ -35,9 +26,6 @@ mediaAdapterSuite({
     { code: 5000, message: 'busy', data: { task_id: '1', task_status: 'submitted' } },
   ],
   unusableLooks: [
-    {},
-    [],
-    null,
     'succeed',
     { code: 0, data: null },
     { code: 0, data: { task_id: '1', task_status: 7 } },
@@ -92,38 +80,18 @@ mediaAdapterSuite({
 });
 
 describe('what Kling is sent', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
+    wire = await openWire({ create: createKling, credential: 'access:secret', submitted: saved('submitted') });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
-  const upstream = () => ({ channelId: 'c', baseUrl: replies.url, credential: 'access:secret' });
-  const options = () => ({ signal: AbortSignal.timeout(5_000) });
-  const sent = async (request: Partial<MediaRequest>) => {
-    replies.answer(saved('submitted'));
-    const attempt = await createKling(caller).submitMedia?.(
-      upstream(),
-      { type: 'video', model: 'm', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
-      options(),
-    );
-    const [asked] = replies.asked;
-    const body: unknown = JSON.parse(asked?.body ?? 'null');
-    return { attempt, asked, body };
-  };
   const first = { url: 'https://x.test/1' };
   const inline = { url: 'data:image/png;base64,AAAA' };
 
   it('is shown a token of our keys that lives half an hour, and never the secret', async () => {
-    const { asked } = await sent({});
-    const [header = '', claims = '', signature] = (asked?.headers.authorization ?? '')
-      .replace('Bearer ', '')
-      .split('.');
+    const { asked } = await wire.submit({});
+    const [header = '', claims = '', signature] = (asked.headers.authorization ?? '').replace('Bearer ', '').split('.');
     const read = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
     const now = Date.now() / 1_000;
     expect(read(header)).toEqual({ alg: 'HS256', typ: 'JWT' });
@@ -134,8 +102,11 @@ describe('what Kling is sent', () => {
   });
 
   it('is asked for a clip from text or from a picture, in the mode that the model name tells', async () => {
-    const text = await sent({ model: 'kling-v2-5-turbo/pro', parameters: { duration: '5', aspect_ratio: '9:16' } });
-    expect(text.asked?.path).toBe('/videos/text2video');
+    const text = await wire.submit({
+      model: 'kling-v2-5-turbo/pro',
+      parameters: { duration: '5', aspect_ratio: '9:16' },
+    });
+    expect(text.asked.path).toBe('/videos/text2video');
     expect(text.body).toEqual({
       model_name: 'kling-v2-5-turbo',
       mode: 'pro',
@@ -146,27 +117,30 @@ describe('what Kling is sent', () => {
     });
     expect(text.attempt).toEqual({ kind: 'ok', value: { path: '/videos/text2video', task_id: '867283741759111202' } });
     // A clip has the shape of its first frame; base64 goes without its prefix.
-    const framed = await sent({ model: 'kling-v2-5-turbo', parameters: { aspect_ratio: '9:16' }, image: inline });
-    expect(framed.asked?.path).toBe('/videos/image2video');
+    const framed = await wire.submit({
+      model: 'kling-v2-5-turbo',
+      parameters: { aspect_ratio: '9:16' },
+      image: inline,
+    });
+    expect(framed.asked.path).toBe('/videos/image2video');
     expect(framed.body).toEqual({
       model_name: 'kling-v2-5-turbo',
       prompt: 'a fox',
       image: 'AAAA',
       external_task_id: 'att_1',
     });
-    const picture = await sent({ type: 'image', model: 'kling-v2-1', image: first });
-    expect(picture.asked?.path).toBe('/images/generations');
+    const picture = await wire.submit({ type: 'image', model: 'kling-v2-1', image: first });
+    expect(picture.asked.path).toBe('/images/generations');
     expect(picture.body).toMatchObject({ image: 'https://x.test/1' });
   });
 
   it('is asked by our key for what was lost, and "not there" so early is not taken for a no', async () => {
     const find = (reply: string) => {
-      replies.answer(saved(reply));
-      const request = { type: 'video', model: 'm', prompt: 'x', parameters: {}, idempotencyKey: 'att_1' } as const;
-      return createKling(caller).findMedia?.(upstream(), request, options());
+      wire.replies.answer(saved(reply));
+      return wire.adapter.findMedia?.(wire.upstream, wire.request({}), wire.options());
     };
     expect(await find('processing')).toMatchObject({ kind: 'ok', value: { task_id: '867283741759111202' } });
-    expect(replies.asked[0]).toMatchObject({ method: 'GET', path: '/videos/text2video/att_1' });
+    expect(wire.replies.asked[0]).toMatchObject({ method: 'GET', path: '/videos/text2video/att_1' });
     expect((await find('no-model'))?.kind).not.toBe('ok');
   });
 });

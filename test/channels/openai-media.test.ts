@@ -1,13 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createOpenai } from '../../src/channels/openai.ts';
-import { mediaAdapterSuite } from './media-adapter-suite.ts';
-import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import type { Asked } from './reply-server.ts';
+import { savedReplies } from './saved-replies.ts';
 
-const saved = (name: string) =>
-  JSON.parse(readFileSync(new URL(`./fixtures/openai/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
+const saved = savedReplies('openai');
 const video = saved('video-queued').body as object;
 
 mediaAdapterSuite({
@@ -20,19 +18,8 @@ mediaAdapterSuite({
   supports: { find: false, cancel: false, probe: true },
   submit: saved('video-queued'),
   pending: [saved('video-queued'), saved('video-in-progress')],
-  secret: 'secret-marker',
-  unusableSubmits: [
-    {},
-    [],
-    'ok',
-    null,
-    { id: 17 },
-    { id: '' },
-    { id: '../models' },
-    { id: 'x'.repeat(600) },
-    { status: 'queued' },
-  ],
-  unusableLooks: [{}, [], null, 'completed', { status: 7 }, { status: 'paused' }, { status: 'COMPLETED' }],
+  unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../models' }, { id: 'x'.repeat(600) }, { status: 'queued' }],
+  unusableLooks: ['completed', { status: 7 }, { status: 'paused' }, { status: 'COMPLETED' }],
   atOnce: {
     replies: [
       {
@@ -51,18 +38,14 @@ mediaAdapterSuite({
         reply: saved('images-url'),
         comesTo: { kind: 'done', outputs: [{ url: expect.stringMatching(/^https:\/\/oaidalle/) }] },
       },
-      {
-        name: 'no picture',
-        reply: saved('images-empty'),
-        comesTo: { kind: 'refused', code: 'content_policy_violation' },
-      },
+      { name: 'no picture', reply: saved('images-empty'), comesTo: byPolicy },
       {
         name: 'blocked by moderation',
         reply: saved('images-moderation'),
         comesTo: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy', status: 400 },
       },
     ],
-    unusable: [{}, [], null, 'x', { data: null }, { data: 'x' }, { data: [{ b64_json: 5 }] }, { data: [7] }],
+    unusable: [{ data: null }, { data: 'x' }, { data: [{ b64_json: 5 }] }, { data: [7] }],
   },
   looks: [
     {
@@ -80,11 +63,7 @@ mediaAdapterSuite({
     },
     { name: 'how far it is', replies: [saved('video-in-progress')], comesTo: { kind: 'pending', progress: 33 } },
     { name: 'failed', replies: [saved('video-failed')], comesTo: { kind: 'failed' } },
-    {
-      name: 'failed by moderation',
-      replies: [saved('video-moderated')],
-      comesTo: { kind: 'refused', code: 'content_policy_violation' },
-    },
+    { name: 'failed by moderation', replies: [saved('video-moderated')], comesTo: byPolicy },
     {
       name: "another gateway's word for the end",
       replies: [{ status: 200, body: { ...video, status: 'expired' } }],
@@ -126,45 +105,36 @@ mediaAdapterSuite({
 });
 
 describe('what OpenAI is sent', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
+    wire = await openWire({
+      create: createOpenai,
+      credential: 'sk-secret',
+      basePath: '/v1',
+      submitted: saved('images'),
+      asks: { type: 'image', model: 'gpt-image-1' },
+    });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
-  const sent = async (request: Partial<MediaRequest>) => {
-    replies.answer(saved('images'));
-    await createOpenai(caller).submitMedia?.(
-      { channelId: 'c', baseUrl: `${replies.url}/v1`, credential: 'sk-secret' },
-      { type: 'image', model: 'gpt-image-1', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
-      { signal: AbortSignal.timeout(5_000) },
-    );
-    const [asked] = replies.asked;
-    if (!asked) throw new Error('nothing was sent');
-    return asked;
-  };
+  const formOf = ({ headers, body }: Asked) =>
+    new Response(body, { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
   const picture = { url: `data:image/png;base64,${Buffer.from('picture').toString('base64')}` };
 
   it('is asked for a picture as JSON, and no parameter can replace model or prompt', async () => {
-    const asked = await sent({ parameters: { n: 2, prompt: 'another', model: 'dearer' } });
+    const { asked, body } = await wire.submit({ parameters: { n: 2, prompt: 'another', model: 'dearer' } });
     expect(asked).toMatchObject({
       method: 'POST',
       path: '/v1/images/generations',
       headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1', 'content-type': 'application/json' },
     });
-    expect(JSON.parse(asked.body)).toEqual({ n: 2, model: 'gpt-image-1', prompt: 'a fox' });
+    expect(body).toEqual({ n: 2, model: 'gpt-image-1', prompt: 'a fox' });
   });
 
   it('is given pictures as files of a form, the fields beside them', async () => {
-    const asked = await sent({ image: picture, referenceImages: [picture], parameters: { n: 2 } });
+    const { asked } = await wire.submit({ image: picture, referenceImages: [picture], parameters: { n: 2 } });
     expect(asked.path).toBe('/v1/images/edits');
-    const type = asked.headers['content-type'] ?? '';
-    const form = await new Response(asked.body, { headers: { 'content-type': type } }).formData();
+    const form = await formOf(asked);
     expect([form.get('prompt'), form.get('model'), form.get('n')]).toEqual(['a fox', 'gpt-image-1', '2']);
     const files = form.getAll('image[]');
     expect(files).toHaveLength(2);
@@ -174,12 +144,16 @@ describe('what OpenAI is sent', () => {
   });
 
   it('is asked for a clip, with the first frame as a file', async () => {
-    const plain = await sent({ type: 'video', model: 'sora-2', parameters: { seconds: '8' } });
-    expect(plain.path).toBe('/v1/videos');
-    expect(JSON.parse(plain.body)).toEqual({ seconds: '8', model: 'sora-2', prompt: 'a fox' });
-    const framed = await sent({ type: 'video', model: 'sora-2', parameters: { seconds: '8' }, image: picture });
-    const type = framed.headers['content-type'] ?? '';
-    const form = await new Response(framed.body, { headers: { 'content-type': type } }).formData();
+    const plain = await wire.submit({ type: 'video', model: 'sora-2', parameters: { seconds: '8' } });
+    expect(plain.asked.path).toBe('/v1/videos');
+    expect(plain.body).toEqual({ seconds: '8', model: 'sora-2', prompt: 'a fox' });
+    const { asked } = await wire.submit({
+      type: 'video',
+      model: 'sora-2',
+      parameters: { seconds: '8' },
+      image: picture,
+    });
+    const form = await formOf(asked);
     expect([form.get('seconds'), form.get('input_reference') instanceof File]).toEqual(['8', true]);
   });
 });

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
 import { createOpenai } from '../../src/channels/openai.ts';
 import { chatAdapterSuite, fullRequest } from './chat-adapter-suite.ts';
-import { createReplyServer, type ReplyServer } from './reply-server.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedJson } from './saved-replies.ts';
 
-const saved = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`./fixtures/openai/${name}.json`, import.meta.url), 'utf8'));
+const saved = savedJson('openai');
 const problem = (error: object) => ({
   error: { message: 'secret-marker', type: 'x', param: null, code: null, ...error },
 });
@@ -176,32 +174,22 @@ chatAdapterSuite({
 });
 
 describe('the openai adapter, towards OpenAI alone', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
-    replies.answer({ status: 500 });
+    wire = await openWire({ create: createOpenai, credential: 'k' });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
   it("passes unknown fields on, and none of them in a priced field's place", async () => {
-    const request = {
+    const { body } = await wire.chat({
       ...fullRequest,
       seed: 7,
       user: 'u1',
       parallelToolCalls: false,
-      responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true } as const,
+      responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
       parameters: { max_tokens: { name: 'max_completion_tokens' }, temperature: null },
       extra: { reasoning_effort: 'low', max_completion_tokens: 100_000, model: 'dearer', n: 9, stream: true },
-    };
-    await createOpenai(caller).chat?.({ channelId: 'c', baseUrl: replies.url, credential: 'k' }, request, {
-      signal: AbortSignal.timeout(5_000),
     });
-    const body = JSON.parse(replies.asked[0]?.body ?? '') as Record<string, unknown>;
     expect(body).toMatchObject({
       reasoning_effort: 'low',
       max_completion_tokens: 300,

@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createReplicate } from '../../src/channels/replicate.ts';
-import { mediaAdapterSuite } from './media-adapter-suite.ts';
-import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedReplies } from './saved-replies.ts';
 
-const saved = (name: string) =>
-  JSON.parse(readFileSync(new URL(`./fixtures/replicate/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
-const byPolicy = { kind: 'refused', code: 'content_policy_violation' } as const;
+const saved = savedReplies('replicate');
 
 mediaAdapterSuite({
   family: 'replicate',
@@ -25,12 +21,7 @@ mediaAdapterSuite({
   supports: { find: false, cancel: true, probe: true },
   submit: saved('starting'),
   pending: [saved('starting'), saved('processing')],
-  secret: 'secret-marker',
   unusableSubmits: [
-    {},
-    [],
-    'ok',
-    null,
     { id: 17, status: 'starting' },
     { id: '', status: 'starting' },
     { id: '../account', status: 'starting' },
@@ -38,7 +29,7 @@ mediaAdapterSuite({
     { status: 'starting' },
     { id: 'abc', status: 'resting' },
   ],
-  unusableLooks: [{}, [], null, 'done', { id: 'abc', status: 7 }, { id: 'abc', status: 'SUCCEEDED' }, { id: 'abc' }],
+  unusableLooks: ['done', { id: 'abc', status: 7 }, { id: 'abc', status: 'SUCCEEDED' }, { id: 'abc' }],
   looks: [
     {
       name: 'one address',
@@ -97,36 +88,18 @@ mediaAdapterSuite({
 });
 
 describe('what Replicate is sent', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
+    wire = await openWire({ create: createReplicate, credential: 'r8_secret', submitted: saved('starting') });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
-  const upstream = () => ({ channelId: 'c', baseUrl: replies.url, credential: 'r8_secret' });
-  const options = () => ({ signal: AbortSignal.timeout(5_000) });
-  const sent = async (request: Partial<MediaRequest>) => {
-    replies.answer(saved('starting'));
-    const attempt = await createReplicate(caller).submitMedia?.(
-      upstream(),
-      { type: 'video', model: 'm', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
-      options(),
-    );
-    const [asked] = replies.asked;
-    const body: unknown = JSON.parse(asked?.body ?? 'null');
-    return { attempt, asked, body };
-  };
   const first = { url: 'https://x.test/1' };
   const second = { url: 'https://x.test/2' };
   const third = { url: 'data:image/png;base64,AAAA' };
 
   it('runs a model under its name, and a version under its own', async () => {
-    const { asked, body, attempt } = await sent({
+    const { asked, body, attempt } = await wire.submit({
       model: 'google/veo-3.1',
       parameters: { prompt: 'another', seed: 1 },
     });
@@ -136,20 +109,15 @@ describe('what Replicate is sent', () => {
     });
     expect(body).toEqual({ input: { prompt: 'a fox', seed: 1 } });
     expect(attempt).toEqual({ kind: 'ok', value: { prediction_id: 'gm3qorzdhgbfurvjtvhg6dckhu' } });
-    const version = await sent({ model: 'someone/theirs:0123abcd' });
-    expect(version.asked?.path).toBe('/predictions');
+    const version = await wire.submit({ model: 'someone/theirs:0123abcd' });
+    expect(version.asked.path).toBe('/predictions');
     expect(version.body).toEqual({ version: 'someone/theirs:0123abcd', input: { prompt: 'a fox' } });
   });
 
   it('waits for a picture only, and takes what is there in time with its reference', async () => {
-    expect((await sent({})).asked?.headers.prefer).toBeUndefined();
-    expect((await sent({ type: 'image' })).asked?.headers.prefer).toBe('wait=5');
-    replies.answer(saved('succeeded-in-time'));
-    const attempt = await createReplicate(caller).submitMedia?.(
-      upstream(),
-      { type: 'image', model: 'a/b', prompt: 'x', parameters: {}, idempotencyKey: 'att_1' },
-      options(),
-    );
+    expect((await wire.submit({})).asked.headers.prefer).toBeUndefined();
+    expect((await wire.submit({ type: 'image' })).asked.headers.prefer).toBe('wait=5');
+    const { attempt } = await wire.submit({ type: 'image', model: 'a/b' }, saved('succeeded-in-time'));
     expect(attempt).toMatchObject({
       kind: 'done',
       outputs: [{ url: 'https://replicate.delivery/xezq/one.png' }, {}],
@@ -159,26 +127,24 @@ describe('what Replicate is sent', () => {
 
   it('puts inputs under the names that the model has for them', async () => {
     const inputs = { model: 'a/b', image: first, referenceImages: [second], videoUrl: third, audioUrl: first };
-    expect((await sent(inputs)).body).toEqual({
+    expect((await wire.submit(inputs)).body).toEqual({
       input: { prompt: 'a fox', image: first.url, reference_images: [second.url], video: third.url, audio: first.url },
     });
-    expect((await sent({ ...inputs, inputNames: { image: 'start_image', audio_url: 'sound' } })).body).toMatchObject({
-      input: { start_image: first.url, sound: first.url },
-    });
-    const oneList = { image: 'image_input', reference_images: 'image_input' };
-    expect((await sent({ model: 'a/b', image: first, referenceImages: [second], inputNames: oneList })).body).toEqual({
-      input: { prompt: 'a fox', image_input: [first.url, second.url] },
-    });
+    const renamed = await wire.submit({ ...inputs, inputNames: { image: 'start_image', audio_url: 'sound' } });
+    expect(renamed.body).toMatchObject({ input: { start_image: first.url, sound: first.url } });
+    const inputNames = { image: 'image_input', reference_images: 'image_input' };
+    const oneList = await wire.submit({ model: 'a/b', image: first, referenceImages: [second], inputNames });
+    expect(oneList.body).toEqual({ input: { prompt: 'a fox', image_input: [first.url, second.url] } });
   });
 
   it('is believed to have stopped a job only when that never ran', async () => {
     const cancel = (reply: string) => {
-      replies.answer(saved(reply));
-      return createReplicate(caller).cancelMedia?.(upstream(), { prediction_id: 'abc' }, options());
+      wire.replies.answer(saved(reply));
+      return wire.adapter.cancelMedia?.(wire.upstream, { prediction_id: 'abc' }, wire.options());
     };
     expect(await cancel('aborted')).toBe('stopped');
     expect(await cancel('canceled')).toBe('not_stopped');
     expect(await cancel('succeeded')).toBe('not_stopped');
-    expect(replies.asked[0]).toMatchObject({ method: 'POST', path: '/predictions/abc/cancel' });
+    expect(wire.replies.asked[0]).toMatchObject({ method: 'POST', path: '/predictions/abc/cancel' });
   });
 });

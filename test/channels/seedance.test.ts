@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createSeedance } from '../../src/channels/seedance.ts';
-import { mediaAdapterSuite } from './media-adapter-suite.ts';
-import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedReplies } from './saved-replies.ts';
 
-const saved = (name: string) =>
-  JSON.parse(readFileSync(new URL(`./fixtures/seedance/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
-const byPolicy = { kind: 'refused', code: 'content_policy_violation' } as const;
+const saved = savedReplies('seedance');
 
 mediaAdapterSuite({
   family: 'seedance',
@@ -19,19 +15,8 @@ mediaAdapterSuite({
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('queued'), saved('running')],
-  secret: 'secret-marker',
-  unusableSubmits: [
-    {},
-    [],
-    'ok',
-    null,
-    { id: 17 },
-    { id: '' },
-    { id: '../models' },
-    { id: 'x'.repeat(600) },
-    { status: 'queued' },
-  ],
-  unusableLooks: [{}, [], null, 'done', { id: 'a', status: 7 }, { id: 'a', status: 'paused' }, { id: 'a' }],
+  unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../models' }, { id: 'x'.repeat(600) }, { status: 'queued' }],
+  unusableLooks: ['done', { id: 'a', status: 7 }, { id: 'a', status: 'paused' }, { id: 'a' }],
   looks: [
     {
       name: 'succeeded',
@@ -89,36 +74,18 @@ mediaAdapterSuite({
 });
 
 describe('what Seedance is sent', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
+    wire = await openWire({ create: createSeedance, credential: 'ark-secret', submitted: saved('created') });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
-  const upstream = () => ({ channelId: 'c', baseUrl: replies.url, credential: 'ark-secret' });
-  const options = () => ({ signal: AbortSignal.timeout(5_000) });
-  const sent = async (request: Partial<MediaRequest>) => {
-    replies.answer(saved('created'));
-    const attempt = await createSeedance(caller).submitMedia?.(
-      upstream(),
-      { type: 'video', model: 'm', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
-      options(),
-    );
-    const [asked] = replies.asked;
-    const body: unknown = JSON.parse(asked?.body ?? 'null');
-    return { attempt, asked, body };
-  };
   const first = { url: 'https://x.test/1' };
   const second = { url: 'https://x.test/2' };
   const third = { url: 'data:image/png;base64,AAAA' };
 
   it('is given the prompt and every input as one list, parameters beside it', async () => {
-    const { asked, body, attempt } = await sent({
+    const { asked, body, attempt } = await wire.submit({
       model: 'seedance-1-0-pro-250528',
       parameters: { duration: 5, ratio: '16:9', content: [], model: 'dearer' },
       image: first,
@@ -148,14 +115,14 @@ describe('what Seedance is sent', () => {
 
   it('is told to delete a queued task only, and believed when that is cancelled afterwards', async () => {
     const cancel = (...names: string[]) => {
-      replies.answer(...names.map((name) => (name === '' ? { status: 200, body: {} } : saved(name))));
-      return createSeedance(caller).cancelMedia?.(upstream(), { task_id: 'cgt-1' }, options());
+      wire.replies.answer(...names.map((name) => (name === '' ? { status: 200, body: {} } : saved(name))));
+      return wire.adapter.cancelMedia?.(wire.upstream, { task_id: 'cgt-1' }, wire.options());
     };
     expect(await cancel('queued', '', 'cancelled')).toBe('stopped');
-    expect(replies.asked.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);
+    expect(wire.replies.asked.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);
     expect(await cancel('running')).toBe('not_stopped');
     expect(await cancel('succeeded')).toBe('not_stopped');
-    expect(replies.asked.map(({ method }) => method)).toEqual(['GET']);
+    expect(wire.replies.asked.map(({ method }) => method)).toEqual(['GET']);
     expect(await cancel('queued', '', 'running')).toBe('not_stopped');
     expect(await cancel('queued', 'invalid')).toBe('not_stopped');
   });

@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createTollgate } from '../../src/channels/tollgate.ts';
-import { mediaAdapterSuite } from './media-adapter-suite.ts';
-import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
+import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedReplies } from './saved-replies.ts';
 
-const saved = (name: string) =>
-  JSON.parse(readFileSync(new URL(`./fixtures/tollgate/${name}.json`, import.meta.url), 'utf8')) as CannedReply;
-const byPolicy = { kind: 'refused', code: 'content_policy_violation' } as const;
+const saved = savedReplies('tollgate');
 
 mediaAdapterSuite({
   family: 'tollgate',
@@ -19,27 +15,14 @@ mediaAdapterSuite({
   supports: { find: true, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('created'), saved('processing')],
-  secret: 'secret-marker',
   unusableSubmits: [
-    {},
-    [],
-    'ok',
-    null,
     { task_id: 17 },
     { task_id: '' },
     { task_id: '../models' },
     { task_id: 'x'.repeat(600) },
     { status: 'queued' },
   ],
-  unusableLooks: [
-    {},
-    [],
-    null,
-    'done',
-    { task_id: 'a', status: 7 },
-    { task_id: 'a', status: 'paused' },
-    { task_id: 'a' },
-  ],
+  unusableLooks: ['done', { task_id: 'a', status: 7 }, { task_id: 'a', status: 'paused' }, { task_id: 'a' }],
   looks: [
     {
       name: 'succeeded with two pictures',
@@ -99,57 +82,38 @@ mediaAdapterSuite({
 });
 
 describe('what another Tollgate is sent', () => {
-  let replies: ReplyServer;
-  let caller: UpstreamCaller;
+  let wire: Wire;
   beforeAll(async () => {
-    replies = await createReplyServer();
-    caller = createUpstreamCaller();
+    wire = await openWire({ create: createTollgate, credential: 'sk-secret', submitted: saved('created') });
   });
-  afterAll(async () => {
-    await caller.close();
-    await replies.close();
-  });
+  afterAll(() => wire.close());
 
-  const upstream = () => ({ channelId: 'c', baseUrl: replies.url, credential: 'sk-secret' });
-  const options = () => ({ signal: AbortSignal.timeout(5_000) });
-  const sent = async (request: Partial<MediaRequest>) => {
-    replies.answer(saved('created'));
-    const attempt = await createTollgate(caller).submitMedia?.(
-      upstream(),
-      { type: 'video', model: 'm', prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1', ...request },
-      options(),
-    );
-    const [asked] = replies.asked;
-    const body: unknown = JSON.parse(asked?.body ?? 'null');
-    return { attempt, asked, body };
-  };
   const first = { url: 'https://x.test/1' };
   const second = { url: 'https://x.test/2' };
   const third = { url: 'data:image/png;base64,AAAA' };
 
   it('is asked on its own routes, under our key for the attempt, and asked again for what was lost', async () => {
-    const { asked, body, attempt } = await sent({ model: 'veo-3.1', parameters: { duration: 8, prompt: 'another' } });
+    const { asked, body, attempt } = await wire.submit({
+      model: 'veo-3.1',
+      parameters: { duration: 8, prompt: 'another' },
+    });
     expect(asked).toMatchObject({
       method: 'POST',
       path: '/api/v1/video/generate',
       headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1' },
     });
     expect(body).toEqual({ model: 'veo-3.1', prompt: 'a fox', duration: 8 });
-    const request = { type: 'video', model: 'veo-3.1', prompt: 'a fox', parameters: { duration: 8 } } as const;
-    const found = await createTollgate(caller).findMedia?.(
-      upstream(),
-      { ...request, idempotencyKey: 'att_1' },
-      options(),
-    );
+    const request = wire.request({ model: 'veo-3.1', parameters: { duration: 8 } });
+    const found = await wire.adapter.findMedia?.(wire.upstream, request, wire.options());
     expect(found).toEqual(attempt);
-    expect(replies.asked[1]?.path).toBe(asked?.path);
-    expect(JSON.parse(replies.asked[1]?.body ?? 'null')).toEqual(body);
-    expect((await sent({ type: 'image' })).asked?.path).toBe('/api/v1/images/generate');
+    expect(wire.replies.asked[1]?.path).toBe(asked.path);
+    expect(JSON.parse(wire.replies.asked[1]?.body ?? 'null')).toEqual(body);
+    expect((await wire.submit({ type: 'image' })).asked.path).toBe('/api/v1/images/generate');
   });
 
   it('is given inputs in our own words', async () => {
     const inputs = { image: first, referenceImages: [second], videoUrl: third, audioUrl: first };
-    expect((await sent(inputs)).body).toMatchObject({
+    expect((await wire.submit(inputs)).body).toMatchObject({
       image: first.url,
       reference_images: [second.url],
       video_url: third.url,
