@@ -1,69 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { createKeyCache } from '../../src/commands/key-cache.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { cli } from '../../src/main/cli.ts';
 import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../db/chat-books.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { commandLine } from '../support/command-line.ts';
+import { createTestHome, type TestHome } from '../support/home.ts';
 import { createOperator, type Operator } from '../support/operator.ts';
+import { lastAuditOf } from '../support/rows.ts';
 
-let books: TestDatabase;
+let home: TestHome;
 let db: Database;
 let operator: Operator;
-let home: string;
-let settings: Record<string, string>;
 
 beforeAll(async () => {
-  books = await createTestDatabase();
-  db = await books.open();
-  home = mkdtempSync(join(tmpdir(), 'tollgate-keys-'));
-  settings = {
-    DATABASE_URL: books.url,
-    KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
-    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    TOLLGATE_HOME: home,
-  };
-  operator = createOperator(db, settings);
+  home = await createTestHome();
+  db = home.db;
+  operator = createOperator(db, home.settings);
 });
-afterAll(async () => {
-  await books?.drop();
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => home?.drop());
 
-/** Runs the command line's own entry, without the price of a process; answers its exit code and its one document. */
-async function tollgate(...args: string[]): Promise<{ code: number; said: Record<string, unknown> }> {
-  const written: string[] = [];
-  const code = await cli([...args, '--json'], settings, (text) => written.push(text));
-  return { code, said: z.record(z.string(), z.unknown()).parse(JSON.parse(written.join(''))) };
-}
+const { tollgate, done, refused } = commandLine(() => home.settings);
 
-async function done(...args: string[]): Promise<Record<string, unknown>> {
-  const { code, said } = await tollgate(...args);
-  expect({ code, said }).toEqual({ code: 0, said });
-  return said;
-}
+const auditOf = (subject: string) => lastAuditOf(db, subject);
 
-async function refused(...args: string[]): Promise<string> {
-  const { code, said } = await tollgate(...args);
-  expect(code).toBe(1);
-  return z.object({ error: z.object({ message: z.string() }) }).parse(said).error.message;
-}
-
-const auditOf = (subject: string) =>
-  rowsOf<{ action: string; detail: object }>(
-    db,
-    'select action, detail from audit_entry where subject = $1 order by id desc limit 1',
-    [subject],
-  );
-
-const find = (secret: string) => createKeyCache(db, loadConfig(settings).KEY_PEPPERS, 0).find(secret);
+const find = (secret: string) => createKeyCache(db, loadConfig(home.settings).KEY_PEPPERS, 0).find(secret);
 
 describe('tollgate keys set', () => {
   it('changes what is named, clears what is set to none, leaves the rest, and remembers before and after', async () => {

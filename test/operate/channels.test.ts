@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { credentialContext } from '../../src/commands/ensure-channel.ts';
@@ -14,57 +11,25 @@ import type { Database } from '../../src/db/database.ts';
 import { cli } from '../../src/main/cli.ts';
 import { createSealer } from '../../src/platform/seal.ts';
 import { admitted, newTask, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { commandLine } from '../support/command-line.ts';
+import { createTestHome, type TestHome } from '../support/home.ts';
 import { createOperator } from '../support/operator.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
+import { lastAuditOf } from '../support/rows.ts';
 
-let books: TestDatabase;
+let home: TestHome;
 let db: Database;
-let home: string;
 let settings: Record<string, string>;
 
 beforeAll(async () => {
-  books = await createTestDatabase();
-  db = await books.open();
-  home = mkdtempSync(join(tmpdir(), 'tollgate-channels-'));
-  settings = {
-    DATABASE_URL: books.url,
-    KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
-    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    TOLLGATE_HOME: home,
-  };
+  home = await createTestHome();
+  ({ db, settings } = home);
 });
-afterAll(async () => {
-  await books?.drop();
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => home?.drop());
 
-async function tollgate(...args: string[]): Promise<{ code: number; said: Record<string, unknown>; text: string }> {
-  const written: string[] = [];
-  const code = await cli([...args, '--json'], settings, (text) => written.push(text));
-  const text = written.join('');
-  return { code, said: z.record(z.string(), z.unknown()).parse(JSON.parse(text)), text };
-}
+const { tollgate, done, refused } = commandLine(() => settings);
 
-async function done(...args: string[]): Promise<Record<string, unknown>> {
-  const { code, said } = await tollgate(...args);
-  expect({ code, said }).toEqual({ code: 0, said });
-  return said;
-}
-
-async function refused(...args: string[]): Promise<string> {
-  const { code, said } = await tollgate(...args);
-  expect(code).toBe(1);
-  return z.object({ error: z.object({ message: z.string() }) }).parse(said).error.message;
-}
-
-const auditOf = (subject: unknown) =>
-  rowsOf<{ action: string; detail: object }>(
-    db,
-    'select action, detail from audit_entry where subject = $1 order by id desc limit 1',
-    [subject],
-  );
+const auditOf = (subject: unknown) => lastAuditOf(db, subject);
 
 async function credentialOf(channelId: unknown): Promise<string> {
   const [row] = await rowsOf<{ credential: string }>(db, 'select credential from channel where id = $1', [channelId]);
@@ -84,7 +49,7 @@ const listed = async (name: string) =>
 
 describe('tollgate channels add', () => {
   it('adds a channel that is ready, seals its credential and says it nowhere', async () => {
-    const { code, said, text } = await tollgate(...adding('added', '--priority', '3', '--weight', '2'));
+    const { code, said } = await tollgate(...adding('added', '--priority', '3', '--weight', '2'));
     expect(code).toBe(0);
     expect(said).toEqual({
       channel_id: expect.stringMatching(/^chn_/),
@@ -96,7 +61,7 @@ describe('tollgate channels add', () => {
       weight: 2,
       warnings: ['No model of the catalog is in chat.'],
     });
-    expect(text).not.toContain('sk-first');
+    expect(JSON.stringify(said)).not.toContain('sk-first');
     expect(await credentialOf(said['channel_id'])).toBe('sk-first');
     expect(await listed('added')).toMatchObject({ state: 'ready', enabled: true, reasons: [] });
     const [entry] = await auditOf(said['channel_id']);
@@ -163,8 +128,8 @@ describe('tollgate channels set', () => {
       weight: 0,
     });
     expect(await credentialOf(id)).toBe('sk-first');
-    const { text } = await tollgate('channels', 'set', 'after', '--credential', 'sk-second');
-    expect(text).not.toContain('sk-second');
+    const { said } = await tollgate('channels', 'set', 'after', '--credential', 'sk-second');
+    expect(JSON.stringify(said)).not.toContain('sk-second');
     expect(await credentialOf(id)).toBe('sk-second');
     expect(await auditOf(id)).toEqual([{ action: 'channels.set', detail: { credential: 'changed' } }]);
   });
@@ -310,9 +275,9 @@ describe('tollgate channels test', () => {
       took_ms: expect.any(Number),
     });
     await done('channels', 'set', 'asked', '--credential', 'sk-wrong');
-    const { code, said, text } = await tollgate('channels', 'test', 'asked');
+    const { code, said } = await tollgate('channels', 'test', 'asked');
     expect({ code, said }).toMatchObject({ code: 1, said: { ok: false, reason: 'account', status: 401 } });
-    expect(text).not.toContain('sk-wrong');
+    expect(JSON.stringify(said)).not.toContain('sk-wrong');
     // Only looked at: no call of a client was made.
     expect(await listed('asked')).toMatchObject({ state: 'ready', reasons: [] });
 

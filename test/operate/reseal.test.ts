@@ -1,51 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { z } from 'zod';
 import { credentialContext } from '../../src/commands/ensure-channel.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { cli } from '../../src/main/cli.ts';
 import { createSealer } from '../../src/platform/seal.ts';
 import { rowsOf, run } from '../db/books.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { commandLine, type Said } from '../support/command-line.ts';
+import { createTestHome, type TestHome } from '../support/home.ts';
 
-let books: TestDatabase;
+let home: TestHome;
 let db: Database;
-let home: string;
 let settings: Record<string, string>;
 
 beforeAll(async () => {
-  books = await createTestDatabase();
-  db = await books.open();
-  home = mkdtempSync(join(tmpdir(), 'tollgate-reseal-'));
-  settings = {
-    DATABASE_URL: books.url,
-    KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
-    MASTER_KEYS: oldKey,
-    TOLLGATE_HOME: home,
-  };
+  home = await createTestHome();
+  ({ db, settings } = home);
 });
-afterAll(async () => {
-  await books?.drop();
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => home?.drop());
 
 const oldKey = `k1:${randomBytes(32).toString('base64')}`;
 const newKey = `k2:${randomBytes(32).toString('base64')}`;
 
 /** With these master keys. */
-async function tollgate(
-  masterKeys: string,
-  ...args: string[]
-): Promise<{ code: number; said: Record<string, unknown> }> {
-  const written: string[] = [];
-  const env = { ...settings, MASTER_KEYS: masterKeys };
-  const code = await cli([...args, '--json'], env, (text) => written.push(text));
-  return { code, said: z.record(z.string(), z.unknown()).parse(JSON.parse(written.join(''))) };
-}
+const tollgate = (masterKeys: string, ...args: string[]): Promise<Said> =>
+  commandLine(() => ({ ...settings, MASTER_KEYS: masterKeys })).tollgate(...args);
 
 const noted = (resealed: number, current: number, unreadable: unknown[] = []) => ({ resealed, current, unreadable });
 

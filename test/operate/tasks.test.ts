@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { cli } from '../../src/main/cli.ts';
 import { rowsOf } from '../db/books.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { commandLine } from '../support/command-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 
@@ -20,11 +20,7 @@ afterEach(async () => {
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
 });
 
-async function tollgate(...args: string[]): Promise<{ code: number; said: Record<string, unknown> }> {
-  const written: string[] = [];
-  const code = await cli([...args, '--json'], gateway.env, (text) => written.push(text));
-  return { code, said: z.record(z.string(), z.unknown()).parse(JSON.parse(written.join(''))) };
-}
+const { tollgate } = commandLine(() => gateway.env);
 
 async function make(prompt: string): Promise<Task> {
   const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt });

@@ -38,6 +38,16 @@ export const attemptsOf = (database: Database, taskId: string): Promise<AttemptF
     [taskId],
   );
 
+/** The newest audit entry about this subject, if there is one. */
+export const lastAuditOf = (database: Database, subject: unknown): Promise<{ action: string; detail: object }[]> =>
+  database.query<{ action: string; detail: object }>(
+    {
+      name: 'test-last-audit',
+      text: 'select action, detail from audit_entry where subject = $1 order by id desc limit 1',
+    },
+    [subject],
+  );
+
 /** How often each kind of entry stands in the ledger for this task. */
 export async function entriesOf(database: Database, taskId: string): Promise<Record<string, number>> {
   const rows = await database.query<{ kind: string; entries: number }>(

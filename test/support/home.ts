@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '../../src/db/database.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A database and a folder of a test's own, and the settings of a command that works on them. */
+export interface TestHome {
+  db: Database;
+  settings: Record<string, string>;
+  drop(): Promise<void>;
+}
+
+/** Makes one. `own` stands beside or instead of the usual settings. */
+export async function createTestHome(own: Record<string, string> = {}): Promise<TestHome> {
+  const books = await createTestDatabase();
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'));
+  return {
+    db: await books.open(),
+    settings: {
+      DATABASE_URL: books.url,
+      KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
+      MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      // Nothing listens there: only a command that needs Temporal may notice.
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+      TOLLGATE_HOME: folder,
+      ...own,
+    },
+    async drop() {
+      await books.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
