@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { QueryResultRow } from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { addCredits } from '../../src/commands/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
 import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger.ts';
@@ -148,15 +147,4 @@ export async function rowsOf<Row extends QueryResultRow>(
 
 export async function run(db: Database, text: string, values: unknown[] = []): Promise<void> {
   await rowsOf(db, text, values);
-}
-
-/** Looks again until `look` answers something, at most ten seconds. */
-export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
-  const until = Date.now() + 10_000;
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    if (Date.now() > until) throw new Error('it did not happen within ten seconds');
-    await sleep(20);
-  }
 }

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   accountOf,
   admitted,
   attemptEndedOk,
   breachesIn,
   entriesOf,
-  eventually,
   idempotently,
   newTask,
   openBook,
