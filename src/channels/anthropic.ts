@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   partsOf,
   splitDataUri,
-  textOf,
   type ChatMessage,
   type ChatPart,
   type ChatReply,
@@ -12,8 +11,9 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, classifyProbe, type ReadError, type UpstreamCaller } from './call-upstream.ts';
-import { ModelList, argumentsObject, chatCall, count } from './chat-call.ts';
+import { classifyChat, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import { ModelList, argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * Anthropic's Messages API. Base URL `https://api.anthropic.com/v1`.
@@ -45,15 +45,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       return classifyChat(outcome, toReply, readError);
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: '/models',
-        headers: headersFor(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => ModelList.safeParse(json).success, readError);
-    },
+    probe: probeBy(caller, { path: '/models', headers: headersFor, shape: ModelList, readError }),
   };
 }
 
@@ -65,20 +57,15 @@ const headersFor = (upstream: Upstream) => ({
 const temperatureMax = 1;
 
 function toBody(request: UpstreamChat): JsonObject {
-  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
-  const system = request.messages
-    .filter(isSystem)
-    .map(({ content }) => textOf(content))
-    .filter(Boolean)
-    .join('\n\n');
-  const said = toTurns(request.messages.filter((message) => !isSystem(message)));
+  const { system, said } = splitSystem(request.messages);
+  const turns = toTurns(said);
   // A conversation must hold a turn of the user's.
-  const isAlone = said.length === 0;
+  const isAlone = turns.length === 0;
   const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
   return {
     model: request.model,
     max_tokens: request.maxTokens,
-    messages: isAlone ? [{ role: 'user', content: system }] : said,
+    messages: isAlone ? [{ role: 'user', content: system }] : turns,
     ...(system !== '' && !isAlone && { system }),
     ...(sendsTemperature && { temperature: Math.min(request.temperature ?? 0, temperatureMax) }),
     ...(request.topP !== undefined && { top_p: request.topP }),

@@ -367,10 +367,6 @@ const chatRefusal = (clientCode: ChatRefusalCode) => ({
   clientCode,
 });
 
-/** What a free call that asks whether a provider is there came to. */
-export const classifyProbe = (outcome: CallOutcome, isThere: (json: unknown) => boolean, readError: ReadError) =>
-  classifySubmit(outcome, (json): true | null => (isThere(json) ? true : null), readError);
-
 const detailCharactersMax = 300;
 const brief = (text: string): string => text.slice(0, detailCharactersMax);
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { textOf, type ChatMessage } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { chatJsonBytesMax, chatTimeouts, type UpstreamCall } from './call-upstream.ts';
 import type { CallOptions } from './channel.ts';
@@ -15,6 +16,17 @@ export const chatCall = (
   timeoutMs: timeoutMs ?? chatTimeouts.totalMs,
   bodyBytesMax: chatJsonBytesMax,
 });
+
+/** For families with one place for instructions: what system and developer messages say, wherever they stood, and the rest. */
+export function splitSystem(messages: readonly ChatMessage[]): { system: string; said: ChatMessage[] } {
+  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
+  const system = messages
+    .filter(isSystem)
+    .map(({ content }) => textOf(content))
+    .filter(Boolean)
+    .join('\n\n');
+  return { system, said: messages.filter((message) => !isSystem(message)) };
+}
 
 /** A count of tokens in a reply. What is no whole number is as if it were not there: the answer itself may still be good. */
 export const count = z

@@ -12,10 +12,11 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, classifyProbe, type UpstreamCaller } from './call-upstream.ts';
-import { argumentsObject, chatCall, count } from './chat-call.ts';
+import { classifyChat, type UpstreamCaller } from './call-upstream.ts';
+import { argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
 import { readGeminiError as readError } from './gemini-error.ts';
 import { geminiMedia } from './gemini-media.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
@@ -49,15 +50,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       return classifyChat(outcome, toReply, readError);
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: '/models?pageSize=1',
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => ModelList.safeParse(json).success, readError);
-    },
+    probe: probeBy(caller, { path: '/models?pageSize=1', headers: authorization, shape: ModelList, readError }),
   };
 }
 
@@ -65,13 +58,8 @@ const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.cred
 const ModelList = z.object({ models: z.array(z.object({ name: z.string() })) });
 
 function toBody(request: UpstreamChat): JsonObject {
-  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
-  const system = request.messages
-    .filter(isSystem)
-    .map(({ content }) => textOf(content))
-    .filter(Boolean)
-    .join('\n\n');
-  const contents = toContents(request.messages.filter((message) => !isSystem(message)));
+  const { system, said } = splitSystem(request.messages);
+  const contents = toContents(said);
   // A conversation must hold a turn of the user's.
   const isAlone = contents.length === 0;
   return {

@@ -3,16 +3,10 @@ import { z } from 'zod';
 import { splitDataUri } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import {
-  classifyProbe,
-  classifySubmit,
-  readOutcome,
-  type CallOutcome,
-  type ReadError,
-  type UpstreamCaller,
-} from './call-upstream.ts';
+import { classifySubmit, readOutcome, type CallOutcome, type ReadError, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * Kling: images and video. Base URL `https://api-singapore.klingai.com/v1`. The credential is `ACCESS_KEY:SECRET_KEY`, from
@@ -63,15 +57,12 @@ export function createKling(caller: UpstreamCaller): Adapter {
       return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: '/videos/text2video?pageNum=1&pageSize=1',
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => TaskList.safeParse(json).success, readError);
-    },
+    probe: probeBy(caller, {
+      path: '/videos/text2video?pageNum=1&pageSize=1',
+      headers: authorization,
+      shape: TaskList,
+      readError,
+    }),
   };
 }
 

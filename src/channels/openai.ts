@@ -10,10 +10,11 @@ import type {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, classifyProbe, type UpstreamCaller } from './call-upstream.ts';
+import { classifyChat, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList, chatCall, count } from './chat-call.ts';
 import { readOpenaiError as readError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * OpenAI's chat completions, and whoever speaks them too. Base URL `https://api.openai.com/v1`.
@@ -46,15 +47,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       return classifyChat(outcome, toReply, readError);
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: '/models',
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => ModelList.safeParse(json).success, readError);
-    },
+    probe: probeBy(caller, { path: '/models', headers: authorization, shape: ModelList, readError }),
   };
 }
 

@@ -2,17 +2,11 @@ import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { PollResult } from '../domain/upstream.ts';
-import {
-  classifyProbe,
-  classifySubmit,
-  readOutcome,
-  type CallOutcome,
-  type ReadError,
-  type UpstreamCaller,
-} from './call-upstream.ts';
+import { classifySubmit, readOutcome, type CallOutcome, type ReadError, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
 import { namedInputs } from './named-inputs.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * Replicate's predictions: images and video. Base URL `https://api.replicate.com/v1`.
@@ -76,15 +70,7 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
       return status === 'aborted' || (status === 'canceled' && startedAt === null) ? 'stopped' : 'not_stopped';
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: '/account',
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => Account.safeParse(json).success, readError);
-    },
+    probe: probeBy(caller, { path: '/account', headers: authorization, shape: Account, readError }),
   };
 }
 

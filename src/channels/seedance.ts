@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult } from '../domain/upstream.ts';
 import {
-  classifyProbe,
   classifySubmit,
   isContentPolicy,
   readOutcome,
@@ -12,6 +11,7 @@ import {
 } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * Seedance on BytePlus ModelArk, base URL `https://ark.ap-southeast.bytepluses.com/api/v3`, or on Volcengine Ark, base URL
@@ -78,15 +78,12 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
       return after.kind === 'ok' && after.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: `${tasksPath}?page_num=1&page_size=1`,
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => TaskList.safeParse(json).success, readError);
-    },
+    probe: probeBy(caller, {
+      path: `${tasksPath}?page_num=1&page_size=1`,
+      headers: authorization,
+      shape: TaskList,
+      readError,
+    }),
   };
 }
 

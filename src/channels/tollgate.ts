@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult } from '../domain/upstream.ts';
-import { classifyProbe, classifySubmit, readOutcome, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
+import { classifySubmit, readOutcome, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
 import { readOpenaiError } from './openai-error.ts';
+import { probeBy } from './probe.ts';
 
 /**
  * Another Tollgate: images and video. Base URL is its origin; the credential is an API key of a project there. Its document
@@ -60,15 +61,12 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
       return answer.kind === 'ok' && answer.value.status === 'canceled' ? 'stopped' : 'not_stopped';
     },
 
-    async probe(upstream, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: '/api/v1/models',
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifyProbe(outcome, (json) => ModelList.safeParse(json).success, readOpenaiError);
-    },
+    probe: probeBy(caller, {
+      path: '/api/v1/models',
+      headers: authorization,
+      shape: ModelList,
+      readError: readOpenaiError,
+    }),
   };
 }
 
