@@ -1,16 +1,15 @@
-import { isWireFault, json, type Family, type FamilyCall, type FamilyParts, type Reply } from '../family.ts';
-import { askedOf } from '../media-family.ts';
+import { objectOf } from '../chat.ts';
+import { json, type Family, type FamilyCall, type FamilyParts, type Reply } from '../family.ts';
+import { askedOf, fetchFile, fileUrls, recordMedia, stringOf, takeJob } from '../media-family.ts';
 import type { MediaJob } from '../media-jobs.ts';
-import type { FailKind } from '../script.ts';
-import type { Hit } from '../hits.ts';
 
 /**
  * fal's queue, as https://fal.ai/docs/api-reference/inference-api and …/model-apis/errors describe it (read on 2026-11-21):
  * submit, status, result, cancel, and the files that results point at.
  */
 export const fal: Family = async (parts, call) => {
-  const file = /^\/files\/([\w-]+)\/(\d{1,2})\.(?:png|mp4)$/.exec(call.path);
-  if (file && call.method === 'GET') return fetchOutput(parts, call, file[1] ?? '', Number(file[2]));
+  const file = await fetchFile(parts, call, family);
+  if (file) return file;
   if (!/^key \S/i.test(call.headers.authorization ?? '')) return authRefused;
 
   const request = /^\/(.+)\/requests\/([\w.-]+)(\/status|\/cancel)?$/.exec(call.path);
@@ -18,27 +17,23 @@ export const fal: Family = async (parts, call) => {
   const [, app = '', id = '', leaf = ''] = request;
   const isCancel = leaf === '/cancel';
   if (call.method !== (isCancel ? 'PUT' : 'GET')) return json(405, { detail: 'Method Not Allowed' });
-  record(parts, call, isCancel ? 'cancel' : 'poll', parts.jobs.promptOf(id));
+  recordMedia(parts, call, isCancel ? 'cancel' : 'poll', { family, prompt: parts.jobs.promptOf(id) });
   if (isCancel) return cancel(parts, id);
   return leaf === '/status' ? status(parts, call, app, id) : result(parts, call, id);
 };
 
+const family = 'fal';
+
 function submit(parts: FamilyParts, call: FamilyCall): Reply {
   const input = objectOf(call.body);
-  const prompt = typeof input?.prompt === 'string' ? input.prompt : '';
-  record(parts, call, 'submit', prompt);
+  const prompt = stringOf(input?.prompt);
   if (!input || prompt === '') return modelError(422, 'missing', 'Field required');
-
-  const behaviour = parts.scripting.next(prompt, call.channel);
-  if (isWireFault(behaviour.fail)) return { kind: 'fault', fault: behaviour.fail };
-  const refusal = behaviour.fail && refusals[behaviour.fail];
-  if (refusal) return refusal;
-
-  const id = parts.jobs.submit(askedOf(call.path, input), behaviour, prompt);
-  const url = `${call.baseUrl}/${appOf(call.path)}/requests/${id}`;
+  const taken = takeJob(parts, call, { family, prompt, asked: askedOf(call.path, input), refusals });
+  if ('reply' in taken) return taken.reply;
+  const url = `${call.baseUrl}/${appOf(call.path)}/requests/${taken.id}`;
   return json(200, {
     status: 'IN_QUEUE',
-    request_id: id,
+    request_id: taken.id,
     response_url: url,
     status_url: `${url}/status`,
     cancel_url: `${url}/cancel`,
@@ -70,8 +65,7 @@ function result(parts: FamilyParts, call: FamilyCall, id: string): Reply {
   const { job, state } = found;
   if (state === 'failed') return modelError(500, 'internal_server_error', 'Internal server error');
   if (state !== 'done') return json(400, { detail: 'Request is still in progress' });
-  const count = job.fate === 'no_output' ? 0 : job.outputs;
-  const files = Array.from({ length: count }, (_, index) => toFile(call, id, job, index));
+  const files = fileUrls(parts, call, id).map((url) => toFile(url, job));
   if (job.type === 'video') return json(200, files.length === 1 ? { video: files[0] } : { videos: files });
   return json(200, { images: files, timings: {}, seed: job.seed, has_nsfw_concepts: files.map(() => false) });
 }
@@ -89,39 +83,8 @@ function cancel(parts: FamilyParts, id: string): Reply {
     : json(400, { status: 'ALREADY_COMPLETED' });
 }
 
-async function fetchOutput(parts: FamilyParts, call: FamilyCall, id: string, index: number): Promise<Reply> {
-  record(parts, call, 'fetch', parts.jobs.promptOf(id));
-  const found = parts.jobs.find(id);
-  if (found?.state !== 'done' || index >= found.job.outputs) return notFound;
-  const type = found.job.type === 'video' ? 'video/mp4' : 'image/png';
-  return { kind: 'bytes', type, bytes: await parts.jobs.output(found.job, index) };
-}
-
-function record(parts: FamilyParts, call: FamilyCall, kind: Hit['kind'], prompt: string): void {
-  const key = call.headers['idempotency-key'];
-  parts.hits.record(
-    {
-      channel: call.channel,
-      family: 'fal',
-      route: `${call.method} ${call.path}`,
-      kind,
-      idempotency_key: typeof key === 'string' ? key : null,
-    },
-    prompt,
-  );
-}
-
-function objectOf(body: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? { ...value } : null;
-  } catch {
-    return null;
-  }
-}
-
-const toFile = (call: FamilyCall, id: string, job: MediaJob, index: number) => ({
-  url: `${call.baseUrl}/files/${id}/${index}.${job.type === 'video' ? 'mp4' : 'png'}`,
+const toFile = (url: string, job: MediaJob) => ({
+  url,
   content_type: job.type === 'video' ? 'video/mp4' : 'image/png',
   width: job.width,
   height: job.height,
@@ -144,7 +107,7 @@ const notFound = json(404, { detail: 'Request not found' });
 const authRefused = json(401, { detail: 'Authentication is required to access this application' });
 
 /** What a submit is refused with, in fal's own words. The other kinds are accepted and go wrong later. */
-const refusals: Partial<Record<FailKind, Reply>> = {
+const refusals = {
   transient: requestError(503, 'runner_scheduling_failure', 'No runner could be allocated'),
   rate_limit: requestError(429, 'rate_limit_exceeded', 'Too many requests', { 'retry-after': '7' }),
   refused: modelError(400, 'content_policy_violation', 'The content was flagged by a content checker.'),
