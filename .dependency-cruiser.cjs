@@ -54,7 +54,7 @@ module.exports = {
       comment: 'Outbound sockets are opened by the egress guard, the upstream caller and the servers in main only.',
       from: {
         path: '^src/(domain|db|commands|activities|workflows|http|channels|platform)/',
-        pathNot: '^src/(http/server|channels/call-upstream|platform/egress|platform/public-address)[.]ts$',
+        pathNot: '^src/(http/server|channels/call-upstream|platform/(egress|public-address|resolve-name))[.]ts$',
       },
       to: { path: '(^|/)(undici|http|https|net|tls|dns)(/|$)', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
     },

@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { Agent, Client, errors, type Dispatcher } from 'undici';
 import { addressMatcher, isPublicAddress } from './public-address.ts';
+import { askNameservers, lookUpWithSystem, type ResolvedAddress } from './resolve-name.ts';
 
 /** Why a URL is wanted: `callback` is called, `input` came from a client, `output` from a provider's reply. */
 export type EgressPurpose = 'callback' | 'input' | 'output';
@@ -110,18 +110,15 @@ export interface Egress {
   warnings: readonly string[];
 }
 
-export interface ResolvedAddress {
-  address: string;
-  family: number;
-}
-
 export interface EgressSettings {
   /** `EGRESS_ALLOW_CIDRS`: opened as literal addresses only, with any port and plain http. */
   allowCidrs: readonly string[];
   /** Ports beside 443 that a callback may use. */
   callbackPorts: readonly number[];
-  /** All addresses of a name. The system's resolver unless told. */
+  /** All addresses of a name. Unless told, the system's for a trusted origin and the nameservers' for every other. */
   resolver?: (hostname: string) => Promise<ResolvedAddress[]>;
+  /** `address:port` of the nameservers to ask. Those of /etc/resolv.conf unless told. */
+  nameservers?: readonly string[];
   /** Opens a TCP connection to one of the checked addresses. */
   dial?: (addresses: ResolvedAddress[], port: number) => Socket;
   /** PEM roots trusted instead of the system's. */
@@ -137,7 +134,7 @@ export interface EgressSettings {
  */
 export function createEgress(settings: EgressSettings): Egress {
   const isAllowed = addressMatcher(settings.allowCidrs);
-  const resolver = settings.resolver ?? ((hostname) => lookup(hostname, { all: true, order: 'verbatim' }));
+  const { nameservers } = settings;
   const dial = settings.dial ?? dialAny;
 
   const judge = (text: string, purpose: EgressPurpose): URL => {
@@ -146,11 +143,15 @@ export function createEgress(settings: EgressSettings): Egress {
   };
 
   /** The addresses that may be connected to: all public, or the one allowed literal. */
-  const checkedAddresses = async (url: URL, trusted: boolean): Promise<ResolvedAddress[]> => {
+  const checkedAddresses = async (
+    url: URL,
+    { trusted, ended }: { trusted: boolean; ended: AbortSignal },
+  ): Promise<ResolvedAddress[]> => {
     const host = bareHost(url);
     const family = isIP(host);
     if (family !== 0) return [{ address: host, family }];
-    const found = await resolver(host).catch((cause: unknown) => {
+    const addressesOf = settings.resolver ?? (trusted ? lookUpWithSystem : askNameservers);
+    const found = await addressesOf(host, { nameservers, ended }).catch((cause: unknown) => {
       throw new Interruption('dns', { cause });
     });
     if (found.length === 0) throw new Interruption('dns');
@@ -163,7 +164,8 @@ export function createEgress(settings: EgressSettings): Egress {
     url: URL,
     { trusted, ended }: { trusted: boolean; ended: AbortSignal },
   ): Promise<Socket> => {
-    const addresses = await unlessEnded(checkedAddresses(url, trusted), ended);
+    ended.throwIfAborted();
+    const addresses = await unlessEnded(checkedAddresses(url, { trusted, ended }), ended);
     let socket = dial(addresses, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
     try {
       await connected(socket, 'connect', ended);
@@ -412,7 +414,7 @@ function createEnder(timeoutMs: number, outer: AbortSignal | undefined) {
   };
 }
 
-/** For work that cannot be called off, such as a look-up: the wait ends, the work may go on. */
+/** For work that may not end when it is called off, such as the system's look-up: the wait ends, the work may go on. */
 async function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort: (() => void) | undefined;
   const ended = new Promise<never>((_resolve, reject) => {

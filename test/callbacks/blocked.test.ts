@@ -5,8 +5,9 @@ import { callbackSecretContext, newWebhookSecret } from '../../src/commands/crea
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
-import { createEgress, type EgressSettings, type ResolvedAddress } from '../../src/platform/egress.ts';
+import { createEgress, type EgressSettings } from '../../src/platform/egress.ts';
 import { createLogger } from '../../src/platform/logger.ts';
+import type { ResolvedAddress } from '../../src/platform/resolve-name.ts';
 import { createSealer, deriveKeys } from '../../src/platform/seal.ts';
 import { createUrlSigner } from '../../src/platform/signed-url.ts';
 import { admitted, breachesIn, newTask, openBook, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';

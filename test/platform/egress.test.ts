@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -5,7 +7,9 @@ import { connect, createServer as createTcpServer, type AddressInfo, type Server
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createEgress, type Egress, type ResolvedAddress } from '../../src/platform/egress.ts';
+import { createEgress, type Egress } from '../../src/platform/egress.ts';
+import type { ResolvedAddress } from '../../src/platform/resolve-name.ts';
+import { startNameserver, type Query, type Reply } from './nameserver.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
 const certificate = fixture('receiver-certificate.pem');
@@ -210,6 +214,116 @@ describe('the egress guard', () => {
     }
     expect(requests).toEqual([]);
   });
+});
+
+describe('the name in a URL of somebody else', () => {
+  const V4 = '93.184.216.34';
+  const V6 = '2606:2800:220:1::1';
+
+  it.each<[string, Reply, Reply, string[]]>([
+    ['IPv4', [V4], [], [V4]],
+    ['IPv6', [], [V6], [V6]],
+    ['both families', [V4], [V6], [V4, V6]],
+    ['IPv4 at a nameserver that denies the name in IPv6', [V4], 'nxdomain', [V4]],
+    ['IPv6 at a nameserver that cannot answer for IPv4', 'servfail', [V6], [V6]],
+    [
+      'many addresses',
+      ['9.9.9.1', '9.9.9.2', '9.9.9.3', '9.9.9.4', '9.9.9.5'],
+      [V6],
+      ['9.9.9.1', V6, '9.9.9.2', '9.9.9.3'],
+    ],
+  ])('is reached at what the nameservers say: %s', async (_what, v4, v6, expected) => {
+    const { egress, url, asked, dialled } = await guarded(({ family }) => (family === 4 ? v4 : v6));
+    expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
+    expect(dialled.flat().map(({ address }) => address)).toEqual(expected);
+    expect(new Set(asked.map(({ name, family }) => `${name} ${family}`))).toEqual(
+      new Set(['hooks.example 4', 'hooks.example 6']),
+    );
+  });
+
+  it.each<[string, Reply, Reply]>([
+    ['in IPv4', ['127.0.0.1'], [V6]],
+    ['in IPv6', [V4], ['::1']],
+    ['behind public ones', [V4, V4, V4, V4, '10.0.0.1'], [V6]],
+    ['and none in the other family', ['169.254.169.254'], []],
+  ])('is blocked for a private address %s', async (_what, v4, v6) => {
+    const { egress, url, dialled } = await guarded(({ family }) => (family === 4 ? v4 : v6));
+    expect(await egress.fetch(url, limits)).toEqual({ kind: 'blocked', reason: 'address' });
+    expect(dialled).toEqual([]);
+  });
+
+  it.each<[string, Reply]>([
+    ['that does not exist', 'nxdomain'],
+    ['without an address', []],
+    ['whose nameserver is broken', 'servfail'],
+  ])('%s is a failure of names, told at once', async (_what, reply) => {
+    const { egress, url } = await guarded(() => reply);
+    expect(await egress.fetch(url, { ...limits, timeoutMs: 1_500 })).toEqual({ kind: 'failed', reason: 'dns' });
+  });
+
+  it('costs only its own call when its nameserver is silent, however many of them there are', async () => {
+    const { egress, url, asked } = await guarded(({ name }) => (name === 'hooks.example' ? [V4] : 'silence'));
+    // They end one after the other: none calls off what another still asks.
+    const silent = Array.from({ length: 64 }, (_, index) =>
+      egress.fetch(`https://silent-${index}.example/`, { ...limits, timeoutMs: 3_000 + 5 * index }),
+    );
+    await until(() => asked.length >= 128);
+    let answered = 0;
+    for (const call of silent) void call.then(() => (answered += 1));
+    expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
+    // So are the threads on which the system looks up the names of providers.
+    await expect(lookup('localhost')).resolves.toBeDefined();
+    expect(answered).toBe(0);
+    expect(new Set((await Promise.all(silent)).map((result) => JSON.stringify(result)))).toEqual(
+      new Set([JSON.stringify({ kind: 'failed', reason: 'timeout' })]),
+    );
+  });
+
+  it('is asked for no longer than its call lasts', async () => {
+    const { egress, url, asked } = await guarded(() => 'silence');
+    expect(await egress.fetch(url, { ...limits, timeoutMs: 100 })).toEqual({ kind: 'failed', reason: 'timeout' });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    const output = url.replace(/:\d+/, '');
+    expect(await egress.download(output, { ...limits, signal: controller.signal }, length)).toEqual({
+      kind: 'failed',
+      reason: 'aborted',
+    });
+    expect(asked).toHaveLength(4);
+    for (const { port } of asked) expect(await isFree(port)).toBe(true);
+    // Nor is anybody asked for a call that was over before it began.
+    await egress.download(output, { ...limits, signal: AbortSignal.abort() }, length);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(asked).toHaveLength(4);
+  });
+
+  it('is not asked of the nameservers where an operator wrote it: it may stand in /etc/hosts', async () => {
+    const { egress, asked } = await guarded(() => 'silence');
+    const own = (await receiver((_request, response) => response.end('x'))).replace('127.0.0.1', 'localhost');
+    expect(await egress.download(own, { ...limits, trustedOrigins: [own] }, length)).toMatchObject({ kind: 'saved' });
+    expect(asked).toEqual([]);
+    await egress.close();
+  });
+
+  /** A guard that asks a nameserver of ours, and a URL whose name only that one knows. */
+  async function guarded(script: (query: Query) => Reply) {
+    const nameserver = await startNameserver(script);
+    closers.push(() => nameserver.close());
+    const { port } = await tlsReceiver();
+    const dialled: ResolvedAddress[][] = [];
+    const { dial } = namedSettings(port, () => [], dialled);
+    const nameservers = [nameserver.address];
+    const egress = createEgress({ allowCidrs: [], callbackPorts: [port], nameservers, dial, ca: certificate });
+    return { egress, url: `https://hooks.example:${port}/`, asked: nameserver.asked, dialled };
+  }
+
+  /** Whether a UDP port of loopback is nobody's. */
+  const isFree = (port: number) =>
+    new Promise<boolean>((resolve) => {
+      const socket = createSocket('udp4');
+      socket.on('error', () => resolve(false));
+      socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(true)));
+    });
 });
 
 describe('fetch', () => {
