@@ -57,14 +57,13 @@ export interface Answer {
 }
 
 export interface FetchOptions {
-  method?: 'GET' | 'POST' | 'PUT' | 'HEAD';
+  method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string | Buffer;
   /** From name resolution to the last byte read. */
   timeoutMs: number;
   /** Of the answer's body. */
   maxBytes: number;
-  signal?: AbortSignal;
   /** Which ports are allowed; `callback` unless told. */
   purpose?: EgressPurpose;
 }
@@ -75,9 +74,6 @@ export interface DownloadOptions {
   /** More than this fails as `too_large`. */
   maxBytes: number;
   signal?: AbortSignal;
-  /** `output` unless told. */
-  purpose?: EgressPurpose;
-  headers?: Record<string, string>;
   /** Base URLs or origins whose host the operator configured: the guard does not judge them. */
   trustedOrigins?: readonly string[];
   /** Sent only to a trusted origin: a provider's credential must never follow a URL out of its reply. */
@@ -205,7 +201,10 @@ export function createEgress(settings: EgressSettings): Egress {
   /** Asks, hands the response to `use`, and closes everything that is not kept, whatever happened. */
   const exchange = async <T>(
     url: URL,
-    request: FetchOptions & { trusted: boolean },
+    request: Pick<FetchOptions, 'method' | 'headers' | 'body' | 'timeoutMs'> & {
+      signal?: AbortSignal;
+      trusted: boolean;
+    },
     use: (response: Response) => Promise<T>,
   ): Promise<T | Blocked | Failed> => {
     const { timeoutMs, trusted } = request;
@@ -267,9 +266,9 @@ export function createEgress(settings: EgressSettings): Egress {
       sink: (body: AsyncIterable<Buffer>, about: { status: number; headers: Record<string, string> }) => Promise<T>,
     ) {
       const trusted = originsOf(options.trustedOrigins).has(originOf(text));
-      const url = trusted ? new URL(text) : judged(() => judge(text, options.purpose ?? 'output'));
+      const url = trusted ? new URL(text) : judged(() => judge(text, 'output'));
       if (!(url instanceof URL)) return url;
-      const headers = { ...options.headers, ...(trusted ? options.trustedHeaders : {}) };
+      const headers = trusted ? (options.trustedHeaders ?? {}) : {};
       return exchange(url, { ...options, headers, trusted }, async (response): Promise<Download<T> | Failed> => {
         const about = { status: response.status, headers: response.headers };
         if (response.status < 200 || response.status > 299) return { kind: 'answer', ...about };

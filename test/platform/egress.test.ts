@@ -423,20 +423,6 @@ describe('fetch', () => {
     expect(connections).toBe(1);
   });
 
-  it("ends with the caller's signal, also one that was over before", async () => {
-    const url = await receiver(() => undefined);
-    const controller = new AbortController();
-    setTimeout(() => controller.abort(), 50);
-    expect(await loopback().fetch(url, { ...limits, signal: controller.signal })).toEqual({
-      kind: 'failed',
-      reason: 'aborted',
-    });
-    expect(await loopback().fetch(url, { ...limits, signal: AbortSignal.abort() })).toEqual({
-      kind: 'failed',
-      reason: 'aborted',
-    });
-  });
-
   it('asks for no compression and decodes none', async () => {
     const packed = gzipSync(Buffer.alloc(1_000_000));
     let asked: string | undefined;
@@ -516,6 +502,18 @@ describe('download', () => {
       reason: 'timeout',
       status: 200,
     });
+  });
+
+  it("ends with the caller's signal, also one that was over before", async () => {
+    const url = await receiver(() => undefined);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 50);
+    for (const signal of [controller.signal, AbortSignal.abort()]) {
+      expect(await loopback().download(url, { ...limits, signal }, length)).toEqual({
+        kind: 'failed',
+        reason: 'aborted',
+      });
+    }
   });
 
   it('passes on what the sink throws of its own', async () => {
