@@ -1,13 +1,13 @@
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { CatalogEntry } from '../domain/catalog.ts';
-import { GatewayError } from '../domain/errors.ts';
+import { GatewayError, MayHaveBeenAccepted } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { resolveMediaRequest } from '../domain/parameters.ts';
 import { mediaCredits } from '../domain/pricing.ts';
 import { listServing } from '../domain/routing.ts';
 import { taskSnapshot, type TaskSnapshot } from '../domain/task-snapshot.ts';
 import type { TaskType } from '../domain/task.ts';
-import type { Admission } from '../db/ledger.ts';
+import type { Admission, NewTask } from '../db/ledger.ts';
 import { findIdempotent } from '../db/idempotency.ts';
 import { findTask, type TaskView } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
@@ -17,7 +17,7 @@ import { sha256Hex } from '../platform/hash.ts';
 import { newId } from '../platform/ids.ts';
 import { findModelFor } from './find-model.ts';
 import { findLegacyModelFor } from './legacy-model.ts';
-import { fileIdIn, forgetInputs, storeInputs } from './store-inputs.ts';
+import { fileIdIn, forgetInputs, storeInputs, type StoredInput } from './store-inputs.ts';
 import type { AdmissionDesk } from './admission-desk.ts';
 
 export interface CreateMediaRequest {
@@ -50,7 +50,8 @@ const inputsOutliveSeconds = 600;
 
 /**
  * Accepts one image or video task, or throws the `GatewayError` that says why not. When it returns, the credits are held
- * and the task can no longer be lost (design "The media workflow", points 1 and 2).
+ * and the task can no longer be lost (design "The media workflow", points 1 and 2). Throws `MayHaveBeenAccepted` where our own
+ * trouble leaves that open and no Idempotency-Key would find the task again.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
   const fingerprint = sha256Hex(canonicalJson({ method: 'POST', path: request.route, body: request.body }));
@@ -81,7 +82,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     input,
     heldSeconds: deadlineSeconds + inputsOutliveSeconds,
   });
-  const verdict = await deps.ledger.createTask({
+  const task: NewTask = {
     taskId,
     projectId: request.key.projectId,
     keyId: request.key.keyId,
@@ -103,8 +104,21 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
             fingerprint,
             keptSeconds: deps.config.IDEMPOTENCY_SECONDS,
           },
-  });
-  if (verdict.kind !== 'created') await forgetInputs(deps, stored.files);
+  };
+  try {
+    return await acceptTask(deps, task, stored.files);
+  } catch (error) {
+    // Without a key a second try is a second task, and the sweeps run the first if its row was written.
+    if (error instanceof GatewayError || request.idempotencyKey !== null) throw error;
+    throw new MayHaveBeenAccepted(taskId, error);
+  }
+}
+
+/** From the row that cannot be lost to the verdict about credits. */
+async function acceptTask(deps: CreateDeps, task: NewTask, files: StoredInput[]): Promise<CreatedMediaTask> {
+  const { taskId, projectId, type, modelId, input } = task;
+  const verdict = await deps.ledger.createTask(task);
+  if (verdict.kind !== 'created') await forgetInputs(deps, files);
   switch (verdict.kind) {
     case 'reused':
       throw new GatewayError('idempotency_key_reused');
@@ -116,15 +130,9 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
       break;
   }
   crashPoint('after_commit_before_start');
-  const admission = await deps.desk.admit({
-    taskId,
-    projectId: request.key.projectId,
-    type,
-    modelId: entry.model.id,
-    input: stored.input,
-  });
+  const admission = await deps.desk.admit({ taskId, projectId, type, modelId, input });
   if (!admission.admitted) {
-    await forgetInputs(deps, stored.files);
+    await forgetInputs(deps, files);
     throw refusal(admission);
   }
   crashPoint('after_start_before_reply');
@@ -166,7 +174,7 @@ async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTas
 const refusal = ({ refusalCode }: Admission): GatewayError =>
   refusalCode === 'concurrency_limit_exceeded'
     ? new GatewayError(refusalCode, { retryAfterSeconds: 5 })
-    : new GatewayError(refusalCode ?? 'service_unavailable', { retryAfterSeconds: 1 });
+    : new GatewayError(refusalCode ?? 'service_unavailable');
 
 async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
   const task = await findTask(deps.db, taskId);

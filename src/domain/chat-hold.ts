@@ -20,7 +20,7 @@ export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
   const bytes =
     request.messages.reduce((sum, message) => sum + messageBytes(message), 0) +
     (request.tools.length > 0 ? jsonBytes(request.tools) : 0) +
-    (request.responseFormat?.type === 'json_schema' ? jsonBytes(request.responseFormat.schema) : 0) +
+    (request.responseFormat?.type === 'json_schema' ? jsonBytes(request.responseFormat) : 0) +
     (Object.keys(request.extra).length > 0 ? jsonBytes(request.extra) : 0);
   const apart = tokensPerMessage * request.messages.length + imageTokens * listImages(request).length;
   return {
@@ -116,7 +116,8 @@ function messageBytes(message: ChatMessage): number {
   const nameBytes = utf8Bytes(message.name ?? '');
   if (message.role !== 'assistant') return contentBytes + nameBytes;
   const callBytes = message.toolCalls.reduce(
-    (sum, call) => sum + utf8Bytes(call.id) + utf8Bytes(call.name) + utf8Bytes(call.arguments),
+    (sum, call) =>
+      sum + utf8Bytes(call.id) + utf8Bytes(call.name) + utf8Bytes(call.arguments) + utf8Bytes(call.signature ?? ''),
     0,
   );
   return contentBytes + nameBytes + callBytes;

@@ -112,6 +112,20 @@ export class GatewayError extends Error {
   }
 }
 
+/**
+ * Our own trouble after something that costs may have been accepted, and no Idempotency-Key would find it again: whatever the
+ * cause is answered as, the client is told not to try again blindly, and which task to ask for.
+ */
+export class MayHaveBeenAccepted extends Error {
+  override readonly name = 'MayHaveBeenAccepted';
+  readonly taskId: string;
+
+  constructor(taskId: string, cause: unknown) {
+    super(`the task ${taskId} may have been accepted`, { cause });
+    this.taskId = taskId;
+  }
+}
+
 /** Shortens what a client sent so that it may be quoted in an error: at most 100 characters (decision "Errors"). */
 export const quoted = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));

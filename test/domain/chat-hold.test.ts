@@ -56,14 +56,24 @@ describe('the hold of a chat', () => {
     expect(hold.inputTokens).toBe(5 + 8 + 2 * imageTokens);
   });
 
-  it('counts tool calls, tools, the schema and fields that we do not know', () => {
+  it('counts tool calls with their signatures, tools, the schema with its description, and fields that we do not know', () => {
     const plain = chatHold(asking(), imageTokens).inputTokens;
     const text = 'x'.repeat(1_000);
     for (const more of [
       {
         messages: [{ role: 'assistant' as const, content: null, toolCalls: [{ id: '1', name: 'f', arguments: text }] }],
       },
+      {
+        messages: [
+          {
+            role: 'assistant' as const,
+            content: null,
+            toolCalls: [{ id: '1', name: 'f', arguments: '{}', signature: text }],
+          },
+        ],
+      },
       { tools: [{ name: 'f', description: text }] },
+      { responseFormat: { type: 'json_schema' as const, name: 's', description: text, schema: { description: '' } } },
       { responseFormat: { type: 'json_schema' as const, name: 's', schema: { description: text } } },
       { extra: { prediction: text } },
     ]) {

@@ -25,13 +25,38 @@ describe('credits', () => {
     expect(accepted).toHaveLength(7);
     for (const { status, body, headers } of refused) {
       expect([status, body]).toMatchObject([402, { error: { code: 'insufficient_credits', type: 'billing_error' } }]);
-      expect(headers.get('x-should-retry')).toBe('false');
+      expect([headers.get('x-should-retry'), headers.get('retry-after')]).toEqual(['false', null]);
     }
     for (const { taskId } of accepted) {
       expect((await gateway.poll(apiKey, taskId)).credits).toEqual({ quoted: 4, reserved: 4, charged: 4, refunded: 0 });
     }
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 3, reserved: 0 });
     expect(await visibleTasks(projectId)).toBe(7);
+  });
+
+  it('are not spent twice by a client that obeys: a create that our own trouble broke off says which task to ask for', async () => {
+    const { apiKey, projectId } = await gateway.project({ credits: 2 * imageCredits });
+    const { baseUrl } = await gateway.startApi({ DATABASE_STATEMENT_TIMEOUT_MS: '1000' });
+    const taken = Promise.withResolvers<undefined>();
+    const free = Promise.withResolvers<undefined>();
+    const locked = gateway.database.transaction('begin', async (query) => {
+      await query({ name: '', text: 'select from credit_account where project_id = $1 for update' }, [projectId]);
+      taken.resolve(undefined);
+      await free.promise;
+    });
+    await taken.promise;
+    const create = (headers: Record<string, string>) =>
+      gateway.create(apiKey, mediaRoutes.image, image, { baseUrl, headers });
+    const [unkeyed, keyed] = await Promise.all([create({}), create({ 'idempotency-key': randomUUID() })]);
+    free.resolve(undefined);
+    await locked;
+
+    expect([unkeyed.status, unkeyed.headers.get('x-should-retry')]).toEqual([503, 'false']);
+    expect(unkeyed.headers.get('retry-after')).toBeNull();
+    // With a key the same request again finds the same task.
+    expect([keyed.status, keyed.headers.get('x-should-retry')]).toEqual([503, null]);
+    const [taskId = ''] = /task_\w+/.exec(JSON.stringify(unkeyed.body)) ?? [];
+    expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });
 
   it('are never overdrawn by parallel creates of mixed prices, and refuse none that they could still pay', async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { GatewayError } from '../../domain/errors.ts';
+import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
 import { describeError } from '../../platform/describe-error.ts';
@@ -44,6 +44,11 @@ function writeJson(ctx: AppContext): void {
 
 function toRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
+  if (error instanceof MayHaveBeenAccepted) {
+    const { code, cause } = toRefusal(error.cause);
+    const message = `The task ${error.taskId} may have been accepted all the same: ask for it before you send the request again.`;
+    return new GatewayError(code, { message, cause, shouldRetry: false, taskId: error.taskId });
+  }
   if (isDatabaseTrouble(error)) return new GatewayError('service_unavailable', { retryAfterSeconds: 1, cause: error });
   return new GatewayError('internal_error', { cause: error });
 }
