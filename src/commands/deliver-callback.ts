@@ -5,7 +5,7 @@ import {
   saveDeliveryBody,
   type DeliveryContent,
 } from '../db/deliveries.ts';
-import { findTask } from '../db/tasks.ts';
+import { findTask, type TaskView } from '../db/tasks.ts';
 import type { Deps } from '../deps.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../domain/callback-schedule.ts';
 import type { DeliveryReport } from '../domain/workflow-contract.ts';
@@ -21,38 +21,27 @@ export type DeliverDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'sealer' | 'ur
 
 const bodyBytesMax = 128_000;
 
+/** What a try came to, for whoever made it. */
+export interface TriedDelivery extends DeliveryReport {
+  /** Whether this very try was taken by the receiver, and counted. */
+  delivered: boolean;
+}
+
 /**
  * One try of a callback, by whoever claims it: the claim, a signed POST through the egress guard, the count. Says when the
- * next one is due, or that there is none. Delivery never changes the task or its credits.
+ * next one is due, or that there is none. What cannot be signed or put into words is a counted try without a call, so that it
+ * ends too. Throws when the database is away. Delivery never changes the task or its credits.
  */
-export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<DeliveryReport> {
+export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
   const { config, db } = deps;
   const token = newId('dlv');
   const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: config.CALLBACK_LEASE_SECONDS });
-  if (!claim || claim.state !== 'pending') return { over: true, waitMs: 0 };
-  if (!claim.claimed) return { over: false, waitMs: claim.waitMs };
+  if (!claim || claim.state !== 'pending') return { over: true, waitMs: 0, delivered: false };
+  if (!claim.claimed) return { over: false, waitMs: claim.waitMs, delivered: false };
   const delivery = await readDelivery(db, deliveryId);
-  if (!delivery) return { over: true, waitMs: 0 };
+  if (!delivery) return { over: true, waitMs: 0, delivered: false };
 
-  const body = delivery.body ?? (await saveDeliveryBody(db, deliveryId, await callbackBody(deps, delivery)));
-  const answer = await deps.egress.fetch(delivery.url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'Tollgate-Callback/1',
-      'x-request-id': delivery.requestId,
-      ...webhookHeaders({
-        id: delivery.eventId,
-        timestamp: Math.floor(claim.claimedAt),
-        body,
-        secrets: openSecrets(deps, delivery),
-      }),
-    },
-    body,
-    timeoutMs: config.CALLBACK_TIMEOUT_SECONDS * 1000,
-    maxBytes: config.CALLBACK_ANSWER_MAX_BYTES,
-    purpose: 'callback',
-  });
+  const answer = await send(deps, { deliveryId, delivery, claimedAt: claim.claimedAt });
   crashPoint('after_callback_send_before_mark');
 
   const counted = delivery.attempts + 1;
@@ -61,7 +50,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     random: Math.random(),
   });
   const delaySeconds = step.state === 'pending' ? step.delaySeconds : 0;
-  const status = answer.kind === 'blocked' ? null : (answer.status ?? null);
+  const status = answer.kind === 'answer' || answer.kind === 'failed' ? (answer.status ?? null) : null;
   const errorClass = answer.kind === 'answer' ? null : `${answer.kind}:${answer.reason}`;
   await endDeliveryTry(db, {
     deliveryId,
@@ -85,11 +74,54 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     },
     'callback tried',
   );
-  return { over: step.state !== 'pending', waitMs: delaySeconds * 1000 };
+  return { over: step.state !== 'pending', waitMs: delaySeconds * 1000, delivered: step.state === 'delivered' };
 }
 
-function resultOf(answer: Answer | Blocked | Failed): DeliveryResult {
+/** Nothing was sent: no secret of the project can be opened, or the task cannot be put into words. */
+interface Unsendable {
+  kind: 'unsendable';
+  reason: 'secret' | 'content';
+}
+
+async function send(
+  deps: DeliverDeps,
+  { deliveryId, delivery, claimedAt }: { deliveryId: string; delivery: DeliveryContent; claimedAt: number },
+): Promise<Answer | Blocked | Failed | Unsendable> {
+  const { config, db, egress, logger } = deps;
+  const about = { project_id: delivery.projectId, task_id: delivery.taskId, delivery_id: deliveryId };
+  const secrets = openSecrets(deps, delivery, about);
+  if (secrets.length === 0) return { kind: 'unsendable', reason: 'secret' };
+
+  let { body } = delivery;
+  if (body === null) {
+    const task = await findTask(db, delivery.taskId);
+    try {
+      body = callbackBody(deps, delivery, task);
+    } catch (error) {
+      logger.error({ ...about, err: error, alarm: true }, 'a callback cannot be put into words');
+      return { kind: 'unsendable', reason: 'content' };
+    }
+    body = await saveDeliveryBody(db, deliveryId, body);
+  }
+  return egress.fetch(delivery.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'Tollgate-Callback/1',
+      'x-request-id': delivery.requestId,
+      ...webhookHeaders({ id: delivery.eventId, timestamp: Math.floor(claimedAt), body, secrets }),
+    },
+    body,
+    timeoutMs: config.CALLBACK_TIMEOUT_SECONDS * 1000,
+    maxBytes: config.CALLBACK_ANSWER_MAX_BYTES,
+    purpose: 'callback',
+  });
+}
+
+function resultOf(answer: Answer | Blocked | Failed | Unsendable): DeliveryResult {
   if (answer.kind === 'blocked') return { kind: 'blocked' };
+  // The master key may come back, or a release that knows the words: the schedule gives it a day.
+  if (answer.kind === 'unsendable') return { kind: 'failed' };
   // A receiver that answered and then misbehaved is counted by its status.
   if (answer.kind === 'failed' && answer.status === undefined) return { kind: 'failed' };
   if (answer.kind === 'failed') return { kind: 'answered', status: answer.status ?? 0, retryAfterSeconds: null };
@@ -100,17 +132,26 @@ function resultOf(answer: Answer | Blocked | Failed): DeliveryResult {
   };
 }
 
-function openSecrets({ sealer }: Pick<Deps, 'sealer'>, delivery: DeliveryContent): string[] {
-  const context = callbackSecretContext(delivery.projectId);
-  const current = sealer.open(delivery.sealedSecret, context);
-  return delivery.sealedPreviousSecret === null
-    ? [current]
-    : [current, sealer.open(delivery.sealedPreviousSecret, context)];
+/** The secrets that sign: the project's own and, while a rotation overlaps, the one before. One that cannot be opened leaves it to the other. */
+function openSecrets(
+  { sealer, logger }: Pick<Deps, 'sealer' | 'logger'>,
+  { projectId, sealedSecret, sealedPreviousSecret }: DeliveryContent,
+  about: object,
+): string[] {
+  const context = callbackSecretContext(projectId);
+  return [sealedSecret, sealedPreviousSecret].flatMap((sealed) => {
+    if (sealed === null) return [];
+    try {
+      return [sealer.open(sealed, context)];
+    } catch (error) {
+      logger.error({ ...about, err: error, alarm: true }, "a project's callback secret cannot be opened");
+      return [];
+    }
+  });
 }
 
-/** `{id, type, timestamp, data}` with the task exactly as it is polled at the first try. */
-async function callbackBody(deps: Pick<Deps, 'db' | 'urls'>, delivery: DeliveryContent): Promise<string> {
-  const task = await findTask(deps.db, delivery.taskId);
+/** `{id, type, timestamp, data}` with the task exactly as it is polled at the first try. Throws for a task that it cannot tell. */
+function callbackBody(deps: Pick<Deps, 'urls'>, delivery: DeliveryContent, task: TaskView | null): string {
   if (!task) throw new Error(`the task ${delivery.taskId} of a delivery is gone`);
   const data = presentTask(deps, task);
   const event = {

@@ -110,10 +110,13 @@ export interface OverdueDelivery {
   adopted: boolean;
 }
 
-/** Claims overdue callbacks for a kick, each at most once in `kickSeconds`; adopted ones whenever they are due. */
+/**
+ * Claims overdue callbacks for a kick, each at most once in `kickSeconds`; adopted ones whenever they are due. None of
+ * `except`, and with `adoptedOnly` none that waits for its workflow.
+ */
 export async function claimOverdueDeliveries(
   database: Database,
-  given: { lateSeconds: number; kickSeconds: number; limit: number },
+  given: { lateSeconds: number; kickSeconds: number; limit: number; except: readonly string[]; adoptedOnly: boolean },
 ): Promise<OverdueDelivery[]> {
   const rows = await database.query<{ id: string; workflow_id: string; adopted: boolean }>(
     {
@@ -122,14 +125,15 @@ export async function claimOverdueDeliveries(
                select id from delivery
                where state = 'pending' and (lease_until is null or lease_until <= clock_timestamp())
                  and ((adopted_at is not null and next_attempt_at <= clock_timestamp())
-                   or (adopted_at is null and next_attempt_at <= clock_timestamp() - make_interval(secs => $1)
+                   or (adopted_at is null and not $5 and next_attempt_at <= clock_timestamp() - make_interval(secs => $1)
                        and (kicked_at is null or kicked_at <= clock_timestamp() - make_interval(secs => $2))))
+                 and id <> all ($4)
                order by next_attempt_at limit $3 for no key update skip locked
              )
              update delivery d set kicked_at = clock_timestamp() from overdue o where d.id = o.id
              returning d.id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
     },
-    [given.lateSeconds, given.kickSeconds, given.limit],
+    [given.lateSeconds, given.kickSeconds, given.limit, given.except, given.adoptedOnly],
   );
   return rows.map((row) => ({ deliveryId: row.id, workflowId: row.workflow_id, adopted: row.adopted }));
 }
@@ -145,7 +149,7 @@ export async function adoptDelivery(database: Database, deliveryId: string): Pro
   );
 }
 
-/** Temporal could not be asked: the delivery may be kicked again at the next look. */
+/** Nothing was done for this delivery: it may be kicked again at the next look. */
 export async function forgetKick(database: Database, deliveryId: string): Promise<void> {
   await database.query({ name: 'forget-kick', text: 'update delivery set kicked_at = null where id = $1' }, [
     deliveryId,

@@ -62,9 +62,9 @@ it('callbacks that nobody looked after for six hours are all sent, once, in batc
     const claimed = 'select count(*)::int as n from delivery where kicked_at is not null';
     // What dies now keeps no more than one batch from the next one who looks.
     expect(await rowsOf(db, claimed)).toEqual([{ n: 50 }]);
-    expect(await swept).toEqual({ overdue: backlog, kicked: 0, delivered: backlog });
+    expect(await swept).toEqual({ overdue: backlog, kicked: 0, delivered: backlog, failed: 0 });
     expect(performance.now() - begun).toBeGreaterThan((backlog - 1) * 20 * 0.95);
-    expect(await processCallbacks(built.deps)).toEqual({ overdue: 0, kicked: 0, delivered: 0 });
+    expect(await processCallbacks(built.deps)).toEqual({ overdue: 0, kicked: 0, delivered: 0, failed: 0 });
   } finally {
     await built.close();
   }

@@ -45,7 +45,7 @@ describe('a callback to an address that is not public', () => {
   ])('is blocked for good, and nobody is called: its name resolves to %s', async (_what, addresses) => {
     const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const report = await deliverCallback(depsWith({ resolver: () => Promise.resolve(addresses) }), deliveryId);
-    expect(report).toEqual({ over: true, waitMs: 0 });
+    expect(report).toEqual({ over: true, waitMs: 0, delivered: false });
     expect(await deliveryOf(deliveryId)).toEqual({
       state: 'blocked',
       attempts: 1,
@@ -57,6 +57,7 @@ describe('a callback to an address that is not public', () => {
     expect(await deliverCallback(depsWith({ resolver: () => Promise.resolve([PUBLIC]) }), deliveryId)).toEqual({
       over: true,
       waitMs: 0,
+      delivered: false,
     });
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
   });
@@ -79,7 +80,7 @@ describe('a callback to an address that is not public', () => {
       error_class: 'failed:connect',
     });
     await due(deliveryId);
-    expect(await deliverCallback(deps, deliveryId)).toEqual({ over: true, waitMs: 0 });
+    expect(await deliverCallback(deps, deliveryId)).toEqual({ over: true, waitMs: 0, delivered: false });
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 2 });
     expect(dialled).toEqual([PUBLIC.address]);
   });
@@ -106,6 +107,7 @@ describe('a callback to an address that is not public', () => {
     expect(await deliverCallback(depsWith({ allowCidrs: ['10.0.0.0/8'] }), deliveryId)).toEqual({
       over: true,
       waitMs: 0,
+      delivered: false,
     });
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
   });

@@ -41,7 +41,8 @@ let slow: Record<
   | 'hanging'
   | 'drippingHeaders'
   | 'closing'
-  | 'drippingBody',
+  | 'drippingBody'
+  | 'unreadable',
   Promise<Delivered>
 >;
 beforeAll(async () => {
@@ -73,6 +74,7 @@ beforeAll(async () => {
       inTurn((response) => void response.destroy(), takeIt),
     ),
     drippingBody: deliver('a fox', (response) => void drip(response.writeHead(200))),
+    unreadable: deliver('a fox', takeIt, { apiKey: await keyWithoutSecret() }),
   };
   for (const one of Object.values(slow)) one.catch(() => undefined);
 });
@@ -171,6 +173,21 @@ describe('a callback', () => {
     const { task } = await slow.askingForTomorrow;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: 429, error_class: null });
+  });
+});
+
+describe('a callback whose secret cannot be opened', () => {
+  it('is tried as often as any other by its workflow, then given up, and the task and its charge stay as they were', async () => {
+    const { name, task } = await slow.unreadable;
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: null, next_attempt_at: null },
+      credits: { charged: 4, refunded: 0 },
+    });
+    expect(await tries(task)).toEqual(
+      Array.from({ length: 8 }, () => ({ status: null, error_class: 'unsendable:secret' })),
+    );
+    expect(receiver.calls(name)).toHaveLength(0);
   });
 });
 
@@ -358,6 +375,19 @@ async function deliver(
   const name = randomUUID();
   const url = to.at(name, behaviour);
   return { name, task: await callbackOver(await create(prompt, url, apiKey), apiKey) };
+}
+
+/** Of a project whose callback secret was sealed under a master key that is not there. */
+async function keyWithoutSecret(): Promise<string> {
+  const { projectId, apiKey } = await gateway.project();
+  await gateway.database.query(
+    {
+      name: 'test-lose-secret',
+      text: `update project set callback_secret = regexp_replace(callback_secret, '^v1[.][^.]+', 'v1.gone') where id = $1`,
+    },
+    [projectId],
+  );
+  return apiKey;
 }
 
 interface Delivered {
