@@ -52,7 +52,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
   const delaySeconds = step.state === 'pending' ? step.delaySeconds : 0;
   const status = answer.kind === 'answer' || answer.kind === 'failed' ? (answer.status ?? null) : null;
   const errorClass = answer.kind === 'answer' ? null : `${answer.kind}:${answer.reason}`;
-  await endDeliveryTry(db, {
+  const isCounted = await endDeliveryTry(db, {
     deliveryId,
     token,
     state: step.state,
@@ -61,19 +61,20 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     errorClass,
     claimedAt: claim.claimedAt,
   });
-  deps.logger.info(
-    {
-      task_id: delivery.taskId,
-      request_id: delivery.requestId,
-      delivery_id: deliveryId,
-      event_id: delivery.eventId,
-      n: counted,
-      status: status ?? undefined,
-      error_class: errorClass ?? undefined,
-      state: step.state,
-    },
-    'callback tried',
-  );
+  const said = {
+    task_id: delivery.taskId,
+    request_id: delivery.requestId,
+    delivery_id: deliveryId,
+    event_id: delivery.eventId,
+    status: status ?? undefined,
+    error_class: errorClass ?? undefined,
+  };
+  if (!isCounted) {
+    // Redelivered under another id, or its lease ran out: who asks again hears what stands.
+    deps.logger.warn(said, 'a callback was tried, but the try was taken over meanwhile: not counted');
+    return { over: false, waitMs: 0, delivered: false };
+  }
+  deps.logger.info({ ...said, n: counted, state: step.state }, 'callback tried');
   return { over: step.state !== 'pending', waitMs: delaySeconds * 1000, delivered: step.state === 'delivered' };
 }
 

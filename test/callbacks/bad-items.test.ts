@@ -4,6 +4,7 @@ import { deliverCallback } from '../../src/commands/deliver-callback.ts';
 import { processCallbacks } from '../../src/commands/process-callbacks.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
+import { startRedelivery } from '../../src/db/deliveries.ts';
 import { eraseContents } from '../../src/db/retention.ts';
 import type { Deps } from '../../src/deps.ts';
 import { buildDeps, type Built } from '../../src/main/build-deps.ts';
@@ -11,7 +12,7 @@ import { createLogger } from '../../src/platform/logger.ts';
 import { admitted, newId, newTask, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createOperator, type TestProject } from '../support/operator.ts';
-import { quickCallbacks, startReceiver, verified, type Receiver } from './receiver.ts';
+import { quickCallbacks, startReceiver, takeIt, verified, type Receiver } from './receiver.ts';
 
 let scratch: TestDatabase;
 let db: Database;
@@ -68,12 +69,12 @@ interface Sent {
 }
 
 /** Ended tasks whose callbacks are due since `minutes` ago. */
-const overdue = (of: TestProject, count: number, { minutes = 60 } = {}) =>
+const overdue = (of: TestProject, count: number, { minutes = 60, behaviour = takeIt } = {}) =>
   Promise.all(
     Array.from({ length: count }, async (): Promise<Sent> => {
       const name = newId('path');
       const ledger = openLedger(db);
-      const { taskId } = await admitted(ledger, newTask(of, 1, { callbackUrl: receiver.at(name) }));
+      const { taskId } = await admitted(ledger, newTask(of, 1, { callbackUrl: receiver.at(name, behaviour) }));
       const end = taskEnd(taskId, 'failed');
       await ledger.finishTask(end);
       await dueSince(end.deliveryId, minutes);
@@ -212,5 +213,44 @@ describe('callbacks that cannot be looked after', () => {
     // The next ones would only wait in vain.
     expect(asked).toBe(50);
     expect(await deliveriesOf(waiting)).toEqual([{ state: 'pending', attempts: 0, kicked: false, n: 60 }]);
+  });
+});
+
+describe('a try that was taken over while the receiver had it', () => {
+  it('is not counted, and the log does not call it delivered', async () => {
+    const again = newId('dlv');
+    const [sent] = await overdue(project, 1, {
+      behaviour: (response, n, request) =>
+        void startRedelivery(db, { taskId: taskOf(), deliveryId: again, eventId: newId('evt') }).then(() =>
+          takeIt(response, n, request),
+        ),
+    });
+    const taskOf = () => sent!.taskId;
+    const deps = depsWith();
+    const report = await deliverCallback(deps, sent!.deliveryId);
+    expect(await deliveriesOf([sent!])).toMatchObject([{ state: 'exhausted', attempts: 0 }]);
+    expect(lines.filter(({ state }) => state === 'delivered')).toEqual([]);
+    expect(lines.filter(({ delivery_id: id }) => id === sent!.deliveryId)).toMatchObject([
+      { level: 'warn', status: 204, msg: 'a callback was tried, but the try was taken over meanwhile: not counted' },
+    ]);
+    // Who asks again hears what stands.
+    expect(report).toEqual({ over: false, waitMs: 0, delivered: false });
+    expect(await deliverCallback(deps, sent!.deliveryId)).toMatchObject({ over: true });
+    expect(receiver.calls(sent!.name)).toHaveLength(1);
+  });
+
+  it('because its lease had run out is left to whoever has it now', async () => {
+    const [sent] = await overdue(project, 1, {
+      behaviour: (response, n, request) =>
+        void run(
+          db,
+          `update delivery set lease_token = 'another', lease_until = clock_timestamp() + interval '1 hour'`,
+        ).then(() => takeIt(response, n, request)),
+    });
+    expect(await deliverCallback(depsWith(), sent!.deliveryId)).toMatchObject({ over: false, delivered: false });
+    expect(await deliveriesOf([sent!])).toMatchObject([{ state: 'pending', attempts: 0 }]);
+    const again = await deliverCallback(depsWith(), sent!.deliveryId);
+    expect(again.over).toBe(false);
+    expect(again.waitMs).toBeGreaterThan(3_000_000);
   });
 });
