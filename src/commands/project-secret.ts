@@ -1,6 +1,7 @@
 import { recordAudit } from '../db/audit.ts';
-import { Project } from '../db/entities/index.ts';
+import { readProjectSecret, replaceProjectSecret } from '../db/operators.ts';
 import type { Deps } from '../deps.ts';
+import { SealError } from '../platform/seal.ts';
 import { callbackSecretContext, newWebhookSecret } from './create-project.ts';
 import { OperatorError } from './operator-error.ts';
 
@@ -11,40 +12,69 @@ export interface ProjectSecret {
   webhookSecret: string;
   /** The one before, while both sign; null when none does. */
   previousSecret: string | null;
-  previousUntil: Date | null;
+  /** Unix seconds, by the database's clock; null when no rotation overlaps. */
+  previousUntil: number | null;
 }
 
-/** The callback secret of a project, and the one it replaces while a rotation overlaps. */
+/**
+ * The callback secret of a project, and the one it replaces while a rotation overlaps. Throws `OperatorError` for an unknown
+ * project, and for a secret that no master key opens.
+ */
 export async function showProjectSecret({ db, sealer }: SecretDeps, projectId: string): Promise<ProjectSecret> {
-  const project = await db.orm.em.fork().findOne(Project, { id: projectId });
-  if (!project) throw new OperatorError(`There is no project ${projectId}.`);
-  const context = callbackSecretContext(projectId);
-  const until = project.callbackSecretPreviousUntil ?? null;
-  const overlaps = until !== null && until.getTime() > Date.now() && typeof project.callbackSecretPrevious === 'string';
+  const stored = await readProjectSecret(db, projectId);
+  if (!stored) throw new OperatorError(`There is no project ${projectId}.`);
+  const open = (sealed: string): string | null => {
+    try {
+      return sealer.open(sealed, callbackSecretContext(projectId));
+    } catch (error) {
+      if (error instanceof SealError) return null;
+      throw error;
+    }
+  };
+  const webhookSecret = open(stored.sealed);
+  if (webhookSecret === null)
+    throw new OperatorError(
+      `The callback secret of ${projectId} cannot be opened with these MASTER_KEYS. Bring back the one that sealed it, or make another by "projects secret rotate".`,
+    );
   return {
     projectId,
-    webhookSecret: sealer.open(project.callbackSecret, context),
-    previousSecret: overlaps ? sealer.open(project.callbackSecretPrevious ?? '', context) : null,
-    previousUntil: overlaps ? until : null,
+    webhookSecret,
+    // One that cannot be opened does not sign.
+    previousSecret: stored.sealedPrevious === null ? null : open(stored.sealedPrevious),
+    previousUntil: stored.previousUntil,
   };
 }
 
-/** Makes a new callback secret. Until the overlap ends every callback is signed with both, so no receiver is cut off. */
+/**
+ * Makes a new callback secret. Until the overlap ends every callback is signed with both, so no receiver is cut off; for the
+ * same reason it throws `OperatorError` while an earlier rotation overlaps, unless forced: a third secret would end the first at
+ * once.
+ */
 export async function rotateProjectSecret(
   deps: SecretDeps,
-  { projectId, actor }: { projectId: string; actor: string },
+  { projectId, actor, force = false }: { projectId: string; actor: string; force?: boolean },
 ): Promise<ProjectSecret> {
   const sealed = deps.sealer.seal(newWebhookSecret(), callbackSecretContext(projectId));
-  const rows = await deps.db.query(
-    {
-      name: 'rotate-project-secret',
-      text: `update project set callback_secret_previous = callback_secret, callback_secret = $2,
-               callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
-             where id = $1 returning 1`,
-    },
-    [projectId, sealed, deps.config.CALLBACK_SECRET_OVERLAP_SECONDS],
-  );
-  if (rows.length === 0) throw new OperatorError(`There is no project ${projectId}.`);
-  await recordAudit(deps.db, { actor, action: 'projects.secret.rotate', subject: projectId });
+  const isReplaced = await replaceProjectSecret(deps.db, {
+    projectId,
+    sealed,
+    overlapSeconds: deps.config.CALLBACK_SECRET_OVERLAP_SECONDS,
+    force,
+  });
+  if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));
+  await recordAudit(deps.db, {
+    actor,
+    action: 'projects.secret.rotate',
+    subject: projectId,
+    detail: { forced: force },
+  });
   return showProjectSecret(deps, projectId);
+}
+
+async function whyNotRotated({ db }: SecretDeps, projectId: string): Promise<string> {
+  const stored = await readProjectSecret(db, projectId);
+  if (!stored) return `There is no project ${projectId}.`;
+  if (stored.previousUntil === null) return `The overlap of ${projectId} has just ended. Rotate it again.`;
+  const until = new Date(stored.previousUntil * 1000).toISOString().replace('.000Z', 'Z');
+  return `The callback secret of ${projectId} was rotated already, and the one before it signs beside it until ${until}. Rotate it after that, or say --force to end the one before at once.`;
 }

@@ -169,6 +169,54 @@ export async function addKeySecret(
   });
 }
 
+/** A project's callback secrets, sealed. */
+export interface StoredSecret {
+  sealed: string;
+  /** While it signs too. */
+  sealedPrevious: string | null;
+  /** Unix seconds; null when no rotation overlaps. */
+  previousUntil: number | null;
+}
+
+/** By the database's clock, as a callback's signatures are; null when there is no such project. */
+export async function readProjectSecret(database: Database, projectId: string): Promise<StoredSecret | null> {
+  const [row] = await database.query<StoredSecret & Record<string, unknown>>(
+    {
+      name: 'operator-project-secret',
+      text: `select p.callback_secret as sealed, o.sealed as "sealedPrevious", o.until as "previousUntil"
+             from project p left join lateral (
+               select p.callback_secret_previous as sealed, ${unix('p.callback_secret_previous_until')} as until
+               where p.callback_secret_previous is not null and p.callback_secret_previous_until > clock_timestamp()
+             ) o on true
+             where p.id = $1`,
+    },
+    [projectId],
+  );
+  return row ?? null;
+}
+
+/**
+ * Puts a new callback secret in the place of the one that signs, which goes on beside it for `overlapSeconds`. Changes nothing
+ * and answers false for an unknown project and, unless forced, while an earlier rotation overlaps.
+ */
+export async function replaceProjectSecret(
+  database: Database,
+  given: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
+): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'operator-replace-secret',
+      text: `update project set callback_secret_previous = callback_secret, callback_secret = $2,
+               callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
+             where id = $1 and ($4 or callback_secret_previous is null
+               or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
+             returning id`,
+    },
+    [given.projectId, given.sealed, given.overlapSeconds, given.force],
+  );
+  return rows.length > 0;
+}
+
 /** Switches a project; false when it was so before, null when there is none. */
 export async function switchProject(database: Database, projectId: string, enabled: boolean): Promise<boolean | null> {
   const [row] = await database.query<{ changed: boolean }>(

@@ -46,11 +46,11 @@ export function registerProjects(root: Command, invocation: Invocation): void {
   });
   defineCommand(secret, 'rotate', invocation, {
     summary: 'make a new callback secret; the old one signs beside it for CALLBACK_SECRET_OVERLAP_SECONDS',
-    usage: withId,
-    input: IdInput,
+    usage: (command) => withId(command).option('--force', 'meanwhile too: ends the older one at once'),
+    input: IdInput.extend({ force: z.boolean().default(false) }),
     needs: databaseAndSecrets,
-    run: async (deps, { id }, actor) => {
-      const rotated = await rotateProjectSecret(deps, { projectId: id, actor });
+    run: async (deps, { id, force }, actor) => {
+      const rotated = await rotateProjectSecret(deps, { projectId: id, force, actor });
       return secretReport(rotated, `Made a new callback secret for ${id}.\n\n`);
     },
   });
@@ -79,11 +79,10 @@ async function showSecret(deps: SecretsDeps, { id }: { id: string }, actor: stri
 }
 
 function secretReport({ projectId, webhookSecret, previousSecret, previousUntil }: ProjectSecret, said = ''): Report {
-  const until = previousUntil === null ? null : Math.floor(previousUntil.getTime() / 1000);
   const about = { project_id: projectId, webhook_secret: webhookSecret, previous_secret: previousSecret };
   return {
-    document: { ...about, previous_until: until },
-    text: `${said}${facts({ ...about, previous_until: time(until) })}`,
+    document: { ...about, previous_until: previousUntil },
+    text: `${said}${facts({ ...about, previous_until: time(previousUntil) })}`,
   };
 }
 
