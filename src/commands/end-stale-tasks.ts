@@ -45,8 +45,13 @@ export async function endStaleTasks(
     }
     if (ids.length < batchMax || stuck.length >= stuckMax) break;
   }
-  const expired = await expireChats(deps.db, batchMax);
-  await tell(deps, ended);
+  let expired: number;
+  try {
+    expired = await expireChats(deps.db, batchMax);
+  } finally {
+    // What was bought for them costs on.
+    await tell(deps, ended);
+  }
   return { failed: ended.length, stuck: stuck.length, expired };
 }
 
@@ -62,7 +67,12 @@ async function tell(
   const until = performance.now() + tellMsMax;
   const lane = async (): Promise<void> => {
     for (let taskId = queue.shift(); taskId !== undefined; taskId = queue.shift()) {
-      if (performance.now() < until) await deps.workflows.cancel(taskId, cancelTimeoutMs);
+      if (performance.now() < until)
+        await deps.workflows
+          .cancel(taskId, cancelTimeoutMs)
+          .catch((error: unknown) =>
+            deps.logger.warn({ err: error, task_id: taskId }, 'the workflow of a stale task could not be told'),
+          );
       await stopUpstream(deps, taskId).catch((error: unknown) =>
         deps.logger.warn({ err: error, task_id: taskId }, 'the upstream of a stale task could not be told'),
       );

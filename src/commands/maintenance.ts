@@ -11,6 +11,7 @@ import {
   purgeRejectedTasks,
   purgeTasks,
 } from '../db/retention.ts';
+import { purgeJobRuns } from '../db/jobs.ts';
 import { listOpenMonths, rebuildMonth, type RebuiltMonth } from '../db/summaries.ts';
 import { verifyLedger } from '../db/verify-ledger.ts';
 import type { Deps } from '../deps.ts';
@@ -38,6 +39,7 @@ export interface MaintenanceSummary {
   rejected_tasks_deleted: number;
   tasks_deleted: number;
   chat_attempts_deleted: number;
+  job_runs_deleted: number;
   /** Ended early because it was asked to; the next run goes on. */
   interrupted: boolean;
   /** Steps that failed; the others were done. */
@@ -63,6 +65,7 @@ const daySeconds = 86_400;
 /** Per kind of row and run; what is beyond waits for the next run. */
 const batchesMax = 2_000;
 const deleteLanes = 8;
+const jobRunDays = 30;
 
 /**
  * Daily upkeep (decisions "Jobs and retention"): makes the days' partitions, rebuilds the monthly summaries, proves the books
@@ -119,6 +122,7 @@ export async function runMaintenance(
         purgeChatAttempts(db, config.CHAT_ATTEMPT_RETENTION_DAYS * daySeconds, limit),
       ),
     ],
+    ['job runs', cleared('job_runs_deleted', () => purgeJobRuns(db, jobRunDays, limit))],
   ];
 
   let cause: unknown;
@@ -139,21 +143,29 @@ export async function runMaintenance(
   return summary;
 }
 
+/** Each month by itself: the ones after one that cannot be built are no worse for it. Throws when all were tried. */
 async function rebuildSummaries(
-  { config, db }: MaintenanceDeps,
+  { config, db, logger }: MaintenanceDeps,
   summary: MaintenanceSummary,
   signal?: AbortSignal,
 ): Promise<void> {
+  const errors: unknown[] = [];
   for (const month of await listOpenMonths(db)) {
-    if (signal?.aborted) return;
-    const rebuilt = await rebuildMonth(db, {
-      month,
-      creditValueMicroUsd: config.CREDIT_VALUE_MICRO_USD,
-      lagSeconds: config.BOOKS_LAG_SECONDS,
-      freezeAfterDays,
-    });
-    summary.months.push(rebuilt);
+    if (signal?.aborted) break;
+    try {
+      const rebuilt = await rebuildMonth(db, {
+        month,
+        creditValueMicroUsd: config.CREDIT_VALUE_MICRO_USD,
+        lagSeconds: config.BOOKS_LAG_SECONDS,
+        freezeAfterDays,
+      });
+      summary.months.push(rebuilt);
+    } catch (error) {
+      errors.push(error);
+      logger.error({ err: error, month, alarm: true }, "a month's summary could not be built");
+    }
   }
+  if (errors.length > 0) throw errors[0];
 }
 
 /** A checkpoint is a promise about everything before it, so it stands only on books that were just proved. */
@@ -246,6 +258,7 @@ const emptySummary = (): MaintenanceSummary => ({
   rejected_tasks_deleted: 0,
   tasks_deleted: 0,
   chat_attempts_deleted: 0,
+  job_runs_deleted: 0,
   interrupted: false,
   failed_steps: [],
   step_ms: {},

@@ -17,11 +17,10 @@ export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; 
   const count = { probed: 0, reopened: 0, failed: 0 };
   const lane = async (): Promise<void> => {
     for (let next = queue.shift(); next; next = queue.shift()) {
-      const answer = await probe(deps, next);
-      if (answer === 'not_offered') continue;
+      const came = await probe(deps, next);
+      if (came === 'not_offered') continue;
       count.probed += 1;
-      if (answer === 'failed') count.failed += 1;
-      else if (await reopenChannel(deps.db, next)) count.reopened += 1;
+      if (came !== 'closed') count[came] += 1;
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
@@ -29,17 +28,21 @@ export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; 
   return count;
 }
 
-async function probe(deps: ProbeDeps, { channelId, modelIds }: Closure): Promise<'ok' | 'failed' | 'not_offered'> {
-  const channel = await deps.channels.find(channelId);
-  const adapter = channel && deps.adapters[channel.adapter];
-  if (!channel || !adapter?.probe) return 'not_offered';
-  const about = { channel_id: channelId, channel: channel.name, models: modelIds };
+/** `closed`: it answered well, but what was seen of it is over. Never rejects: what goes wrong with one is no other's trouble. */
+async function probe(deps: ProbeDeps, closure: Closure): Promise<'reopened' | 'closed' | 'failed' | 'not_offered'> {
+  const { channelId, modelIds } = closure;
+  const about: Record<string, unknown> = { channel_id: channelId, models: modelIds };
   try {
+    const channel = await deps.channels.find(channelId);
+    const adapter = channel && deps.adapters[channel.adapter];
+    if (!channel || !adapter?.probe) return 'not_offered';
+    about['channel'] = channel.name;
     const credential = openCredential(deps.sealer, channel);
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
     const answer = await adapter.probe(upstream, { signal: AbortSignal.timeout(probeTimeoutMs) });
     deps.logger.info({ ...about, answer: answer.kind }, 'a closed channel was probed');
-    return answer.kind === 'ok' ? 'ok' : 'failed';
+    if (answer.kind !== 'ok') return 'failed';
+    return (await reopenChannel(deps.db, closure)) ? 'reopened' : 'closed';
   } catch (error) {
     deps.logger.warn({ ...about, err: error }, 'a closed channel could not be probed');
     return 'failed';

@@ -151,6 +151,24 @@ describe('the monthly summary', () => {
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true, invariants: { C7: { breaches: 0 } } });
   });
 
+  it('of a month that cannot be built keeps no later month and no other step from being done', async () => {
+    await run(
+      db,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'odd'; end $$;
+       create trigger refuse before insert on summary_month for each row when (new.month = '${older.month}') execute function refuse();`,
+    );
+    await run(
+      db,
+      `insert into job_run (id, name, trigger, state, lease_until, ended_at)
+       values ('run_old', 'check-api-channels', 'loop', 'succeeded', clock_timestamp(), clock_timestamp() - interval '31 days')`,
+    );
+    const failure: unknown = await runMaintenance(upkeep).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ summary: { failed_steps: ['summaries'], job_runs_deleted: 1 } });
+    const built = await rowsOf(db, 'select month from summary_month order by month');
+    expect(built.map(({ month }) => month as string)).toEqual(expect.arrayContaining([newer.month, current.month]));
+    expect(built).not.toContainEqual({ month: older.month });
+  });
+
   it('is the same when it is built twice, and a frozen month is never built again', async () => {
     const first = await runMaintenance(upkeep);
     expect(first.months.filter(({ month }) => month <= newer.month)).toEqual([

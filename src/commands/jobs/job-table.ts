@@ -1,7 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { jobNames, type JobName, type JobSummary } from '../../domain/job.ts';
-import { purgeJobRuns } from '../../db/jobs.ts';
 import { endStaleTasks } from '../end-stale-tasks.ts';
 import { runMaintenance } from '../maintenance.ts';
 import { probeChannels } from '../probe-channels.ts';
@@ -28,8 +27,7 @@ export const jobs: Record<JobName, Job> = {
       const callbacks = await processCallbacks(deps);
       const resumed = await resumeSilentTasks(deps);
       // Where Temporal could not be reached a moment ago, each further call would only wait in vain.
-      const away = resumed.started < resumed.claimed;
-      const unstarted = away ? 0 : (await startUnstartedTasks(deps)).started;
+      const unstarted = resumed.isAway ? 0 : (await startUnstartedTasks(deps)).started;
       return { ...callbacks, resumed: resumed.started, started: unstarted };
     },
   },
@@ -45,11 +43,7 @@ export const jobs: Record<JobName, Job> = {
     everySeconds: (config) => config.JOB_MAINTENANCE_SECONDS,
     async run(deps) {
       const done = await runMaintenance(deps);
-      return {
-        ...done,
-        months: done.months.map((month) => ({ ...month })),
-        job_runs_deleted: await purgeJobRuns(deps.db, jobRunDays, purgeMax),
-      };
+      return { ...done, months: done.months.map((month) => ({ ...month })) };
     },
   },
 };
@@ -57,6 +51,3 @@ export const jobs: Record<JobName, Job> = {
 /** Each job with its interval, as its Schedule and the workers' own loop need it. */
 export const jobIntervals = (config: Config): { name: JobName; everySeconds: number }[] =>
   jobNames.map((name) => ({ name, everySeconds: jobs[name].everySeconds(config) }));
-
-const jobRunDays = 30;
-const purgeMax = 50_000;
