@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deliverCallback } from '../../src/commands/deliver-callback.ts';
@@ -23,11 +24,13 @@ let receiver: Receiver;
 let project: TestProject;
 beforeAll(async () => {
   receiver = await startReceiver();
-  // The first wait is long enough to do something to a callback that waits.
+  // After its first try a callback waits until a test has done what it came for, and calls endWait.
   gateway = await startGateway({
     env: {
       ...quickCallbacks,
-      CALLBACK_LADDER_SECONDS: '3,0.2,0.2,0.2,0.2,0.2,0.2',
+      CALLBACK_LADDER_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',
+      CALLBACK_TIMEOUT_SECONDS: '15',
+      CALLBACK_LEASE_SECONDS: '20',
       SWEEP_INTERVAL_SECONDS: '0.4',
     },
   });
@@ -39,20 +42,21 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
+/** What the worker that dies in the middle of all three leaves behind. */
+let taken: Sent;
+let hanging: Sent;
+
 describe('a worker that is killed', () => {
   let claimed: Sent;
   let leaseEnds: number;
-  let taken: Sent;
-  let hanging: Sent;
-  // One death in the middle of all three.
   beforeAll(async () => {
-    claimed = await afterFirstTry(inTurn(answer(500), takeIt), ({ taskId }) =>
-      sql(
+    claimed = await afterFirstTry(inTurn(answer(500), takeIt), ({ taskId }) => {
+      leaseEnds = Date.now() + 4_000;
+      return sql(
         `update delivery set next_attempt_at = clock_timestamp(), lease_token = 'killed', lease_until = clock_timestamp() + interval '4 s' where task_id = $1`,
         [taskId],
-      ),
-    );
-    leaseEnds = Date.now() + 3_500;
+      );
+    });
     const called = { taken: Promise.withResolvers<void>(), hanging: Promise.withResolvers<void>() };
     const kill = async (): Promise<void> => {
       await Promise.all([called.taken.promise, called.hanging.promise]);
@@ -73,26 +77,20 @@ describe('a worker that is killed', () => {
   });
 
   it('between its claim and its call: nobody calls until its lease is over, then somebody does', async () => {
-    while (Date.now() < leaseEnds) {
-      expect(receiver.calls(claimed.name)).toHaveLength(1);
+    for (;;) {
+      const calls = receiver.calls(claimed.name).length;
+      // Told before it is judged: a call that came after the end of the lease is none that came before it.
+      if (Date.now() >= leaseEnds) break;
+      expect(calls).toBe(1);
       await sleep(100);
     }
     await expectDelivered(claimed, { calls: 2, attempts: 2 });
-  });
-
-  it('after the receiver took the callback and before that was written: it comes again under the same id', async () => {
-    await expectDelivered(taken, { calls: 2, attempts: 1 });
-  });
-
-  it('while the receiver keeps it waiting: another one delivers under the same id', async () => {
-    await expectDelivered(hanging, { calls: 2, attempts: 1 });
   });
 });
 
 /** Does something to a callback that waits for its second try. */
 async function afterFirstTry(behaviour: Behaviour, change: (sent: Sent) => Promise<unknown>): Promise<Sent> {
   const sent = await create(behaviour);
-  await calledOnce(sent);
   await waiting(sent);
   await change(sent);
   return sent;
@@ -105,16 +103,21 @@ describe('a callback whose workflow is gone', () => {
   let untried: Sent;
   // Each waits long for its tries, so all of them wait at the same time.
   beforeAll(async () => {
-    const terminate = ({ taskId }: Sent) => workflow(taskId).terminate();
+    const terminate = async (sent: Sent): Promise<void> => {
+      await workflow(sent.taskId).terminate();
+      await endWait([sent]);
+    };
     const threeRefusals = () => inTurn(answer(500), answer(500), answer(500), takeIt);
     [terminated, lost, hopeless, untried] = await Promise.all([
       afterFirstTry(threeRefusals(), terminate),
-      afterFirstTry(threeRefusals(), ({ taskId }) =>
-        gateway.temporal.connection.workflowService.deleteWorkflowExecution({
+      afterFirstTry(threeRefusals(), async (sent) => {
+        await gateway.temporal.connection.workflowService.deleteWorkflowExecution({
           namespace: gateway.temporal.namespace,
-          workflowExecution: { workflowId: taskId },
-        }),
-      ),
+          workflowExecution: { workflowId: sent.taskId },
+        });
+        await eventually(() => isForgotten(sent), { what: 'the end of the deletion' });
+        await endWait([sent]);
+      }),
       afterFirstTry(answer(500), terminate),
       endedBeforeItsTry(),
     ]);
@@ -122,7 +125,7 @@ describe('a callback whose workflow is gone', () => {
 
   /** The workflow ends with its task, as after a terminate between the two. */
   async function endedBeforeItsTry(): Promise<Sent> {
-    const sent = await create(takeIt, 'a fox [[latency=1500]]');
+    const sent = await create(takeIt, 'a fox [[latency=6000]]');
     await eventually(async () => (await gateway.hits(sent.name, 'poll')).length > 0);
     await workflow(sent.taskId).terminate();
     await sql(`update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = $1`, [sent.taskId]);
@@ -159,20 +162,16 @@ describe('a callback that is due', () => {
     const slowly: Behaviour = (response) => void setTimeout(() => response.writeHead(204).end(), 1_000);
     const { name: second } = await gateway.startWorker();
     const tasks = await Promise.all(Array.from({ length: 12 }, () => create(inTurn(answer(500), slowly))));
-    await Promise.all(tasks.map(calledOnce));
     await Promise.all(tasks.map(waiting));
     // Half of them keep their workflow, which the sweep then kicks for being late; the others are the sweep's alone.
     await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
-    await sql(
-      `update delivery set next_attempt_at = clock_timestamp() - interval '1 minute', kicked_at = null where state = 'pending'`,
-    );
+    await endWait(tasks);
     for (const sent of tasks) await expectDelivered(sent, { calls: 2, attempts: 2 });
     await gateway.kill(second);
   });
 
   it('is sent once by ten that claim it at the same moment', async () => {
     const sent = await create(inTurn(answer(500), takeIt));
-    await calledOnce(sent);
     await waiting(sent);
     await workflow(sent.taskId).terminate();
     const built = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
@@ -190,16 +189,34 @@ describe('a callback that is due', () => {
   });
 });
 
+describe('a callback whose worker is killed in the middle of its call', () => {
+  it('after the receiver took it and before that was written comes again under the same id', async () => {
+    await expectDelivered(taken, { calls: 2, attempts: 1 });
+  });
+
+  it('while the receiver keeps it waiting is delivered by another one under the same id', async () => {
+    await expectDelivered(hanging, { calls: 2, attempts: 1 });
+  });
+});
+
 describe('a Temporal that has lost the namespace', () => {
   it('takes no callback with it, and creates are accepted as before', async () => {
     const sent = await create(inTurn(answer(500), takeIt));
-    await calledOnce(sent);
     await waiting(sent);
     await gateway.temporal.connection.operatorService.deleteNamespace({ namespace: gateway.temporal.namespace });
+    await endWait([sent]);
     await expectDelivered(sent, { calls: 2, attempts: 2 });
     await create(takeIt);
   });
 });
+
+const isForgotten = ({ taskId }: Sent): Promise<boolean> =>
+  workflow(taskId)
+    .describe()
+    .then(
+      () => false,
+      (error: unknown) => error instanceof WorkflowNotFoundError,
+    );
 
 const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
 
@@ -222,16 +239,20 @@ async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<Sent> {
   return { name, taskId };
 }
 
-const calledOnce = ({ name }: Sent) =>
-  eventually(() => Promise.resolve(receiver.calls(name).length > 0), { what: 'the first try of the callback' });
-
 /** The first try is counted, and the next is not yet due. */
 const waiting = ({ taskId }: Sent) =>
   eventually(
     async () =>
       (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId]))
         .length > 0,
-    { what: 'the first counted try' },
+    { secondsMax: 30, what: 'the first counted try' },
+  );
+
+/** As if the wait after the first try of these callbacks were over, and nobody had come. */
+const endWait = (sent: Sent[]) =>
+  sql(
+    `update delivery set next_attempt_at = clock_timestamp() - interval '2 s', kicked_at = null where task_id = any ($1)`,
+    [sent.map(({ taskId }) => taskId)],
   );
 
 const callbackOver = ({ taskId }: Sent): Promise<Task> =>
