@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
 
 export interface RunRow {
@@ -42,6 +43,29 @@ export async function callJob(
     headers: response.headers,
   };
 }
+
+/**
+ * Calls a job and answers its run once that has ended, as the endpoint tells it. Where the endpoint has answered 202, for the
+ * run took longer than it waits, the run's row says how it ended.
+ */
+export async function runByCall(
+  gateway: Gateway,
+  name: string,
+  options: Parameters<typeof callJob>[2] = {},
+): Promise<Told> {
+  const told = await callJob(gateway, name, options);
+  if (told.status !== 202) return told;
+  const { id, ...run } = await eventually(
+    async () => {
+      const known = (await runsOf(gateway, name)).find((each) => each.id === told.body['run_id']);
+      return known && !isUnderWay(known) && known;
+    },
+    { secondsMax: 60, what: `the end of a run of ${name}` },
+  );
+  return { ...told, body: { run_id: id, ...run, ran: true } };
+}
+
+export const isUnderWay = ({ state }: RunRow): boolean => state === 'requested' || state === 'running';
 
 /** The error's code in the openai dialect. */
 export const codeOf = ({ body }: Told): unknown =>
