@@ -33,8 +33,10 @@ describe('an operator who works in Temporal', () => {
 
   it('terminates a workflow, which stops nothing: the task is resumed, succeeds and was submitted once', async () => {
     const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=3000]]');
+    // A sweep may have begun the next run before this one is looked at.
+    const { runId } = await workflow(taskId).describe();
     await workflow(taskId).terminate();
-    expect((await workflow(taskId).describe()).status.name).toBe('TERMINATED');
+    expect((await workflow(taskId, runId).describe()).status.name).toBe('TERMINATED');
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
@@ -67,7 +69,7 @@ describe('an operator who resets a workflow to its first step', () => {
   });
 
   it('after its task has ended changes nothing of the task, and the second run closes in order', async () => {
-    const { apiKey, taskId, mark } = await submitted('a fox [[latency=200]]');
+    const { apiKey, taskId, mark } = await accepted('a fox [[latency=200]]');
     const ended = await gateway.poll(apiKey, taskId);
     await eventually(async () => (await workflow(taskId).describe()).status.name === 'COMPLETED');
     await resetToStart(taskId);
@@ -84,14 +86,13 @@ describe('an operator who resets a workflow to its first step', () => {
 
 describe('a worker that stands still for longer than its heartbeat', () => {
   it('and goes on while another one has its job changes nothing: one submit, one charge', async () => {
-    const { apiKey, taskId, mark } = await submitted('a fox [[latency=6000]]');
-    const { name: other } = await gateway.startWorker();
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=8000]]');
     await gateway.kill('worker-1', 'SIGSTOP');
+    let other: string;
     try {
-      await eventually(async () => {
-        const { raw } = await workflow(taskId).describe();
-        return (raw.pendingActivities?.[0]?.attempt ?? 0) >= 2;
-      });
+      const held = await fenceOf(taskId);
+      ({ name: other } = await gateway.startWorker());
+      await eventually(async () => (await fenceOf(taskId)) !== held, { what: 'another holder of the job' });
     } finally {
       await gateway.kill('worker-1', 'SIGCONT');
     }
@@ -99,7 +100,7 @@ describe('a worker that stands still for longer than its heartbeat', () => {
     expect(ended).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
     // Who stood still is done with what it had in hand once it has done something new.
     await gateway.kill(other);
-    const next = await submitted('a fox [[latency=200]]');
+    const next = await accepted('a fox [[latency=200]]');
     expect(await gateway.poll(next.apiKey, next.taskId)).toMatchObject({ status: 'succeeded' });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ n: 1, outcome: 'ok' }]);
@@ -110,10 +111,10 @@ describe('a worker that stands still for longer than its heartbeat', () => {
 
 describe('a worker that is killed while a job runs', () => {
   it('leaves it to another one, which goes on polling the same job', async () => {
-    const { apiKey, taskId, mark } = await submitted('a fox [[latency=2000]]');
-    const { name } = await gateway.startWorker();
-    const first = Object.keys(gateway.pids()).find((other) => other.startsWith('worker-') && other !== name);
-    await gateway.kill(first ?? 'worker-1', 'SIGKILL');
+    const { apiKey, taskId, mark } = await submitted('a fox [[latency=4000]]');
+    // The only one that is left: who goes on is another.
+    await gateway.kill('worker-1');
+    await gateway.startWorker();
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
@@ -136,16 +137,30 @@ async function resetToStart(taskId: string): Promise<void> {
   });
 }
 
-const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
+const workflow = (taskId: string, runId?: string) => gateway.temporal.client.workflow.getHandle(taskId, runId);
 
-/** A task whose job the upstream has taken, and whose attempt row knows it. */
-async function submitted(prompt: string) {
+/** Who holds the only attempt of a task: each holder has a fence of its own. */
+async function fenceOf(taskId: string): Promise<string | undefined> {
+  const [row] = await gateway.database.query<{ fence: string }>(
+    { name: '', text: 'select fence from attempt where request_id = $1' },
+    [taskId],
+  );
+  return row?.fence;
+}
+
+async function accepted(prompt: string) {
   const { apiKey, projectId } = await gateway.project({ credits: 100 });
   const mark = randomUUID();
   const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
     model: 'aurora-image-1',
     prompt: `${prompt} ${mark}`,
   });
+  return { apiKey, projectId, taskId, mark };
+}
+
+/** A task whose job the upstream has taken, and whose attempt row knows it. */
+async function submitted(prompt: string) {
+  const { apiKey, projectId, taskId, mark } = await accepted(prompt);
   const isPolled = async (): Promise<Task | false> =>
     (await gateway.hits(mark, 'poll')).length > 0 && gateway.poll(apiKey, taskId, { until: () => true });
   const task = await eventually(isPolled, { what: 'the first poll of the job' });
