@@ -61,7 +61,7 @@ beforeAll(async () => {
     redirecting: deliver('a fox', answer(302, { location: sentinel.at('secret') })),
     selfSigned: deliver('a fox', takeIt, { to: selfSigned }),
     nobody: deliver('a fox', takeIt, { to: nobody }),
-    refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), takeIt)),
+    refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), whenAskedAgain)),
     refusingThrice: deliver('a fox', inTurn(answer(500), answer(503), answer(404), takeIt)),
     askingForTomorrow: deliver('a fox', inTurn(answer(429, { 'retry-after': '86400' }), takeIt)),
     hanging: deliver(
@@ -301,6 +301,7 @@ describe('a callback that is asked for again', () => {
     const { name, task } = await slow.refusingOnce;
     expect(task.callback?.state).toBe('exhausted');
     const again = await post(`/api/v1/tasks/${task.task_id}/callback/redeliver`);
+    askedAgain.resolve();
     expect(again).toMatchObject({
       status: 202,
       body: { task_id: task.task_id, callback: { state: 'pending', attempts: 0 } },
@@ -318,18 +319,20 @@ describe('a callback that is asked for again', () => {
 
   it('while it still waits replaces the one that waits', async () => {
     const name = randomUUID();
+    const idsSoFar = () => receiver.calls(name).map(({ headers }) => headers['webhook-id']);
     const taskId = await create(
       'a fox',
-      receiver.at(name, (response) => void response.writeHead(ready ? 204 : 500).end()),
+      receiver.at(
+        name,
+        (response, _n, { headers }) =>
+          void response.writeHead(headers['webhook-id'] === idsSoFar()[0] ? 500 : 204).end(),
+      ),
     );
-    let ready = false;
     await eventually(() => Promise.resolve(receiver.calls(name).length >= 2));
-    ready = true;
     expect((await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).status).toBe(202);
     const task = await callbackOver(taskId);
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1 });
-    const ids = receiver.calls(name).map(({ headers }) => headers['webhook-id']);
-    expect(new Set(ids).size).toBe(2);
+    expect(new Set(idsSoFar()).size).toBe(2);
     const states = await gateway.database.query<{ state: string }>(
       { name: 'test-states', text: 'select state from delivery where task_id = $1 order by created_at' },
       [taskId],
@@ -351,7 +354,7 @@ describe('a callback that is asked for again', () => {
   it('is refused with 400 for a task without a callback, or one that has not ended; another project hears 404', async () => {
     const without = await gateway.accept(project.apiKey, mediaRoutes.image, { model, prompt: 'a fox' });
     await gateway.poll(project.apiKey, without);
-    const running = await create('a fox [[latency=3000]]', receiver.at(randomUUID()));
+    const running = await create('a fox [[fail=never]]', receiver.at(randomUUID()));
     for (const taskId of [without, running]) {
       expect(await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).toMatchObject({
         status: 400,
@@ -365,6 +368,10 @@ describe('a callback that is asked for again', () => {
 });
 
 const model = 'aurora-image-1';
+
+/** Takes it when the request for it has been answered, which then tells of a callback that waits. */
+const askedAgain = Promise.withResolvers<void>();
+const whenAskedAgain: Behaviour = (response) => void askedAgain.promise.then(() => response.writeHead(204).end());
 
 /** Creates a task whose callback goes to a receiver of its own, and waits until both are over. */
 async function deliver(
