@@ -14,7 +14,7 @@ import {
 let gateway: Gateway;
 
 beforeAll(async () => {
-  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '4' } });
+  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '10' } });
 });
 afterAll(() => gateway.stop());
 
@@ -47,7 +47,7 @@ describe('fifty running tasks', () => {
       });
     });
     const running = (count: number) =>
-      eventually(30, async () => {
+      eventually(60, async () => {
         const n = await countAttempts(gateway, projectId, 'a.operation is not null');
         return n >= count || `${n} of ${count} jobs run`;
       });
@@ -64,14 +64,15 @@ describe('fifty running tasks', () => {
     await gateway.startWorker();
     await gateway.kill('api-1');
     ({ baseUrl } = await gateway.startApi());
-    await running(40);
+    // Those whose submit nobody can know of never run again.
+    await running(Math.min(40, crowd - inFlight.size));
     await killWorker('worker-2');
     await gateway.startWorker();
     await gateway.kill('api-2');
     ({ baseUrl } = await gateway.startApi());
 
     const taskIds = await Promise.all(clients);
-    const ends = await endsOf(gateway, projectId, 60);
+    const ends = await endsOf(gateway, projectId, 120);
     expect(ends.map(({ id }) => id).sort()).toEqual([...taskIds].sort());
     const succeeded = ends.filter(({ status }) => status === 'succeeded');
     const others = ends.filter(({ status }) => status !== 'succeeded');
@@ -81,5 +82,5 @@ describe('fifty running tasks', () => {
     expect(succeeded.length).toBeGreaterThanOrEqual(crowd - inFlight.size);
     expect(await expectOneSubmitPerAttempt(gateway, 'killed in turn')).toBeLessThanOrEqual(crowd);
     await expectBooksInOrder(gateway, { projectId, credits });
-  }, 90_000);
+  }, 240_000);
 });

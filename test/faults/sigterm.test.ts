@@ -16,7 +16,10 @@ let gateway: Gateway;
 let otherApi: string;
 
 beforeAll(async () => {
-  gateway = await startGateway({ apis: 2, env: { SHUTDOWN_READY_DELAY_SECONDS: '3' } });
+  gateway = await startGateway({
+    apis: 2,
+    env: { SHUTDOWN_READY_DELAY_SECONDS: '8', WORKER_SHUTDOWN_FORCE_SECONDS: '15' },
+  });
   otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
 });
 afterAll(() => gateway.stop());
@@ -27,25 +30,32 @@ describe('SIGTERM under load', () => {
   it('to an API: it says at once that it is not ready, and every create that reaches it until the balancer has noticed is accepted', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     let stopped: Promise<void> | undefined;
+    let notReady: Promise<void> | undefined;
+    const readyz = async (url: string): Promise<number> => (await fetch(`${url}/readyz`)).status;
     const answers = await Promise.all(
       Array.from({ length: crowd }, async (_, index) => {
         await sleep(index * 10);
-        if (index === 10) stopped = gateway.kill('api-1', 'SIGTERM');
+        if (index === 10) {
+          stopped = gateway.kill('api-1', 'SIGTERM');
+          notReady = eventually(20, async () => (await readyz(gateway.baseUrl)) === 503 || 'it says that it is ready');
+          // Awaited below, when the creates are answered.
+          notReady.catch(() => undefined);
+        }
         return tryCreate(gateway, apiKey, {
           prompt: `an API is stopped, ${index} [[latency=50]]`,
           key: `api-${index}`,
         });
       }),
     );
-    expect((await fetch(`${gateway.baseUrl}/readyz`)).status).toBe(503);
-    expect((await fetch(`${otherApi}/readyz`)).status).toBe(200);
-    await stopped;
+    await notReady;
+    expect(await readyz(otherApi)).toBe(200);
     expect(answers.filter((answer) => answer?.status !== 202)).toEqual([]);
 
     const taskIds = answers.map((answer) => answer?.taskId);
     const ends = await endsOf(gateway, projectId);
     expect(ends.map(({ id, status }) => [id, status]).sort()).toEqual(taskIds.map((id) => [id, 'succeeded']).sort());
     expect(await expectOneSubmitPerAttempt(gateway, 'an API is stopped')).toBe(crowd);
+    await stopped;
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 
