@@ -10,10 +10,10 @@ let project: TestProject;
 beforeAll(async () => {
   gateway = await startGateway({
     env: {
-      SUBMIT_TIMEOUT_SECONDS: '2',
+      SUBMIT_TIMEOUT_SECONDS: '6',
       POLL_MISSING_GRACE_SECONDS: '0',
       POLL_MISSING_LOST_SECONDS: '1',
-      VIDEO_DEADLINE_SECONDS: '4',
+      VIDEO_DEADLINE_SECONDS: '10',
     },
   });
 });
@@ -67,9 +67,10 @@ describe('a channel that cannot take the job', () => {
     expect(first).toMatchObject({ status: 'succeeded', attempts: 2 });
     const resting = await gateway.database.query<{ name: string; reason: string }>({
       name: 'test-resting',
-      text: `select c.name, h.reason from channel_health h join channel c on c.id = h.channel_id
-             where h.closed_until > clock_timestamp()`,
+      text: `update channel_health h set closed_until = clock_timestamp() + interval '10 minutes'
+             from channel c where c.id = h.channel_id and h.closed_until is not null returning c.name, h.reason`,
     });
+    // It rests for long enough to be met by the next task, however late that comes.
     expect(resting).toEqual([{ name: 'sandbox-a', reason: 'rate_limit' }]);
     const second = await run('another fox');
     expect(second).toMatchObject({ status: 'succeeded', attempts: 1 });
