@@ -5,7 +5,6 @@ import type { Database } from '../../src/db/database.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { admitted, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
 import { createOperator, type TestProject } from '../support/operator.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../support/temporal-namespace.ts';
 import { quickCallbacks, startReceiver, takeIt, verified, type Receiver } from './receiver.ts';
@@ -23,6 +22,11 @@ beforeAll(async () => {
   db = await scratch.open();
   env = {
     ...quickCallbacks,
+    // Slow is not away: each is sent once, however long one takes here.
+    CALLBACK_TIMEOUT_SECONDS: '30',
+    CALLBACK_LEASE_SECONDS: '60',
+    DATABASE_STATEMENT_TIMEOUT_MS: '20000',
+    DATABASE_CONNECT_TIMEOUT_MS: '20000',
     DATABASE_URL: scratch.url,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
@@ -40,9 +44,16 @@ afterAll(async () => {
 
 it('callbacks that nobody looked after for six hours are all sent, once, in batches and at 50 a second at most', async () => {
   const at: number[] = [];
+  const claimed = () => rowsOf(db, 'select count(*)::int as n from delivery where kicked_at is not null');
+  let claimedAtFirst: unknown;
   const callbackUrl = receiver.at('late', (...call) => {
     at.push(performance.now());
-    takeIt(...call);
+    if (at.length > 1) takeIt(...call);
+    else
+      void claimed().then((rows) => {
+        claimedAtFirst = rows;
+        takeIt(...call);
+      });
   });
   const ledger = openLedger(db);
   await Promise.all(
@@ -51,20 +62,21 @@ it('callbacks that nobody looked after for six hours are all sent, once, in batc
       await ledger.finishTask(taskEnd(taskId, 'failed'));
     }),
   );
-  // Their workflows are gone with the Temporal that had them.
   await run(db, `update delivery set next_attempt_at = clock_timestamp() - interval '6 hours'`);
 
   const built = await buildDeps(loadConfig(env), 'test');
+  // Their workflows are gone with the Temporal that had them.
+  const deps = {
+    ...built.deps,
+    workflows: { ...built.deps.workflows, retryCallback: () => Promise.resolve('gone' as const) },
+  };
   try {
     const begun = performance.now();
-    const swept = processCallbacks(built.deps);
-    await eventually(() => Promise.resolve(at.length > 0));
-    const claimed = 'select count(*)::int as n from delivery where kicked_at is not null';
-    // What dies now keeps no more than one batch from the next one who looks.
-    expect(await rowsOf(db, claimed)).toEqual([{ n: 50 }]);
-    expect(await swept).toEqual({ overdue: backlog, kicked: 0, delivered: backlog, failed: 0 });
+    expect(await processCallbacks(deps)).toEqual({ overdue: backlog, kicked: 0, delivered: backlog, failed: 0 });
+    // Whoever dies at its first call keeps no more than one batch from the next one who looks.
+    expect(claimedAtFirst).toEqual([{ n: 50 }]);
     expect(performance.now() - begun).toBeGreaterThan((backlog - 1) * 20 * 0.95);
-    expect(await processCallbacks(built.deps)).toEqual({ overdue: 0, kicked: 0, delivered: 0, failed: 0 });
+    expect(await processCallbacks(deps)).toEqual({ overdue: 0, kicked: 0, delivered: 0, failed: 0 });
   } finally {
     await built.close();
   }
