@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { endsOf, expectBooksInOrder, expectOneSubmitPerAttempt, insist, tryCreate } from './crowd.ts';
 
@@ -19,14 +20,19 @@ describe('an API that is killed among creates', () => {
   it('loses nothing that it acknowledged, and a retry with the same key finds the same task wherever it was cut', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const acknowledged = new Map<string, string>();
+    const killed = Promise.withResolvers<void>();
     const first = Array.from({ length: crowd }, async (_, index) => {
-      // All to the one that dies: in a slow trickle, so that some are before, some in and some after every step.
-      await new Promise((resolve) => setTimeout(resolve, index * 5));
+      // All to the one that dies: in a slow trickle, so that some are before, some in and some after every step; the last
+      // ones when it is gone, however late that is.
+      await (index < crowd - 10 ? sleep(index * 5) : killed.promise);
       const answer = await tryCreate(gateway, apiKey, { ...member(index), baseUrl: gateway.baseUrl });
       if (answer === null) return;
       expect(answer.status).toBe(202);
       acknowledged.set(member(index).key, answer.taskId);
-      if (acknowledged.size === 8) await gateway.kill('api-1');
+      if (acknowledged.size === 8) {
+        await gateway.kill('api-1');
+        killed.resolve();
+      }
     });
     await Promise.all(first);
     expect(acknowledged.size).toBeGreaterThanOrEqual(8);

@@ -22,7 +22,6 @@ beforeAll(async () => {
     env: {
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
       SUBMIT_TIMEOUT_SECONDS: '4',
-      DATABASE_CONNECT_TIMEOUT_MS: '1000',
       VIDEO_DEADLINE_SECONDS: '8',
     },
   });
@@ -80,7 +79,7 @@ describe('while PostgreSQL is restarted', () => {
     const accept = (words: string) =>
       gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: `away at the deadline ${words}` });
     // One waits for its job all the time; the other's job is done while its result cannot be written down.
-    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=3000]]')]);
+    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=6500]]')]);
     const everyJobRuns = async () =>
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
     await eventually(10, everyJobRuns);
