@@ -173,7 +173,7 @@ describe('the copy of a result', () => {
         .writeHead(200, { 'content-length': png.length })
         .write(png.subarray(0, png.length / 2), () => response.destroy());
     };
-    expect(await copy(`${channel.url}/a.png`, 'image', 2_000)).toMatchObject({
+    expect(await copy(`${channel.url}/a.png`, 'image', () => (looks < 2 ? 20_000 : 0))).toMatchObject({
       kind: 'failed',
       code: 'output_unavailable',
     });
@@ -200,12 +200,13 @@ const png = await picture({ width: 64, height: 48, seed: 1 });
 async function copy(
   url: string,
   type: TaskType = 'image',
-  forMs = 20_000,
+  /** How long it may take from now on, or what is left of that whenever it is asked. */
+  forMs: number | (() => number) = 20_000,
   allowCidrs: string[] = [],
 ): Promise<CopyReport> {
   const book = await openBook(db, { credits: 10 });
   const { taskId } = await admitted(openLedger(db), newTask(book, 4));
-  const until = Date.now() + forMs;
+  const begunAt = Date.now();
   return copyOutputs(
     // As strict as in production where a test says nothing else: only the channel's own origin is trusted.
     { config, db, files, egress: createEgress({ allowCidrs, callbackPorts: [] }) },
@@ -217,7 +218,7 @@ async function copy(
       results: [{ url }],
       channelBaseUrl: `${channel.url}/some/path`,
       channelHeaders: { 'x-goog-api-key': 'the-key' },
-      remainingMs: () => until - Date.now(),
+      remainingMs: () => (typeof forMs === 'number' ? begunAt + forMs - Date.now() : forMs()),
       signal: new AbortController().signal,
     },
   );
