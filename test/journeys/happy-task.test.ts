@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { createHash } from 'node:crypto';
 import { imageSize } from 'image-size';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { startRecordingUpstream } from '../support/recording-upstream.ts';
 import { accountOf, entriesOf } from '../support/rows.ts';
@@ -107,6 +108,14 @@ describe('a picture sent as a data: URI', () => {
         },
         [recorder.url, gateway.sandboxUrl],
       );
+      // The worker may know the channels as they were a moment ago.
+      await eventually(async () => {
+        await gateway.poll(
+          apiKey,
+          await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' }),
+        );
+        return recorder.calls.length > 0;
+      });
       const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
         model: 'aurora-image-1',
         prompt: 'in watercolour',

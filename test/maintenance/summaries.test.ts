@@ -215,8 +215,8 @@ describe('the monthly summary', () => {
       return sums;
     };
     await moveRequest(db, 'task_now', longAgo);
-    await run(db, `update reservation set ended_at = clock_timestamp() - interval '20 seconds' where id = 'task_now'`);
-    expect(await built(10)).toEqual({ credits: 10, cost: 600 });
+    await run(db, `update reservation set ended_at = clock_timestamp() - interval '200 seconds' where id = 'task_now'`);
+    expect(await built(100)).toEqual({ credits: 10, cost: 600 });
     expect(await built(0)).toEqual({ credits: 20, cost: 650 });
     const frozen = await rowsOf(
       db,
