@@ -9,7 +9,8 @@ export default {
     ],
   },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testTimeout: 60_000,
+  // No test is meant to take this long: a limit is for what hangs, also where the machine is slow.
+  testTimeout: 180_000,
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.mjs'],

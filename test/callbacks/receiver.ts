@@ -92,8 +92,8 @@ export const verified = (call: Call, secret: string): Event =>
 /** Numbers that bring hours down to seconds. */
 export const quickCallbacks: Record<string, string> = {
   CALLBACK_LADDER_SECONDS: '0.3,0.3,0.3,0.3,0.3,0.3,0.3',
-  CALLBACK_TIMEOUT_SECONDS: '2',
-  CALLBACK_LEASE_SECONDS: '4',
+  CALLBACK_TIMEOUT_SECONDS: '8',
+  CALLBACK_LEASE_SECONDS: '12',
   CALLBACK_LATE_SECONDS: '1',
   CALLBACK_KICK_SECONDS: '2',
   SWEEP_INTERVAL_SECONDS: '1',

@@ -31,11 +31,12 @@ export async function insist(
   apiKey: string,
   given: { prompt: string; key: string; baseUrl?: string },
 ): Promise<string> {
-  const until = Date.now() + 30_000;
+  const until = Date.now() + 60_000;
   for (;;) {
+    const isLast = Date.now() > until;
     const answer = await tryCreate(gateway, apiKey, given);
     if (answer?.status === 202) return answer.taskId;
-    if (Date.now() > until) throw new Error(`never accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
+    if (isLast) throw new Error(`never accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
     await sleep(200);
   }
 }
@@ -103,13 +104,14 @@ export async function expectBooksInOrder(
   expect(account).toEqual({ balance: credits - (account?.charged ?? 0), reserved: 0, charged: account?.charged });
 }
 
-/** Looks again until `look` says true; anything else it says is told when the time is up. */
+/** Looks again until `look` says true, once more when the time is up; anything else that it says then is told. */
 export async function eventually(secondsMax: number, look: () => Promise<true | string>): Promise<void> {
   const until = Date.now() + secondsMax * 1_000;
   for (;;) {
+    const isLast = Date.now() > until;
     const said = await look().catch((error: unknown) => String(error));
     if (said === true) return;
-    if (Date.now() > until) throw new Error(`waited ${secondsMax} s: ${said}`);
+    if (isLast) throw new Error(`waited ${secondsMax} s: ${said}`);
     await sleep(100);
   }
 }

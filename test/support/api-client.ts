@@ -19,7 +19,7 @@ export interface CreateOptions {
 export interface PollOptions {
   /** Content with something else than the task's end. */
   until?: (task: Task) => boolean;
-  /** Rejects after this; half a minute when absent. */
+  /** Rejects after this, having asked once more; a minute when absent. */
   secondsMax?: number;
 }
 
@@ -63,15 +63,15 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
       if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer.taskId;
     },
-    async poll(apiKey, taskId, { until = hasEnded, secondsMax = 30 } = {}) {
+    async poll(apiKey, taskId, { until = hasEnded, secondsMax = 60 } = {}) {
       const giveUpAt = Date.now() + secondsMax * 1_000;
       for (;;) {
+        const isLast = Date.now() > giveUpAt;
         const { status, body } = await get(apiKey, `/api/v1/tasks/${taskId}`);
         // An API that has just been killed, or a database that is away, is asked again.
         const task = status === 200 ? Task.parse(body) : null;
         if (task && until(task)) return task;
-        if (Date.now() > giveUpAt)
-          throw new Error(`waited ${secondsMax} s for ${taskId}: ${status} ${JSON.stringify(body)}`);
+        if (isLast) throw new Error(`waited ${secondsMax} s for ${taskId}: ${status} ${JSON.stringify(body)}`);
         await sleep(pollPauseMs);
       }
     },

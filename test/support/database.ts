@@ -29,7 +29,7 @@ export async function createTestDatabase({
     name,
     url,
     async open({ poolMax = 4, via = url } = {}) {
-      const database = await openDatabase({ url: via, poolMax, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 });
+      const database = await openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs: 10_000 });
       opened.push(database);
       return database;
     },
@@ -62,7 +62,7 @@ function testDatabaseUrl(name: string): string {
 async function onServer(text: string): Promise<void> {
   const client = new pg.Client({
     connectionString: testDatabaseUrl('postgres'),
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: 30_000,
     query_timeout: 30_000,
   });
   client.on('error', () => undefined);

@@ -70,7 +70,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const database = await openDatabase({
       url: scratch.url,
       poolMax: 4,
-      connectTimeoutMs: 5_000,
+      connectTimeoutMs: 30_000,
       statementTimeoutMs: 60_000,
     });
     undo.push(() => database.close());
@@ -177,6 +177,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 /** A quarter of a minute is long for a test that waits for a sweep, a heartbeat or a silent upstream. */
 const quickSettings = {
   LOG_LEVEL: 'info',
+  // A slow machine is no database that does not answer; what is said of those, tests say with settings of their own.
+  DATABASE_STATEMENT_TIMEOUT_MS: '15000',
+  DATABASE_CONNECT_TIMEOUT_MS: '15000',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
   INTERNAL_JOB_TOKENS: 'job-token-0123456789-0123456789-0123456789',
@@ -186,7 +189,7 @@ const quickSettings = {
   SWEEP_OPEN_SECONDS: '3',
   SWEEP_SILENT_SECONDS: '8',
   ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '6',
-  SUBMIT_TIMEOUT_SECONDS: '6',
+  SUBMIT_TIMEOUT_SECONDS: '20',
   POLL_INTERVAL_MIN_MS: '50',
   POLL_INTERVAL_MAX_MS: '500',
   STARTER_INTERVAL_MS: '50',

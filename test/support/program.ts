@@ -24,7 +24,7 @@ interface ProgramOptions {
 
 /**
  * Starts a program of `src/main` and waits for its ready line. It dies with us, for it watches the other end of its standard
- * input. Rejects, with it gone, when it is not ready within half a minute.
+ * input. Rejects, with it gone, when it is not ready within a minute.
  */
 export async function startProgram({ name, env, logFile }: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a');
@@ -78,7 +78,7 @@ const compileCache = (): Record<string, string> => {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 };
 
-const readyMs = 30_000;
+const readyMs = 60_000;
 const graceMs = 5_000;
 
 /** The address that a ready line names, undefined for another line: the log goes to standard output too. */

@@ -22,7 +22,7 @@ export interface TemporalNamespace {
 export async function createTemporalNamespace(): Promise<TemporalNamespace> {
   const address = testServer('TEST_TEMPORAL_ADDRESS');
   const namespace = `test-${randomBytes(6).toString('hex')}`;
-  const connection = await Connection.connect({ address, connectTimeout: 5_000 });
+  const connection = await Connection.connect({ address, connectTimeout: 30_000 });
   try {
     await connection.withDeadline(Date.now() + readyMs, () =>
       connection.workflowService.registerNamespace({
@@ -56,18 +56,19 @@ export async function createTemporalNamespace(): Promise<TemporalNamespace> {
   }
 }
 
-const readyMs = 20_000;
+const readyMs = 60_000;
 const keywordType = 2;
 
 /** The server learns of a namespace and of its attributes a moment after it has said yes to them. */
 async function eventually(work: () => Promise<unknown>): Promise<void> {
   const until = Date.now() + readyMs;
   for (;;) {
+    const isLast = Date.now() > until;
     try {
       await work();
       return;
     } catch (error) {
-      if (Date.now() > until) throw error;
+      if (isLast) throw error;
     }
     await sleep(100);
   }
