@@ -29,6 +29,7 @@ beforeAll(async () => {
       // What opens again does so by a test's own hand, or by the job.
       BREAKER_OPEN_SECONDS: '60',
       BREAKER_PROBE_SECONDS: '60',
+      RETRIES_PER_MINUTE_MIN: '1000',
     },
   });
   project = await gateway.project({ credits: 100_000 });
@@ -58,8 +59,8 @@ beforeEach(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-const ask = ({ baseUrl = gateway.baseUrl, apiKey = project.apiKey } = {}): Promise<Answer> =>
-  chat(gateway, apiKey, 'hello', { baseUrl });
+const ask = ({ baseUrl = gateway.baseUrl, apiKey = project.apiKey, model = chatModel } = {}): Promise<Answer> =>
+  chat(gateway, apiKey, 'hello', { baseUrl, fields: { model } });
 const setWeights = async (...weights: [number, number]): Promise<void> => {
   for (const [index, name] of ['sandbox-a-openai', 'sandbox-b-openai'].entries())
     await gateway.database.query({ name: 'test-weigh', text: 'update channel set weight = $2 where name = $1' }, [
@@ -83,23 +84,38 @@ const open = async (name: string, openSeconds: number, modelId = chatModel): Pro
 const halfOpen = async (name: string): Promise<void> => {
   await open(name, 0.001);
   await sleep(5);
+  await healthKnown();
+};
+/** Another chat model of both channels: what is opened for it does not touch the one that the tests ask for. */
+const otherModel = 'deepseek-v3.2';
+/** Both processes know the health of every channel as it is now: they keep away from one that was opened after all of it. */
+const healthKnown = async (): Promise<void> => {
+  await open('sandbox-a-openai', 300, otherModel);
+  await settled(() => a.chats.length === 0, otherModel);
+  for (const upstream of [a, b]) upstream.chats.length = 0;
 };
 const healthOf = async (name: string) => {
-  const [row] = await gateway.database.query<{ model_id: string; opens: number; rests_for: number; opened: Date }>(
+  const [row] = await gateway.database.query<{
+    model_id: string;
+    opens: number;
+    rests_for: number;
+    opened_for: number;
+  }>(
     {
       name: 'test-health',
-      text: `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as rests_for, h.opened_at as opened
-             from channel_health h join channel c on c.id = h.channel_id where c.name = $1`,
+      text: `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as rests_for,
+               extract(epoch from h.closed_until - h.opened_at)::float8 as opened_for
+             from channel_health h join channel c on c.id = h.channel_id where c.name = $1 and h.model_id <> $2`,
     },
-    [name],
+    [name, otherModel],
   );
   return row;
 };
 /** Asks both processes until their draws agree with `is`. */
-const settled = (is: () => boolean): Promise<unknown> =>
+const settled = (is: () => boolean, model = chatModel): Promise<unknown> =>
   eventually(async () => {
     for (const upstream of [a, b]) upstream.chats.length = 0;
-    await Promise.all(gateway.baseUrls.flatMap((baseUrl) => [ask({ baseUrl }), ask({ baseUrl }), ask({ baseUrl })]));
+    await all(6, (n) => ask({ baseUrl: gateway.baseUrls[n % 2], model }));
     return is();
   });
 const alarmsInList = async (): Promise<unknown[]> => {
@@ -135,35 +151,33 @@ describe('a channel that dies under a hundred chats a second', () => {
     b.serve(goodAnswer(100));
     let going = true;
     const answers: Promise<Answer>[] = [];
-    const load = (async () => {
-      for (let turn = 0; going && turn < 600; turn++) {
-        for (let n = 0; n < 5; n++) answers.push(ask({ baseUrl: gateway.baseUrls[n % 2] }));
-        await sleep(50);
-      }
-    })();
+    /** As many at a time as make a hundred a second, and no more of them where each takes longer. */
+    const load = Promise.allSettled(
+      Array.from({ length: 12 }, async (_, index) => {
+        while (going) {
+          const answer = ask({ baseUrl: gateway.baseUrls[index % 2] });
+          answers.push(answer);
+          await answer;
+        }
+      }),
+    );
+    let afterwards = Infinity;
     try {
       await eventually(() => Promise.resolve(a.chats.length > 100));
       await a.die();
-      const opened = await eventually(async () => (await healthOf('sandbox-a-openai'))?.opened ?? false);
+      await eventually(async () => (await healthOf('sandbox-a-openai'))?.opens === 1);
       // A dead one is asked for free, and stays closed.
       expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 0, failed: 1 },
       });
-      await sleep(1_500);
+      // No process knows its channels for longer than two seconds; what was sent before that may still go there.
+      await sleep(2_100);
+      afterwards = answers.length;
+      await Promise.allSettled(answers);
       await a.revive();
       a.chats.length = 0;
-      const asked = answers.length;
-      await eventually(() => Promise.resolve(answers.length > asked + 50));
+      await eventually(() => Promise.resolve(answers.length > afterwards + 50));
       expect(a.chats).toHaveLength(0);
-      const afterOpening = await gateway.database.query<{ late: number; all: number }>(
-        {
-          name: 'test-late',
-          text: `select count(*) filter (where started_at > $1::timestamptz + interval '1 second')::float8 as late, count(*)::float8 as all
-                 from attempt where channel_name = 'sandbox-a-openai'`,
-        },
-        [opened],
-      );
-      expect(afterOpening[0]).toMatchObject({ late: 0 });
       expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 1, failed: 0 },
       });
@@ -173,13 +187,12 @@ describe('a channel that dies under a hundred chats a second', () => {
     } finally {
       going = false;
       await load;
-      await Promise.allSettled(answers);
     }
     const told = await Promise.all(answers);
     expect(countVerdicts(told)).toEqual({ 200: told.length });
-    expect(told.length).toBeGreaterThan(300);
-    const attempts = new Set(told.map(({ headers }) => headers.get('x-tollgate-attempts')));
-    expect([...attempts].sort()).toEqual(['1', '2']);
+    const attempts = told.map(({ headers }) => headers.get('x-tollgate-attempts'));
+    expect([...new Set(attempts)].sort()).toEqual(['1', '2']);
+    expect(new Set(attempts.slice(afterwards))).toEqual(new Set(['1']));
   });
 });
 
@@ -189,7 +202,7 @@ describe('a channel that was opened', () => {
     let answer = (): void => undefined;
     a.serve((request, response) => (answer = () => goodAnswer(0)(request, response)));
     const asked = all(30, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
-    await eventually(() => Promise.resolve(b.chats.length >= 29));
+    await eventually(() => Promise.resolve(a.chats.length + b.chats.length >= 30));
     expect(a.chats).toHaveLength(1);
     a.serve();
     answer();
@@ -206,7 +219,7 @@ describe('a channel that was opened', () => {
       const health = await healthOf('sandbox-a-openai');
       return health?.opens === 2 && health;
     });
-    expect(reopened.rests_for).toBeGreaterThan(100);
+    expect(reopened.opened_for).toBeCloseTo(120);
     expect(countVerdicts(await all(10, () => ask()))).toEqual({ 200: 10 });
     expect(a.chats).toHaveLength(1);
   });
@@ -223,6 +236,7 @@ describe('a channel that was opened', () => {
   it('is asked all the same when all are open: the one whose time ends first', async () => {
     await open('sandbox-a-openai', 60);
     await open('sandbox-b-openai', 50);
+    await healthKnown();
     const first = await ask();
     expect(verdictOf(first)).toBe('200');
     expect([a.chats.length, b.chats.length]).toEqual([0, 1]);
@@ -252,8 +266,8 @@ describe('a channel that answers 429', () => {
 
   it('like every other one of the model makes it 503, with the time until the first is back', async () => {
     for (const [name, seconds] of [
-      ['sandbox-a-openai', 30],
-      ['sandbox-b-openai', 20],
+      ['sandbox-a-openai', 300],
+      ['sandbox-b-openai', 200],
     ] as const)
       await restChannel(gateway.database, {
         channelId: await channelId(name),
@@ -266,8 +280,8 @@ describe('a channel that answers 429', () => {
       return told.status === 503 && told;
     });
     expect(verdictOf(answer)).toBe('503 no_channel_available');
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(15);
-    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(20);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(100);
+    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(200);
   });
 });
 
@@ -281,12 +295,13 @@ describe('a channel that refuses our own account', () => {
     const answer = await ask();
     expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
     await settled(() => a.chats.length === 0);
+    await eventually(async () => (await alarmLines('account')) > before);
     expect(await alarmsInList()).toEqual([{ name: 'sandbox-a-openai', model: '*', reason: 'account' }]);
     expect(await alarmLines('account')).toBe(before + 1);
-    // Mended, it comes back by itself, and the alarm ends with the first success.
+    // Mended, it comes back by itself, and the alarm ends with a success.
     a.serve();
     await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
-    await eventually(async () => (await alarmsInList()).length === 0);
+    await eventually(async () => (await ask(), (await alarmsInList()).length === 0));
   });
 
   it('like all the others is no 401 for the client, but 502 and then 503', async () => {
@@ -331,7 +346,7 @@ describe('twenty videos while every channel of their model is open', () => {
         prompt: `a dancer ${n} ${randomUUID()} [[latency=100]]`,
       }),
     );
-    const tasks = await Promise.all(taskIds.map((taskId) => gateway.poll(project.apiKey, taskId)));
+    const tasks = await Promise.all(taskIds.map((taskId) => gateway.poll(project.apiKey, taskId, { secondsMax: 50 })));
     expect(tasks.map(({ status }) => status)).toEqual(tasks.map(() => 'succeeded'));
     expect(tasks.every(({ attempts }) => attempts === 1)).toBe(true);
     // The calls that came first were the probes: one for each, and each success closed its breaker.
