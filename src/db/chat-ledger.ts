@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Database } from './database.ts';
-import { GroupCommit } from './group-commit.ts';
+import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
 /** What a key with a limit of requests per minute may know of it. */
 export interface RateState {
@@ -77,11 +77,11 @@ export class ChatLedger {
   readonly #ends: GroupCommit<ChatEnd, { ended: boolean; charged: number }>;
   readonly #rates: GroupCommit<{ keyId: string; rpm: number }, RateVerdict>;
 
-  constructor(database: Database, { membersMax }: { membersMax: number }) {
-    this.#admissions = new GroupCommit({ membersMax, run: (members) => admitChats(database, members) });
-    this.#attempts = new GroupCommit({ membersMax, run: (members) => nextAttempts(database, members) });
-    this.#ends = new GroupCommit({ membersMax, run: (members) => endChats(database, members) });
-    this.#rates = new GroupCommit({ membersMax, run: (members) => hitRates(database, members) });
+  constructor(database: Database, limits: GroupLimits) {
+    this.#admissions = new GroupCommit({ ...limits, run: (members) => admitChats(database, members) });
+    this.#attempts = new GroupCommit({ ...limits, run: (members) => nextAttempts(database, members) });
+    this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
+    this.#rates = new GroupCommit({ ...limits, run: (members) => hitRates(database, members) });
   }
 
   /** Rate, key, allowlist, idempotency, balance, budget, hold and first attempt row, or nothing but the count of the rate. */

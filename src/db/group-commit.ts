@@ -1,11 +1,14 @@
 import { isConnectionLost, retryTransient } from './retry-transient.ts';
 
-export interface GroupCommitOptions<Member, Verdict> {
+export interface GroupLimits {
+  membersMax: number;
+  /** The longest that a member waits for its verdict, in milliseconds: as long as one answer of the database may take. 4 s when absent. */
+  patienceMs?: number;
+}
+
+export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
   /** One call and one commit for all; verdicts in the members' order. Must be idempotent per member. */
   run: (members: Member[]) => Promise<Verdict[]>;
-  membersMax: number;
-  /** The longest that a member waits for its verdict, in milliseconds; 4 s when absent. */
-  patienceMs?: number;
 }
 
 interface Waiting<Member, Verdict> {

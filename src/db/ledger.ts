@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { TaskSnapshot } from '../domain/task-snapshot.ts';
 import type { TaskErrorCode, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database } from './database.ts';
-import { GroupCommit } from './group-commit.ts';
+import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
 /** A task about to be written, with its price already contracted. */
 export interface NewTask {
@@ -62,14 +62,14 @@ export class Ledger {
   readonly #reserves: GroupCommit<{ taskId: string; byWorkflow: boolean }, Admission>;
   readonly #finishes: GroupCommit<TaskEnd, Finish>;
 
-  constructor(database: Database, limits: { membersMax: number; inFlightPerProjectMax: number }) {
-    const { membersMax, inFlightPerProjectMax } = limits;
-    this.#creates = new GroupCommit({ membersMax, run: (tasks) => createTasks(database, tasks) });
+  constructor(database: Database, limits: GroupLimits & { inFlightPerProjectMax: number }) {
+    const { inFlightPerProjectMax, ...group } = limits;
+    this.#creates = new GroupCommit({ ...group, run: (tasks) => createTasks(database, tasks) });
     this.#reserves = new GroupCommit({
-      membersMax,
+      ...group,
       run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax),
     });
-    this.#finishes = new GroupCommit({ membersMax, run: (ends) => finishTasks(database, ends) });
+    this.#finishes = new GroupCommit({ ...group, run: (ends) => finishTasks(database, ends) });
   }
 
   /** Writes the task and its idempotency row, or nothing (design "The media workflow", point 1). */

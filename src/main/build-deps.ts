@@ -83,11 +83,14 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     },
   });
   const workflows = createWorkflowClient(temporalAccess(config));
+  // No shorter than what a statement may take, and what its answer may take beyond that.
+  const patienceMs = config.DATABASE_STATEMENT_TIMEOUT_MS + 1_000;
   const ledger = new Ledger(db, {
     membersMax: config.CREATE_BATCH_MAX,
     inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
+    patienceMs,
   });
-  const chatLedger = new ChatLedger(db, { membersMax: config.CHAT_BATCH_MAX });
+  const chatLedger = new ChatLedger(db, { membersMax: config.CHAT_BATCH_MAX, patienceMs });
   const deps: Deps = {
     config,
     logger,

@@ -71,7 +71,10 @@ export const idempotently = (key: string, fingerprint = 'same body'): Pick<NewTa
 });
 
 export const openLedger = (db: Database, { inFlightPerProjectMax = 1_000 } = {}): Ledger =>
-  new Ledger(db, { membersMax: 64, inFlightPerProjectMax });
+  new Ledger(db, { membersMax: 64, inFlightPerProjectMax, patienceMs });
+
+/** As long as a test's door waits for an answer. */
+export const patienceMs = 11_000;
 
 /** Creates and reserves in one go; fails the test when the task is not admitted. */
 export async function admitted(ledger: Ledger, task: NewTask): Promise<NewTask> {

@@ -1,8 +1,8 @@
 import { ChatLedger, type ChatAdmissionRequest, type ChatEnd } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
-import { newId, type Book } from './books.ts';
+import { newId, patienceMs, type Book } from './books.ts';
 
-export const openChatLedger = (db: Database): ChatLedger => new ChatLedger(db, { membersMax: 128 });
+export const openChatLedger = (db: Database): ChatLedger => new ChatLedger(db, { membersMax: 128, patienceMs });
 
 /** A chat that `admit` takes. */
 export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}): ChatAdmissionRequest {
