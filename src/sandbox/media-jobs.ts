@@ -100,7 +100,7 @@ const jobsMax = 50_000;
 const fates = ['no_output', 'never', 'lost', 'late_fail'] as const;
 
 /** The first half of its latency a job waits in the queue, where it can still be taken back; then it runs. */
-function stateOf(job: MediaJob, now: number): JobState {
+export function stateOf(job: Pick<MediaJob, 'fate' | 'createdAt' | 'latencyMs'>, now: number): JobState {
   if (job.fate === 'lost') return 'missing';
   const age = now - job.createdAt;
   if (job.fate === 'never' || age < job.latencyMs / 2) return 'queued';

@@ -385,7 +385,7 @@ describe('fetch', () => {
       const timer = setInterval(() => response.write('x'), 10);
       response.on('close', () => clearInterval(timer));
     });
-    expect(await loopback().fetch(dripping, { ...limits, timeoutMs: 150 })).toEqual({
+    expect(await loopback().fetch(dripping, { ...limits, timeoutMs: 1_000 })).toEqual({
       kind: 'failed',
       reason: 'timeout',
       status: 200,
@@ -497,7 +497,7 @@ describe('download', () => {
     const hiding = (body: AsyncIterable<Buffer>) => length(body).catch(() => -1);
     expect(await loopback().download(cut, limits, hiding)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
     const stalling = await receiver((_request, response) => response.writeHead(200).write('x'));
-    expect(await loopback().download(stalling, { ...limits, timeoutMs: 100 }, length)).toEqual({
+    expect(await loopback().download(stalling, { ...limits, timeoutMs: 1_000 }, length)).toEqual({
       kind: 'failed',
       reason: 'timeout',
       status: 200,
@@ -570,7 +570,11 @@ describe('download', () => {
     });
     const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
     const from = (path: string) =>
-      strict.download(`${url}${path}`, { ...limits, timeoutMs: 200, trustedOrigins: [url] }, length);
+      strict.download(
+        `${url}${path}`,
+        { ...limits, timeoutMs: path === 'stalling' ? 1_000 : 5_000, trustedOrigins: [url] },
+        length,
+      );
     const kinds: [string, object][] = [
       ['large', { kind: 'failed', reason: 'too_large' }],
       ['missing', { kind: 'answer', status: 404 }],
