@@ -12,7 +12,7 @@ let poor: TestProject;
 let narrow: TestProject;
 beforeAll(async () => {
   gateway = await startGateway({
-    env: { GEMINI_WAIT_SECONDS: '6', GEMINI_WAITS_MAX: '2', GEMINI_INLINE_MAX_BYTES: '40000' },
+    env: { GEMINI_WAIT_SECONDS: '18', GEMINI_WAITS_MAX: '2', GEMINI_INLINE_MAX_BYTES: '40000' },
   });
   project = await gateway.project({ credits: 10_000 });
   poor = await gateway.project({ credits: 0 });
@@ -32,13 +32,19 @@ const image = { inlineData: { mimeType: 'image/png', data: onePixel } };
 interface AskOptions {
   key?: string | null;
   headers?: Record<string, string>;
+  /** Another API than the first. */
+  baseUrl?: string;
 }
 
 /** Posts to `/api/v1beta/models/` + `path` as Google's own clients do. */
-const ask = (path: string, body: unknown, { key = project.apiKey, headers = {} }: AskOptions = {}) =>
+const ask = (
+  path: string,
+  body: unknown,
+  { key = project.apiKey, headers = {}, baseUrl = gateway.baseUrl }: AskOptions = {},
+) =>
   sendRaw({
     method: 'POST',
-    url: `${gateway.baseUrl}/api/v1beta/models/${path}`,
+    url: `${baseUrl}/api/v1beta/models/${path}`,
     headers: { 'content-type': 'application/json', ...(key !== null && { 'x-goog-api-key': key }), ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
@@ -376,8 +382,9 @@ describe('a picture on the Gemini route', () => {
 
   it('that takes too long is DEADLINE_EXCEEDED with its task, goes on, and is rejoined by the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': randomUUID() };
-    const body = saying('a slow fox [[latency=9000]]');
-    const late = await ask(`${picture}:generateContent`, body, { headers });
+    const body = saying('a slow fox [[latency=4000]]');
+    const { baseUrl } = await gateway.startApi({ GEMINI_WAIT_SECONDS: '1' });
+    const late = await ask(`${picture}:generateContent`, body, { headers, baseUrl });
     const failure = failureOf(late);
     expect(failure).toMatchObject({ code: 504, status: 'DEADLINE_EXCEEDED' });
     expect(late.headers['x-should-retry']).toBe('false');
