@@ -35,7 +35,6 @@ beforeAll(async () => {
     env: {
       CATALOG_FILE: relative(projectFolder, catalogFile),
       SUBMIT_AT_ONCE_TIMEOUT_SECONDS: '6',
-      ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '2',
     },
   });
   // Every shipped model is left to the families beside fal; fal serves the model behind the chained gateway.
@@ -145,7 +144,7 @@ describe('a picture that comes with the submit', () => {
       [taskId],
     );
     await gateway.startWorker();
-    expect(await gateway.poll(apiKey, taskId)).toMatchObject({
+    expect(await gateway.poll(apiKey, taskId, { secondsMax: 50 })).toMatchObject({
       status: 'failed',
       error: { code: 'upstream_outcome_unknown' },
     });

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ensureChannel } from '../../src/commands/ensure-channel.ts';
+import { loadConfig } from '../../src/config.ts';
 import { createSealer } from '../../src/platform/seal.ts';
+import { goodAnswer, startChatUpstream, type ChatUpstream } from '../health/chat-upstream.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -23,11 +26,13 @@ import {
 
 let gateway: Gateway;
 let project: TestProject;
+let held: ChatUpstream;
 beforeAll(async () => {
   gateway = await startGateway({
+    workers: 0,
     env: {
-      CHAT_ATTEMPT_TIMEOUT_SECONDS: '2',
-      CHAT_DEADLINE_SECONDS: '20',
+      CHAT_ATTEMPT_TIMEOUT_SECONDS: '20',
+      CHAT_DEADLINE_SECONDS: '60',
       IDEMPOTENT_BODY_MAX_BYTES: '1500',
       RETRIES_PER_MINUTE_MIN: '1000',
       RATE_LIMIT_REST_MAX_SECONDS: '1',
@@ -39,8 +44,21 @@ beforeAll(async () => {
     },
   });
   project = await gateway.project({ credits: 10_000 });
+  held = await startChatUpstream();
+  const { database } = gateway;
+  await database.query({ name: 'test-held', text: `update channel set groups = array_remove(groups, 'deepseek')` });
+  await ensureChannel(
+    { db: database, sealer: createSealer(loadConfig(gateway.env).MASTER_KEYS) },
+    {
+      ...{ name: 'held', adapter: 'openai', baseUrl: held.url, credential: 'held', groups: ['deepseek'] },
+      ...{ priority: 1, weight: 1, actor: 'test' },
+    },
+  );
 });
-afterAll(() => gateway?.stop());
+afterAll(async () => {
+  await gateway?.stop();
+  await held?.die();
+});
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 const ask = (text: string, options: Parameters<typeof chat>[3] = {}) => chat(gateway, project.apiKey, text, options);
@@ -48,6 +66,17 @@ const factsOf = (answer: Answer) => chatFacts(gateway, requestIdOf(answer));
 const attemptsFor = (answer: Answer) => attemptsOf(gateway.database, requestIdOf(answer));
 const failing = (kind: string, ...channels: string[]) =>
   channels.map((channel) => `[[fail=${kind} on=${channel}]]`).join(' ');
+
+/** A chat model whose answers wait until they are told to come. */
+const heldModel = { model: 'deepseek-v3.2' };
+/** Answers what lets those go that are asked for from now on. */
+function holdAnswers(): () => void {
+  const answers: (() => void)[] = [];
+  held.chats.length = 0;
+  held.serve((request, response) => void answers.push(() => goodAnswer(0)(request, response)));
+  return () => answers.splice(0).forEach((answer) => answer());
+}
+const oneHeld = () => eventually(() => Promise.resolve(held.chats.length === 1));
 
 /** Nothing of it was charged, and nothing is held. */
 async function expectRefunded(answer: Answer): Promise<void> {
@@ -120,18 +149,20 @@ describe('a chat', () => {
   it('whose client hangs up is settled all the same', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     const gone = new AbortController();
+    const letGo = holdAnswers();
     const asked = fetch(`${gateway.baseUrl}${chatRoute}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(chatBody('hung up [[latency=800 usage=100,600]]', tenCredits)),
+      body: JSON.stringify(chatBody('hung up', heldModel)),
       signal: gone.signal,
     });
     const refused = expect(asked).rejects.toThrow();
-    await eventually(async () => (await gateway.hits('hung up', 'chat')).length === 1);
+    await oneHeld();
     gone.abort();
     await refused;
+    letGo();
     await eventually(async () => (await accountOf(gateway.database, projectId)).reserved === 0);
-    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 95, reserved: 0 });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 99, reserved: 0 });
   });
 });
 
@@ -140,14 +171,16 @@ describe('a hold', () => {
     gateway.database.query<Record<string, string>>({ name: `test-hold-${name}`, text }, values);
 
   it('that was refunded at its expiry while the answer was on its way gives nobody that answer for nothing', async () => {
-    const asked = ask('came late [[latency=1200 usage=100,600]]', { fields: tenCredits });
-    await eventually(async () => (await gateway.hits('came late', 'chat')).length === 1);
+    const letGo = holdAnswers();
+    const asked = ask('came late', { fields: heldModel });
+    await oneHeld();
     await sql(
       'expire',
       `update reservation set expires_at = clock_timestamp() - interval '1 second' where state = 'held' and project_id = $1`,
       [project.projectId],
     );
     await sql('sweep', 'select expire_chats(10)::text');
+    letGo();
     const answer = await asked;
     expect(verdictOf(answer)).toBe('503 service_unavailable');
     expect(answer.headers.get('x-should-retry')).toBe('false');
@@ -167,6 +200,8 @@ describe('a hold', () => {
     try {
       const answer = await ask('our trouble [[fail=transient]]', { headers: { 'idempotency-key': 'our-trouble' } });
       expect(answer.status).toBe(500);
+      // Which the answer waits for, but not for long.
+      await eventually(async () => (await factsOf(answer))?.state === 'refunded');
       await expectRefunded(answer);
       expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['transient']);
       expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, in_flight: 0 });
@@ -261,7 +296,9 @@ describe('failover', () => {
   });
 
   it('gives an upstream that does not answer up, tries one other, and ends with 504', async () => {
-    const answer = await ask('silent [[fail=hang]]');
+    const { name, baseUrl } = await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1' });
+    const answer = await ask('silent [[fail=hang]]', { baseUrl });
+    await gateway.kill(name, 'SIGTERM');
     expect(verdictOf(answer)).toBe('504 upstream_timeout');
     expect((await attemptsFor(answer)).map(({ error_class }) => error_class)).toEqual(['interrupted', 'interrupted']);
     await expectRefunded(answer);
@@ -314,12 +351,18 @@ describe('an Idempotency-Key', () => {
   });
 
   it('lets one of many parallel requests pass; the others are told to wait while it runs', async () => {
-    const answers = await all(8, () => ask('racing [[latency=1000]]', keyed('race')));
+    const letGo = holdAnswers();
+    const racing = { ...keyed('race'), fields: heldModel };
+    let told = 0;
+    const asked = all(8, () => ask('racing', racing).finally(() => (told += 1)));
+    await eventually(() => Promise.resolve(told === 7));
+    letGo();
+    const answers = await asked;
     expect(countVerdicts(answers)).toEqual({ 200: 1, '409 idempotency_in_progress': 7 });
     for (const { status, headers } of answers)
       if (status === 409) expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(await gateway.hits('racing', 'chat')).toHaveLength(1);
-    expect((await ask('racing [[latency=1000]]', keyed('race'))).headers.get('idempotent-replayed')).toBe('true');
+    expect(held.chats).toHaveLength(1);
+    expect((await ask('racing', racing)).headers.get('idempotent-replayed')).toBe('true');
   });
 
   it('is free again after a chat that failed, was refused, or was never valid', async () => {
