@@ -1,10 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensureChannel } from '../../src/commands/ensure-channel.ts';
-import { loadConfig } from '../../src/config.ts';
 import { createSealer } from '../../src/platform/seal.ts';
-import { goodAnswer, startChatUpstream, type ChatUpstream } from '../health/chat-upstream.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -23,10 +20,11 @@ import {
   tenCredits,
   verdictOf,
 } from './chats.ts';
+import { heldModel, openHeldChannel, type HeldChannel } from './held-channel.ts';
 
 let gateway: Gateway;
 let project: TestProject;
-let held: ChatUpstream;
+let held: HeldChannel;
 beforeAll(async () => {
   gateway = await startGateway({
     workers: 0,
@@ -44,39 +42,20 @@ beforeAll(async () => {
     },
   });
   project = await gateway.project({ credits: 10_000 });
-  held = await startChatUpstream();
-  const { database } = gateway;
-  await database.query({ name: 'test-held', text: `update channel set groups = array_remove(groups, 'deepseek')` });
-  await ensureChannel(
-    { db: database, sealer: createSealer(loadConfig(gateway.env).MASTER_KEYS) },
-    {
-      ...{ name: 'held', adapter: 'openai', baseUrl: held.url, credential: 'held', groups: ['deepseek'] },
-      ...{ priority: 1, weight: 1, actor: 'test' },
-    },
-  );
+  held = await openHeldChannel(gateway);
 });
 afterAll(async () => {
   await gateway?.stop();
-  await held?.die();
+  await held?.close();
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 const ask = (text: string, options: Parameters<typeof chat>[3] = {}) => chat(gateway, project.apiKey, text, options);
 const factsOf = (answer: Answer) => chatFacts(gateway, requestIdOf(answer));
 const attemptsFor = (answer: Answer) => attemptsOf(gateway.database, requestIdOf(answer));
+const apiLog = () => readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
 const failing = (kind: string, ...channels: string[]) =>
   channels.map((channel) => `[[fail=${kind} on=${channel}]]`).join(' ');
-
-/** A chat model whose answers wait until they are told to come. */
-const heldModel = { model: 'deepseek-v3.2' };
-/** Answers what lets those go that are asked for from now on. */
-function holdAnswers(): () => void {
-  const answers: (() => void)[] = [];
-  held.chats.length = 0;
-  held.serve((request, response) => void answers.push(() => goodAnswer(0)(request, response)));
-  return () => answers.splice(0).forEach((answer) => answer());
-}
-const oneHeld = () => eventually(() => Promise.resolve(held.chats.length === 1));
 
 /** Nothing of it was charged, and nothing is held. */
 async function expectRefunded(answer: Answer): Promise<void> {
@@ -133,8 +112,7 @@ describe('a chat', () => {
     const answer = await ask('greedy [[usage=100000,1000000]]', { fields: tenCredits });
     expect(answer.headers.get('x-tollgate-credits')).toBe('10');
     expect(await factsOf(answer)).toMatchObject({ amount: 10, settled_amount: 10 });
-    const logged = () => readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
-    await eventually(async () => (await logged()).includes('"credits_undercharged":8190'));
+    await eventually(async () => (await apiLog()).includes('"credits_undercharged":8190'));
   });
 
   it('with an empty answer costs nothing, and one without content that was billed to us is charged', async () => {
@@ -149,7 +127,7 @@ describe('a chat', () => {
   it('whose client hangs up is settled all the same', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     const gone = new AbortController();
-    const letGo = holdAnswers();
+    const letGo = held.hold();
     const asked = fetch(`${gateway.baseUrl}${chatRoute}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -157,9 +135,11 @@ describe('a chat', () => {
       signal: gone.signal,
     });
     const refused = expect(asked).rejects.toThrow();
-    await oneHeld();
+    await held.holds(1);
     gone.abort();
     await refused;
+    // The gateway knows it, too.
+    await eventually(async () => (await apiLog()).includes('"status":499'));
     letGo();
     await eventually(async () => (await accountOf(gateway.database, projectId)).reserved === 0);
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 99, reserved: 0 });
@@ -171,9 +151,9 @@ describe('a hold', () => {
     gateway.database.query<Record<string, string>>({ name: `test-hold-${name}`, text }, values);
 
   it('that was refunded at its expiry while the answer was on its way gives nobody that answer for nothing', async () => {
-    const letGo = holdAnswers();
+    const letGo = held.hold();
     const asked = ask('came late', { fields: heldModel });
-    await oneHeld();
+    await held.holds(1);
     await sql(
       'expire',
       `update reservation set expires_at = clock_timestamp() - interval '1 second' where state = 'held' and project_id = $1`,
@@ -236,8 +216,7 @@ describe('a channel whose credential was sealed under a master key that is not t
       const more = [answer, ...(await all(20, () => ask('sealed elsewhere')))];
       expect(countVerdicts(more)).toEqual({ 200: 21 });
       expect(more.map(({ headers }) => headers.get('x-tollgate-attempts'))).toEqual(more.map(() => '1'));
-      const log = await readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
-      const alarms = log
+      const alarms = (await apiLog())
         .split('\n')
         .filter((line) => line.includes('"alarm":true') && line.includes('sandbox-a-openai'));
       expect(alarms.join()).toContain("a channel's credential cannot be opened");
@@ -351,7 +330,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('lets one of many parallel requests pass; the others are told to wait while it runs', async () => {
-    const letGo = holdAnswers();
+    const letGo = held.hold();
     const racing = { ...keyed('race'), fields: heldModel };
     let told = 0;
     const asked = all(8, () => ask('racing', racing).finally(() => (told += 1)));
@@ -361,7 +340,7 @@ describe('an Idempotency-Key', () => {
     expect(countVerdicts(answers)).toEqual({ 200: 1, '409 idempotency_in_progress': 7 });
     for (const { status, headers } of answers)
       if (status === 409) expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(held.chats).toHaveLength(1);
+    expect(held.chats()).toBe(1);
     expect((await ask('racing', racing)).headers.get('idempotent-replayed')).toBe('true');
   });
 

@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 import { all, chat, chatFacts, countVerdicts, requestIdOf, tenCredits, usageOfFive, verdictOf } from './chats.ts';
+import { within } from './within.ts';
 
 let postgres: OwnServer;
 let gateway: Gateway;
@@ -32,20 +33,6 @@ afterAll(async () => {
 
 /** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
 const sweepGraceSeconds = 10;
-
-/** Rejects when `work` takes longer, by a clock of small steps: it stands still when the whole machine does. */
-async function within<T>(seconds: number, work: Promise<T>): Promise<T> {
-  let over = false;
-  const limit = async (): Promise<never> => {
-    for (let ticks = 0; ticks < seconds * 20 && !over; ticks++) await sleep(50);
-    throw new Error(`not within ${seconds} s`);
-  };
-  try {
-    return await Promise.race([work, limit()]);
-  } finally {
-    over = true;
-  }
-}
 
 const brokenInvariants = async (graceSeconds: number): Promise<string[]> => {
   const { invariants } = await verifyLedger(gateway.database, graceSeconds);
