@@ -12,14 +12,15 @@ import { completion, startChatUpstream, type ChatUpstream } from './chat-upstrea
 let gateway: Gateway;
 let project: TestProject;
 let upstreams: ChatUpstream[];
-const attemptSeconds = 1;
+/** An API that gives a call up after one second. */
+let impatient: string;
 
 beforeAll(async () => {
   upstreams = await Promise.all([startChatUpstream(), startChatUpstream(), startChatUpstream()]);
   gateway = await startGateway({
     workers: 0,
     env: {
-      CHAT_ATTEMPT_TIMEOUT_SECONDS: String(attemptSeconds),
+      CHAT_ATTEMPT_TIMEOUT_SECONDS: '20',
       RETRIES_PER_MINUTE_MIN: '1000',
       // Here a channel's outcomes count, not what is learnt from them: test/health/failing-channels.test.ts.
       BREAKER_FAILURES_MAX: '1000',
@@ -27,6 +28,7 @@ beforeAll(async () => {
       BREAKER_PROBE_SECONDS: '0',
     },
   });
+  impatient = (await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1' })).baseUrl;
   project = await gateway.project({ credits: 10_000 });
   const { database } = gateway;
   await database.query({ name: '', text: `update channel set enabled = (adapter = 'openai')` });
@@ -35,10 +37,13 @@ beforeAll(async () => {
       `sandbox-${'abc'.charAt(index)}-openai`,
       url,
     ]);
-  await eventually(async () => {
-    await ask();
-    return upstreams.some(({ chats }) => chats.length > 0);
-  });
+  for (const baseUrl of gateway.baseUrls) {
+    for (const { chats } of upstreams) chats.length = 0;
+    await eventually(async () => {
+      await ask({ baseUrl });
+      return upstreams.some(({ chats }) => chats.length > 0);
+    });
+  }
 });
 afterAll(async () => {
   await gateway?.stop();
@@ -50,7 +55,8 @@ afterEach(async () => {
   expect((await accountOf(gateway.database, project.projectId)).reserved).toBe(0);
 });
 
-const ask = (): Promise<Answer> => chat(gateway, project.apiKey, 'hello', { fields: tenCredits });
+const ask = ({ baseUrl = gateway.baseUrl } = {}): Promise<Answer> =>
+  chat(gateway, project.apiKey, 'hello', { fields: tenCredits, baseUrl });
 const serve = (how: (response: ServerResponse) => void): void => {
   for (const upstream of upstreams) upstream.serve((_request, response) => how(response));
 };
@@ -117,7 +123,8 @@ describe('an upstream that behaves badly', () => {
     ],
   ])('and %s costs nothing, and is tried elsewhere', async (_case, how, verdict, errorClasses) => {
     serve(how);
-    const answer = await ask();
+    const isSilent = verdict === '504 upstream_timeout';
+    const answer = await ask(isSilent ? { baseUrl: impatient } : {});
     expect(verdictOf(answer)).toBe(verdict);
     const attempts = await attemptsOf(gateway.database, requestIdOf(answer));
     expect(attempts.map(({ error_class }) => error_class)).toEqual(errorClasses);
@@ -129,7 +136,9 @@ describe('an upstream that behaves badly', () => {
     serve((response) => pour(response.writeHead(200, type), ' ', 50));
     upstreams[2]?.serve();
     upstreams[1]?.serve((_request, response) => void response.writeHead(200, type).end('{"choices": []}'));
-    const answer = await ask();
+    const { name, baseUrl } = await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '3' });
+    const answer = await ask({ baseUrl });
+    await gateway.kill(name, 'SIGTERM');
     expect(verdictOf(answer)).toBe('200');
     expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, settle: 1 });
     expect((await attemptsOf(gateway.database, requestIdOf(answer))).map(({ outcome }) => outcome)).toEqual([
@@ -179,9 +188,9 @@ describe('the memory of the API', () => {
     try {
       serve((response) => flood(response.writeHead(200, type)));
       for (let turn = 0; turn < 6; turn++)
-        expect(countVerdicts(await all(2, ask))).toEqual({ '502 upstream_error': 2 });
+        expect(countVerdicts(await all(2, () => ask()))).toEqual({ '502 upstream_error': 2 });
       serve((response) => void response.writeHead(200, { ...type, 'content-encoding': 'gzip' }).end(bomb));
-      expect(countVerdicts(await all(20, ask))).toEqual({ '502 upstream_error': 20 });
+      expect(countVerdicts(await all(20, () => ask()))).toEqual({ '502 upstream_error': 20 });
     } finally {
       clearInterval(watch);
     }
