@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setChannelEnabled } from '../../src/commands/set-channel-enabled.ts';
 import {
   beginAttempt,
@@ -14,6 +13,7 @@ import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
 import { updateChannel } from '../../src/db/operators.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
 
 let scratch: TestDatabase;
@@ -25,12 +25,23 @@ let book: Book;
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
-  db = await scratch.open();
-  other = await scratch.open();
+  // Who waits for a lock here waits until it is given back.
+  const patient = new URL(scratch.url);
+  patient.searchParams.set('options', '-c lock_timeout=30000 -c statement_timeout=30000');
+  db = await scratch.open({ via: patient.href });
+  await db.orm.em.getConnection().execute(`set lock_timeout = '30s'`);
+  other = await scratch.open({ via: patient.href });
   ledger = openLedger(db);
   book = await openBook(db, { credits: 1_000 });
 });
 afterAll(() => scratch.drop());
+
+/** Resolves when a statement like this waits for a lock. */
+const waitsForLock = (like: string) =>
+  eventually(async () => {
+    const text = `select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
+    return (await rowsOf(db, text, [like]))[0];
+  });
 
 async function newChannel(): Promise<string> {
   const id = newId('chn');
@@ -167,7 +178,7 @@ describe('beginning an attempt', () => {
         await sql('select from channel where id = $1 for update', [channelId]);
         await sql('update channel set adapter = $2 where id = $1', [channelId, adapter]);
         const beginning = begin(db);
-        expect(await Promise.race([beginning, sleep(200).then(() => 'waits')])).toBe('waits');
+        await waitsForLock('%begin_attempt%');
         return { beginning };
       });
       expect((await begun.beginning)?.fresh).toBe(adapter === 'fal' ? true : undefined);
@@ -182,7 +193,7 @@ describe('beginning an attempt', () => {
       expect(await query<{ fresh: boolean }>({ name: '', text: beginning }, values)).toEqual([{ fresh: true }]);
       expect(await setChannelEnabled({ db }, { channel: channelId, enabled: false, actor: 'test' })).toBeTruthy();
       const changing = updateChannel(db, channelId, () => ({ adapter: 'kling' }), { forgetHealth: true });
-      expect(await Promise.race([changing, sleep(200).then(() => 'waits')])).toBe('waits');
+      await waitsForLock('%for update%');
       return { changing };
     });
     expect(await changed.changing).toBe('busy');

@@ -180,30 +180,26 @@ describe('requests per minute', () => {
 
   it('ten just before the end of a second, then ten 59.1 seconds later: none of the latter passes', async () => {
     // 59.1 s after a second's end the clock shows 60 seconds more than that second, and only 59.1 have gone by.
-    const second = async () =>
-      (await rowsOf<{ now: number }>(db, 'select floor(extract(epoch from clock_timestamp()))::bigint as now', []))[0]
-        ?.now;
-    for (let tries = 1; ; tries += 1) {
-      const keyId = newId('key');
-      const before = await second();
-      await plant(keyId, 60, 10);
-      const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(keyId)));
-      // Where a second turned meanwhile, they are a whole window old and say nothing.
-      if ((await second()) !== before && tries < 10) continue;
-      expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
-      expect(verdicts[0]).toMatchObject({ remaining: 0, retryAfterSeconds: 1 });
-      break;
-    }
-    for (const secondsAgo of [59, 30, 1]) {
-      const fresh = newId('key');
-      await plant(fresh, secondsAgo, 10);
-      const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(fresh)));
-      expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
-      for (const { retryAfterSeconds } of verdicts) {
-        expect(retryAfterSeconds).toBeLessThanOrEqual(61 - secondsAgo);
-        expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+    const second = async (): Promise<number> => {
+      const text = 'select floor(extract(epoch from clock_timestamp()))::bigint as now';
+      return (await rowsOf<{ now: number }>(db, text))[0]?.now ?? 0;
+    };
+    for (const secondsAgo of [60, 59, 30, 1])
+      for (let tries = 1; ; tries += 1) {
+        const keyId = newId('key');
+        const before = await second();
+        await plant(keyId, secondsAgo, 10);
+        const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(keyId)));
+        // Where they have become a whole window old meanwhile, they say nothing.
+        if (secondsAgo + (await second()) - before > 60 && tries < 30) continue;
+        expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
+        for (const { remaining, retryAfterSeconds } of verdicts) {
+          expect(remaining).toBe(0);
+          expect(retryAfterSeconds).toBeLessThanOrEqual(61 - secondsAgo);
+          expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+        }
+        break;
       }
-    }
   });
 
   it('what is 61 slots old counts no more, and the wait that was told is enough and no longer than needed', async () => {
