@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -10,6 +10,9 @@ import { z } from 'zod';
 import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/dev/supervisor.ts';
 import { processStart } from '../../src/main/servers/process-identity.ts';
+
+// Servers are set up, killed and started again.
+jest.setTimeout(180_000);
 
 const DevFile = z.object({
   base_url: z.string(),
@@ -297,7 +300,7 @@ function readDev() {
 
 /** What `look` answers as soon as it is not null; a bound for a broken run, not a promise about speed. */
 async function until<T>(look: () => T | null): Promise<T> {
-  for (let tries = 0; tries < 1_000; tries++) {
+  for (let tries = 0; tries < 2_500; tries++) {
     const seen = look();
     if (seen !== null) return seen;
     await new Promise((resolve) => setTimeout(resolve, 50));

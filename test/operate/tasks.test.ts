@@ -9,7 +9,7 @@ import { startGateway, type Gateway, type TestProject } from '../support/gateway
 let gateway: Gateway;
 let project: TestProject;
 beforeAll(async () => {
-  gateway = await startGateway({ env: { SUBMIT_TIMEOUT_SECONDS: '2' } });
+  gateway = await startGateway();
   // One family, so that the attempts are those of sandbox-a, -b and -c.
   await gateway.database.query({ name: 'test-one-family', text: `update channel set enabled = (adapter = 'fal')` });
   project = await gateway.project();
@@ -110,7 +110,7 @@ describe('a task that ends at its deadline while its job still runs', () => {
       });
       await sql(`update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`);
       const { name } = await gateway.startWorker();
-      const task = await gateway.poll(project.apiKey, taskId);
+      const task = await gateway.poll(project.apiKey, taskId, { secondsMax: 90 });
       expect(task).toMatchObject({ status: 'failed', error: { code: 'task_timeout' } });
       await gateway.kill(name);
       const attempt = { n: 1, outcome: 'canceled', ended_at: task.completed_at };
@@ -127,7 +127,7 @@ describe('a task that ends at its deadline while its job still runs', () => {
     } finally {
       await gateway.startWorker();
     }
-  });
+  }, 180_000);
 });
 
 describe('tollgate tasks resolve', () => {

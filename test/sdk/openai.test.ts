@@ -12,6 +12,7 @@ import OpenAI, {
 } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
+import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 import { requestsOf } from './request-log.ts';
@@ -20,7 +21,7 @@ let gateway: Gateway;
 let project: TestProject;
 let client: OpenAI;
 beforeAll(async () => {
-  gateway = await startGateway({ workers: 0, env: { RATE_LIMIT_REST_MAX_SECONDS: '4' } });
+  gateway = await startGateway({ workers: 0, env: { RATE_LIMIT_REST_SECONDS: '8' } });
   project = await gateway.project();
   client = clientOf(project.apiKey);
 });
@@ -301,6 +302,14 @@ describe('a refusal, as the openai client tells it,', () => {
       clientOf(early.apiKey).chat.completions.create(saying('crowd [[fail=rate_limit]]'), { maxRetries: 0 }),
     );
     expect(crowded).toMatchObject({ status: 503, code: 'no_channel_available' });
+    // The client's answer does not wait for what is noted of a channel.
+    await eventually(async () => {
+      const [row] = await gateway.database.query<{ resting: number }>({
+        name: 'test-resting',
+        text: `select count(*)::float8 as resting from channel_health where model_id = '*' and closed_until > clock_timestamp()`,
+      });
+      return row?.resting === 3;
+    });
     const answer = await clientOf(early.apiKey).chat.completions.create(saying('patience'));
     expect(answer.choices[0]?.message.content).toBe('Sandbox answer to: patience');
     const asked = await requestsOf(gateway, early);

@@ -296,7 +296,8 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
 
 describe('GET /api/v1/tasks/{task_id}', () => {
   it('shows a task with all its members from its creation until it has succeeded and is charged', async () => {
-    const created = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt: 'a fox' });
+    const prompt = 'a fox [[latency=3000]]';
+    const created = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt });
     const first = z.strictObject(Task.shape).parse(created.body);
     expect(first).toMatchObject({ task_id: created.taskId, output: null, error: null, completed_at: null });
     const { body } = await gateway.get(project.apiKey, `/api/v1/tasks/${created.taskId}`);
