@@ -23,6 +23,8 @@ beforeAll(async () => {
       CHAT_HOLD_EXTRA_SECONDS: '1',
       CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',
       DATABASE_CONNECT_TIMEOUT_MS: '1000',
+      // As production has it: how soon a frozen database is a 503.
+      DATABASE_STATEMENT_TIMEOUT_MS: '3000',
     },
   });
 });
