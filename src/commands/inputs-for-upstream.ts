@@ -2,6 +2,8 @@ import type { MediaInput, MediaRequest } from '../channels/channel.ts';
 import { findFile } from '../db/files.ts';
 import type { Deps } from '../deps.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { inputRule, isOfKind } from '../domain/media-input.ts';
+import type { MediaInputKey } from '../domain/parameters.ts';
 import { EgressRefusal } from '../platform/egress.ts';
 import { probeBytes } from '../platform/probe-media.ts';
 
@@ -22,7 +24,7 @@ export async function inputsForUpstream(
   input: JsonObject,
   { asBytes }: { asBytes: boolean },
 ): Promise<InputsReport> {
-  const one = (value: JsonValue | undefined, param: string) =>
+  const one = (value: JsonValue | undefined, param: MediaInputKey) =>
     typeof value === 'string' ? mediaInput(deps, value, { param, asBytes }) : undefined;
   try {
     const image = await one(input.image, 'image');
@@ -55,7 +57,7 @@ const fetchTimeoutMs = 30_000;
 async function mediaInput(
   deps: InputDeps,
   value: string,
-  { param, asBytes }: { param: string; asBytes: boolean },
+  { param, asBytes }: { param: MediaInputKey; asBytes: boolean },
 ): Promise<MediaInput> {
   if (!value.startsWith('file_')) return asBytes ? fetched(deps, value, param) : { url: value };
   const file = await findFile(deps.db, value);
@@ -79,15 +81,14 @@ function canBeFetched({ config, egress }: InputDeps): boolean {
   }
 }
 
-async function fetched({ config, egress }: InputDeps, url: string, param: string): Promise<MediaInput> {
-  const isPicture = param === 'image' || param === 'reference_images';
-  const maxBytes = isPicture ? config.INPUT_IMAGE_MAX_BYTES : config.INPUT_OTHER_MAX_BYTES;
-  const answer = await egress.fetch(url, { timeoutMs: fetchTimeoutMs, maxBytes, purpose: 'input' });
+async function fetched({ config, egress }: InputDeps, url: string, param: MediaInputKey): Promise<MediaInput> {
+  const rule = inputRule(param, config);
+  const answer = await egress.fetch(url, { timeoutMs: fetchTimeoutMs, maxBytes: rule.maxBytes, purpose: 'input' });
   if (answer.kind !== 'answer') throw new InputUnavailable(`${param} could not be fetched: ${answer.reason}`);
   if (answer.status !== 200) throw new InputUnavailable(`${param} could not be fetched: HTTP ${answer.status}`);
   if (answer.truncated) throw new InputUnavailable(`${param} is too large`);
   const media = await probeBytes(answer.body);
-  if (!media || (isPicture && media.kind !== 'image')) throw new InputUnavailable(`${param} is no media known here`);
+  if (!media || !isOfKind(rule, media.mime_type)) throw new InputUnavailable(`${param} is no ${rule.kind} known here`);
   return dataUri(media.mime_type, answer.body);
 }
 

@@ -1,6 +1,7 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { mediaInputKeys } from '../domain/parameters.ts';
+import { inputRule, isOfKind, type InputRule } from '../domain/media-input.ts';
+import { mediaInputKeys, type MediaInputKey } from '../domain/parameters.ts';
 import { holdFile, recordFile, removeFile } from '../db/files.ts';
 import type { Deps } from '../deps.ts';
 import { decodeDataUri } from '../platform/data-uri.ts';
@@ -65,9 +66,9 @@ export const fileIdIn = ({ urls }: Pick<Deps, 'urls'>, value: string): string | 
 
 async function mapInputs(
   input: JsonObject,
-  replace: (value: string, param: string) => Promise<string>,
+  replace: (value: string, param: MediaInputKey) => Promise<string>,
 ): Promise<JsonObject> {
-  const one = async (value: JsonValue, param: string): Promise<JsonValue> =>
+  const one = async (value: JsonValue, param: MediaInputKey): Promise<JsonValue> =>
     typeof value === 'string' ? replace(value, param) : value;
   const mapped: JsonObject = { ...input };
   for (const key of mediaInputKeys) {
@@ -78,37 +79,41 @@ async function mapInputs(
   return mapped;
 }
 
-const kinds: Record<string, string> = { video_url: 'video/', audio_url: 'audio/' };
-
 async function holdOwnFile(
-  { db }: Pick<Deps, 'db'>,
-  given: { fileId: string; projectId: string; heldSeconds: number; param: string },
+  { config, db }: Pick<Deps, 'config' | 'db'>,
+  given: { fileId: string; projectId: string; heldSeconds: number; param: MediaInputKey },
 ): Promise<void> {
   const { fileId, projectId, heldSeconds, param } = given;
   const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
   if (!file) throw new GatewayError('file_not_found', { param });
-  const kind = kinds[param] ?? 'image/';
-  if (file.mimeType.startsWith(kind)) return;
-  const message = `${param} names a file of another kind.`;
-  throw new GatewayError(kind === 'image/' ? 'invalid_image' : 'invalid_url', { message, param });
+  const rule = inputRule(param, config);
+  if (!isOfKind(rule, file.mimeType)) throw otherKind(rule, param);
+  // An upload was judged when it came; encoding it anew may have made it larger, and it is usable all the same.
+  const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, config.UPLOAD_STORED_MAX_BYTES) : rule.maxBytes;
+  if (file.bytes > maxBytes) {
+    throw new GatewayError('invalid_url', { message: `${param} names a file that is too large for it.`, param });
+  }
 }
+
+const otherKind = ({ kind }: InputRule, param: MediaInputKey): GatewayError =>
+  new GatewayError(kind === 'image' ? 'invalid_image' : 'invalid_url', {
+    message: `${param} holds no ${kind} that is known here.`,
+    param,
+  });
 
 async function storeDataUri(
   { config, db, files }: StoreDeps,
   { taskId, projectId }: { taskId: string; projectId: string },
   uri: string,
-  param: string,
+  param: MediaInputKey,
 ): Promise<StoredInput> {
-  const isPicture = param === 'image' || param === 'reference_images';
-  const decoded = decodeDataUri(uri, {
-    maxBytes: isPicture ? config.INPUT_IMAGE_MAX_BYTES : config.INPUT_OTHER_MAX_BYTES,
-  });
+  const rule = inputRule(param, config);
+  const decoded = decodeDataUri(uri, { maxBytes: rule.maxBytes });
   if (decoded.kind !== 'ok') {
     throw new GatewayError('invalid_url', { message: `${param} holds a data: URI that cannot be read.`, param });
   }
   const media = await probeBytes(decoded.bytes);
-  if (isPicture && media?.kind !== 'image') throw new GatewayError('invalid_image', { param });
-  if (!media) throw new GatewayError('invalid_url', { message: `${param} holds no media that is known here.`, param });
+  if (!media || !isOfKind(rule, media.mime_type)) throw otherKind(rule, param);
 
   const fileId = newId('file');
   const storageKey = `inputs/${fileId}`;

@@ -5,6 +5,7 @@ import { createEgress } from '../../src/platform/egress.ts';
 import { createFileStore } from '../../src/platform/file-store.ts';
 import { createUrlSigner } from '../../src/platform/signed-url.ts';
 import { newId } from '../../src/platform/ids.ts';
+import { clip } from '../../src/sandbox/clip.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts';
@@ -70,6 +71,12 @@ const expireIn = (fileId: string, seconds: number): Promise<unknown> =>
       text: 'update file set expires_at = clock_timestamp() + make_interval(secs => $2) where id = $1',
     },
     [fileId, seconds],
+  );
+
+const pretend = (fileId: string, as: { purpose: string; mime_type: string; bytes: number }): Promise<unknown> =>
+  gateway.database.query(
+    { name: 'test-pretend', text: 'update file set purpose = $2, mime_type = $3, bytes = $4 where id = $1' },
+    [fileId, as.purpose, as.mime_type, as.bytes],
   );
 
 describe('an uploaded picture as an input', () => {
@@ -202,12 +209,50 @@ describe('an uploaded picture as an input', () => {
     expect(await countRows(gateway.database)).toEqual(before);
   });
 
-  it('must be of the kind that is asked for', async () => {
+  it('must be of the kind that is asked for, as a file of ours and as a data URI', async () => {
     const file = await uploaded(await png());
-    const body = { model: 'runway-aleph', prompt: 'again, at night', video_url: file.id };
-    expect(await gateway.create(project.apiKey, mediaRoutes.video, body)).toMatchObject({
-      status: 400,
-      body: { error: { code: 'invalid_url', param: 'video_url' } },
+    const film = clip({ width: 64, height: 48, seconds: 1, seed: 1 });
+    const before = await countRows(gateway.database);
+    for (const [param, value, code] of [
+      ['video_url', file.id, 'invalid_url'],
+      ['video_url', await dataUriOf(file), 'invalid_url'],
+      ['image', `data:image/png;base64,${film.toString('base64')}`, 'invalid_image'],
+    ] as const) {
+      const model = param === 'image' ? 'veo-3.1' : 'runway-aleph';
+      const body = { model, prompt: 'again, at night', [param]: value };
+      expect(await gateway.create(project.apiKey, mediaRoutes.video, body)).toMatchObject({
+        status: 400,
+        body: { error: { code, param } },
+      });
+    }
+    expect(await countRows(gateway.database)).toEqual(before);
+    const video_url = `data:video/mp4;base64,${film.toString('base64')}`;
+    await gateway.accept(project.apiKey, mediaRoutes.video, { model: 'runway-aleph', prompt: 'by day', video_url });
+  });
+
+  it('must not be larger than what is taken, wherever it came from; an upload that was taken once is taken', async () => {
+    const [film, picture, sent] = [
+      await uploaded(await png()),
+      await uploaded(await png()),
+      await uploaded(await png()),
+    ];
+    await pretend(film.id, { purpose: 'output', mime_type: 'video/mp4', bytes: 50_000_001 });
+    await pretend(picture.id, { purpose: 'output', mime_type: 'image/png', bytes: 10_000_001 });
+    await pretend(sent.id, { purpose: 'upload', mime_type: 'image/png', bytes: 20_000_000 });
+    for (const [model, param, value] of [
+      ['runway-aleph', 'video_url', film.id],
+      ['veo-3.1', 'image', picture.url],
+    ] as const) {
+      const body = { model, prompt: 'all of it', [param]: value };
+      expect(await gateway.create(project.apiKey, mediaRoutes.video, body)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_url', param } },
+      });
+    }
+    await gateway.accept(project.apiKey, mediaRoutes.video, {
+      model: 'veo-3.1',
+      prompt: 'a large one',
+      image: sent.id,
     });
   });
 });

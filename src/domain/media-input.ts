@@ -1,0 +1,28 @@
+import type { MediaInputKey } from './parameters.ts';
+
+/** What one media input must be, wherever its bytes come from: a `data:` URI, a file of ours or a client's URL. */
+export interface InputRule {
+  kind: 'image' | 'video' | 'audio';
+  maxBytes: number;
+}
+
+/** Named as in the configuration. */
+export interface InputCaps {
+  INPUT_IMAGE_MAX_BYTES: number;
+  INPUT_OTHER_MAX_BYTES: number;
+}
+
+export function inputRule(param: MediaInputKey, caps: InputCaps): InputRule {
+  const kind = kinds[param];
+  return { kind, maxBytes: kind === 'image' ? caps.INPUT_IMAGE_MAX_BYTES : caps.INPUT_OTHER_MAX_BYTES };
+}
+
+/** By what the bytes are, never by what somebody calls them. */
+export const isOfKind = ({ kind }: InputRule, mimeType: string): boolean => mimeType.startsWith(`${kind}/`);
+
+const kinds: Readonly<Record<MediaInputKey, InputRule['kind']>> = {
+  image: 'image',
+  reference_images: 'image',
+  video_url: 'video',
+  audio_url: 'audio',
+};
