@@ -1,4 +1,4 @@
-import { recordFile } from '../db/files.ts';
+import { draftFiles, recordFile, type FileDraft } from '../db/files.ts';
 import type { Deps } from '../deps.ts';
 import type { TaskErrorCode, TaskOutput, TaskType } from '../domain/task.ts';
 import type { UpstreamOutput } from '../domain/upstream.ts';
@@ -7,11 +7,14 @@ import { FileTooLargeError, type Stored } from '../platform/file-store.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { HEAD_BYTES, probeStored } from '../platform/probe-media.ts';
+import { discardFiles } from './discard-files.ts';
 
-type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files'>;
+type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
 
 export interface CopyInput {
   attemptId: string;
+  /** Part of the files' names: a holder that was overtaken must not touch what another one has stored and was paid for. */
+  fence: string;
   projectId: string;
   taskId: string;
   type: TaskType;
@@ -32,20 +35,32 @@ export type CopyReport =
 /**
  * Copies every result into our own file store, hashed and measured, before the upstream's links die. A transfer that
  * breaks is tried again until the deadline; a result that can never be used (private address, too large, not media, 404)
- * fails at once.
+ * fails at once. What is not copied to the end leaves nothing behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
   if (input.results.length > deps.config.OUTPUTS_MAX) {
     return { kind: 'failed', code: 'upstream_invalid_response', detail: 'more results than are taken from one job' };
   }
+  const copies = input.results.map((result, index) => {
+    const storageKey = `outputs/${input.attemptId}-${input.fence}-${index}`;
+    return { result, draft: { id: newId('file'), storageKey } };
+  });
+  const drafts = copies.map(({ draft }) => draft);
+  await draftFiles(deps.db, { ...whoseFiles(deps, input), drafts });
   const outputs: TaskOutput[] = [];
-  for (const [index, result] of input.results.entries()) {
-    const copied = await copyPatiently(deps, input, result, index);
-    if (copied.kind !== 'copied') return copied;
+  for (const { result, draft } of copies) {
+    const copied = await copyPatiently(deps, input, result, draft);
+    if (copied.kind !== 'copied') {
+      await discardFiles(deps, drafts);
+      return copied;
+    }
     outputs.push(copied.output);
   }
   return { kind: 'copied', outputs };
 }
+
+const whoseFiles = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
+  ({ projectId, taskId, purpose: 'output', keptSeconds: config.CONTENT_RETENTION_SECONDS }) as const;
 
 type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
 type Fetched =
@@ -54,14 +69,18 @@ type Fetched =
 /** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
 const missingLooksMax = 5;
 
-async function copyPatiently(deps: CopyDeps, input: CopyInput, result: UpstreamOutput, index: number): Promise<Copied> {
-  const storageKey = `outputs/${input.attemptId}-${index}`;
+async function copyPatiently(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  draft: FileDraft,
+): Promise<Copied> {
   let detail = 'the deadline came before the copy';
   let missing = 0;
   for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
-    const fetched = await fetchOnce(deps, input, result, storageKey);
+    const fetched = await fetchOnce(deps, input, result, draft.storageKey);
     if (input.signal.aborted) return { kind: 'interrupted' };
-    if (fetched.kind === 'stored') return describe(deps, input, result, storageKey, fetched);
+    if (fetched.kind === 'stored') return describe(deps, input, result, draft, fetched);
     if (fetched.kind !== 'again') return fetched;
     detail = fetched.detail;
     if (detail === notThere && ++missing >= missingLooksMax) {
@@ -145,28 +164,22 @@ async function describe(
   deps: CopyDeps,
   input: CopyInput,
   result: UpstreamOutput,
-  storageKey: string,
+  draft: FileDraft,
   stored: Stored,
 ): Promise<Copied> {
-  const media = await probeStored(deps.files, storageKey, stored.bytes, stored.head);
+  const media = await probeStored(deps.files, draft.storageKey, stored.bytes, stored.head);
   if (!media || media.kind !== input.type) {
-    // No row will ever name this file, so no retention would find it.
-    await deps.files.delete(storageKey);
     return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
   }
   const file = await recordFile(deps.db, {
-    id: newId('file'),
-    projectId: input.projectId,
-    taskId: input.taskId,
-    purpose: 'output',
-    storageKey,
+    ...draft,
+    ...whoseFiles(deps, input),
     mimeType: media.mime_type,
     bytes: stored.bytes,
     sha256: stored.sha256,
     width: media.width ?? result.width ?? null,
     height: media.height ?? result.height ?? null,
     duration: input.type === 'image' ? null : (media.duration ?? result.duration ?? null),
-    keptSeconds: deps.config.CONTENT_RETENTION_SECONDS,
   });
   return {
     kind: 'copied',

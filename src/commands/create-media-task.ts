@@ -7,6 +7,7 @@ import { mediaCredits } from '../domain/pricing.ts';
 import { listServing } from '../domain/routing.ts';
 import { taskSnapshot, type TaskSnapshot } from '../domain/task-snapshot.ts';
 import type { TaskType } from '../domain/task.ts';
+import type { FileDraft } from '../db/files.ts';
 import type { Admission, NewTask } from '../db/ledger.ts';
 import { findIdempotent } from '../db/idempotency.ts';
 import { findTask, type TaskView } from '../db/tasks.ts';
@@ -15,9 +16,10 @@ import { crashPoint } from '../platform/crash-point.ts';
 import { EgressRefusal } from '../platform/egress.ts';
 import { sha256Hex } from '../platform/hash.ts';
 import { newId } from '../platform/ids.ts';
+import { discardFiles } from './discard-files.ts';
 import { findModelFor } from './find-model.ts';
 import { findLegacyModelFor } from './legacy-model.ts';
-import { fileIdIn, forgetInputs, storeInputs, type StoredInput } from './store-inputs.ts';
+import { fileIdIn, storeInputs } from './store-inputs.ts';
 import type { AdmissionDesk } from './admission-desk.ts';
 
 export interface CreateMediaRequest {
@@ -115,10 +117,10 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
 }
 
 /** From the row that cannot be lost to the verdict about credits. */
-async function acceptTask(deps: CreateDeps, task: NewTask, files: StoredInput[]): Promise<CreatedMediaTask> {
+async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): Promise<CreatedMediaTask> {
   const { taskId, projectId, type, modelId, input } = task;
   const verdict = await deps.ledger.createTask(task);
-  if (verdict.kind !== 'created') await forgetInputs(deps, files);
+  if (verdict.kind !== 'created') await discardFiles(deps, files);
   switch (verdict.kind) {
     case 'reused':
       throw new GatewayError('idempotency_key_reused');
@@ -132,7 +134,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: StoredInput[])
   crashPoint('after_commit_before_start');
   const admission = await deps.desk.admit({ taskId, projectId, type, modelId, input });
   if (!admission.admitted) {
-    await forgetInputs(deps, files);
+    await discardFiles(deps, files);
     throw refusal(admission);
   }
   crashPoint('after_start_before_reply');

@@ -379,6 +379,7 @@ class AttemptRun {
   async copy(memory: AttemptMemory, results: UpstreamOutput[]): Promise<AttemptReport> {
     const copied = await copyOutputs(this.#deps, {
       attemptId: memory.attemptId,
+      fence: memory.fence,
       projectId: this.#task.projectId,
       taskId: this.#task.taskId,
       type: this.#task.type,

@@ -2,16 +2,12 @@ import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { inputRule, isOfKind, type InputRule } from '../domain/media-input.ts';
 import { mediaInputKeys, type MediaInputKey } from '../domain/parameters.ts';
-import { holdFile, recordFile, removeFile } from '../db/files.ts';
+import { draftFiles, holdFile, recordFile, type FileDraft } from '../db/files.ts';
 import type { Deps } from '../deps.ts';
 import { decodeDataUri } from '../platform/data-uri.ts';
 import { isId, newId } from '../platform/ids.ts';
 import { probeBytes } from '../platform/probe-media.ts';
-
-export interface StoredInput {
-  fileId: string;
-  storageKey: string;
-}
+import { discardFiles } from './discard-files.ts';
 
 type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
 
@@ -23,40 +19,25 @@ type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
 export async function storeInputs(
   deps: StoreDeps,
   given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
-): Promise<{ input: JsonObject; files: StoredInput[] }> {
+): Promise<{ input: JsonObject; files: FileDraft[] }> {
   // Refusals come first: what they cost is a look-up.
   const held = await mapInputs(given.input, async (value, param) => {
     const fileId = fileIdIn(deps, value);
     if (fileId !== null) await holdOwnFile(deps, { ...given, fileId, param });
     return fileId ?? value;
   });
-  const files: StoredInput[] = [];
+  const files: FileDraft[] = [];
   try {
     const input = await mapInputs(held, async (value, param) => {
       if (!value.startsWith('data:')) return value;
       const stored = await storeDataUri(deps, given, value, param);
       files.push(stored);
-      return stored.fileId;
+      return stored.id;
     });
     return { input, files };
   } catch (error) {
-    await forgetInputs(deps, files);
+    await discardFiles(deps, files);
     throw error;
-  }
-}
-
-/** For a task that was not accepted: it leaves nothing behind. Never throws. */
-export async function forgetInputs(
-  { db, files, logger }: Omit<StoreDeps, 'config' | 'urls'>,
-  stored: StoredInput[],
-): Promise<void> {
-  for (const { fileId, storageKey } of stored) {
-    try {
-      await files.delete(storageKey);
-      await removeFile(db, fileId);
-    } catch (error) {
-      logger.warn({ err: error, file_id: fileId }, 'an unused input stays until retention');
-    }
   }
 }
 
@@ -106,7 +87,7 @@ async function storeDataUri(
   { taskId, projectId }: { taskId: string; projectId: string },
   uri: string,
   param: MediaInputKey,
-): Promise<StoredInput> {
+): Promise<FileDraft> {
   const rule = inputRule(param, config);
   const decoded = decodeDataUri(uri, { maxBytes: rule.maxBytes });
   if (decoded.kind !== 'ok') {
@@ -115,27 +96,17 @@ async function storeDataUri(
   const media = await probeBytes(decoded.bytes);
   if (!media || !isOfKind(rule, media.mime_type)) throw otherKind(rule, param);
 
-  const fileId = newId('file');
-  const storageKey = `inputs/${fileId}`;
-  const { bytes, sha256 } = await files.put(storageKey, decoded.bytes, {
+  const id = newId('file');
+  const draft = { id, storageKey: `inputs/${id}` };
+  const whose = { projectId, taskId, purpose: 'input', keptSeconds: config.CONTENT_RETENTION_SECONDS } as const;
+  await draftFiles(db, { ...whose, drafts: [draft] });
+  const { bytes, sha256 } = await files.put(draft.storageKey, decoded.bytes, {
     maxBytes: decoded.bytes.length,
     contentType: media.mime_type,
   });
-  await recordFile(db, {
-    id: fileId,
-    projectId,
-    taskId,
-    purpose: 'input',
-    storageKey,
-    mimeType: media.mime_type,
-    bytes,
-    sha256,
-    width: media.width,
-    height: media.height,
-    duration: media.duration,
-    keptSeconds: config.CONTENT_RETENTION_SECONDS,
-  });
-  return { fileId, storageKey };
+  const { mime_type: mimeType, width, height, duration } = media;
+  await recordFile(db, { ...draft, ...whose, mimeType, bytes, sha256, width, height, duration });
+  return draft;
 }
 
 async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

@@ -52,7 +52,44 @@ const toFile = (row: StoredRow): FileRow => ({
   expiresAt: Math.floor(row.expires_at),
 });
 
-/** Records a stored file. A second copy under the same storage key takes the first one's place, keeping its id. */
+/** Where a file's bytes will be, and whose they are. */
+export interface FileDraft {
+  id: string;
+  storageKey: string;
+}
+
+/**
+ * Writes rows for files before their bytes, so that retention finds whatever a death leaves of them. Until `recordFile` nobody
+ * is told their ids.
+ */
+export async function draftFiles(
+  database: Database,
+  given: Pick<FileRow, 'projectId' | 'taskId' | 'purpose'> & { drafts: readonly FileDraft[]; keptSeconds: number },
+): Promise<void> {
+  if (given.drafts.length === 0) return;
+  await database.query(
+    {
+      name: 'draft-files',
+      text: `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, expires_at)
+             select draft.id, $3, $4, $5, draft.storage_key, 'application/octet-stream', 0, '',
+                    date_trunc('second', clock_timestamp()) + make_interval(secs => $6)
+             from unnest($1::text[], $2::text[]) draft (id, storage_key)`,
+    },
+    [
+      given.drafts.map(({ id }) => id),
+      given.drafts.map(({ storageKey }) => storageKey),
+      given.projectId,
+      given.taskId,
+      given.purpose,
+      given.keptSeconds,
+    ],
+  );
+}
+
+/**
+ * Records a stored file, drafted or not, under the id that its storage key has. Throws where retention has taken the draft
+ * meanwhile: its bytes are gone, or about to be.
+ */
 export async function recordFile(
   database: Database,
   file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { keptSeconds: number },
@@ -64,6 +101,7 @@ export async function recordFile(
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', clock_timestamp()) + make_interval(secs => $12))
              on conflict (storage_key) do update set mime_type = excluded.mime_type, bytes = excluded.bytes, sha256 = excluded.sha256,
                width = excluded.width, height = excluded.height, duration = excluded.duration, expires_at = excluded.expires_at
+             where file.deleted_at is null
              returning ${columns}`,
     },
     [

@@ -4,14 +4,17 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pino } from 'pino';
 import { copyOutputs, type CopyReport } from '../../src/commands/copy-outputs.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { TaskType } from '../../src/domain/task.ts';
 import { createEgress } from '../../src/platform/egress.ts';
 import { createFileStore, type FileStore } from '../../src/platform/file-store.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { picture } from '../../src/sandbox/picture.ts';
-import { admitted, newTask, openBook, openLedger } from '../db/books.ts';
+import { admitted, newTask, openBook, openLedger, rowsOf } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let scratch: TestDatabase;
@@ -63,7 +66,7 @@ describe('the copy of a result', () => {
     ['a name with a password', () => `https://user:word@127.0.0.1:${sentinel.port}/`],
   ])('is refused without a connection: %s', async (_what, url) => {
     expect(await copy(url())).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('asks the channel’s own origin with the channel’s credential, and follows one redirect from there', async () => {
@@ -88,7 +91,7 @@ describe('the copy of a result', () => {
     };
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
     expect(looks).toBe(2);
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('takes the credential nowhere else: not to another origin, and not along a redirect to one', async () => {
@@ -111,7 +114,7 @@ describe('the copy of a result', () => {
   it('follows no redirect to where nobody may go, also not from the channel itself', async () => {
     serve = (_request, response) => response.writeHead(302, { location: `${sentinel.url}/a.png` }).end();
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('waits a little for one that is not there yet, then fails as an invalid response', async () => {
@@ -122,7 +125,7 @@ describe('the copy of a result', () => {
     };
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
     expect(looks).toBe(5);
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('takes one that is there at the second look', async () => {
@@ -143,7 +146,7 @@ describe('the copy of a result', () => {
       code: 'upstream_invalid_response',
       detail: 'the result is too large',
     });
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it.each([
@@ -153,7 +156,7 @@ describe('the copy of a result', () => {
   ])('refuses one that is %s and calls itself a picture', async (_what, bytes) => {
     serve = (_request, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(bytes);
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('refuses a picture where a video was asked for', async () => {
@@ -162,7 +165,7 @@ describe('the copy of a result', () => {
       kind: 'failed',
       code: 'upstream_invalid_response',
     });
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('tries one that breaks off again until the deadline, then fails as output_unavailable', async () => {
@@ -178,7 +181,7 @@ describe('the copy of a result', () => {
       code: 'output_unavailable',
     });
     expect(looks).toBeGreaterThan(1);
-    expectNothingKept();
+    await expectNothingKept();
   });
 
   it('tries a server in trouble again, and takes what comes then', async () => {
@@ -186,6 +189,41 @@ describe('the copy of a result', () => {
     serve = (_request, response) => (++looks === 1 ? response.writeHead(503).end() : response.end(png));
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
     expect(looks).toBe(2);
+  });
+});
+
+describe('two holders of one attempt', () => {
+  it('share no file: what the first has stored stays as it was, whatever the late one gets', async () => {
+    const task = await accepted();
+    serve = (_request, response) => response.end(png);
+    const report = await copyAs(task, newId('att'), { url: `${channel.url}/a.png` });
+    const [kept] = await filesOf(task);
+    expect(report).toMatchObject({ kind: 'copied', outputs: [{ sha256: kept?.sha256 }] });
+
+    // The provider's link has died meanwhile, or shows another picture.
+    const other = await picture({ width: 64, height: 48, seed: 2 });
+    serve = (request, response) => response.end(request.url === '/other.png' ? other : '<!doctype html>');
+    expect(await copyAs(task, newId('att'), { url: `${channel.url}/a.png` })).toMatchObject({ kind: 'failed' });
+    expect(await filesOf(task)).toEqual([kept]);
+    expect(await copyAs(task, newId('att'), { url: `${channel.url}/other.png` })).toMatchObject({ kind: 'copied' });
+    expect(await filesOf(task)).toHaveLength(2);
+    expect((await buffer(await files.open(kept?.storage_key ?? ''))).equals(png)).toBe(true);
+  });
+
+  it('leave nothing that retention would not find, also where one dies with its bytes stored', async () => {
+    const task = await accepted();
+    serve = (_request, response) => response.end(png);
+    const dying: FileStore = {
+      ...files,
+      async put(...given) {
+        await files.put(...given);
+        throw new Error('as if it had died here');
+      },
+    };
+    await expect(copyAs(task, newId('att'), { url: `${channel.url}/a.png`, files: dying })).rejects.toThrow('as if');
+    const [left] = await filesOf(task);
+    expect(left).toMatchObject({ expires: true });
+    expect(await files.exists(left?.storage_key ?? '')).toBe(true);
   });
 });
 
@@ -204,18 +242,39 @@ async function copy(
   forMs: number | (() => number) = 20_000,
   allowCidrs: string[] = [],
 ): Promise<CopyReport> {
+  return copyAs(await accepted(), newId('att'), { url, type, forMs, allowCidrs });
+}
+
+interface Accepted {
+  taskId: string;
+  projectId: string;
+}
+
+async function accepted(): Promise<Accepted> {
   const book = await openBook(db, { credits: 10 });
   const { taskId } = await admitted(openLedger(db), newTask(book, 4));
+  return { taskId, projectId: book.projectId };
+}
+
+/** What the holder of `fence` does. */
+function copyAs(
+  { taskId, projectId }: Accepted,
+  fence: string,
+  asked: { url: string; type?: TaskType; forMs?: number | (() => number); allowCidrs?: string[]; files?: FileStore },
+): Promise<CopyReport> {
+  const { forMs = 20_000 } = asked;
   const begunAt = Date.now();
+  // As strict as in production where a test says nothing else: only the channel's own origin is trusted.
+  const egress = createEgress({ allowCidrs: asked.allowCidrs ?? [], callbackPorts: [] });
   return copyOutputs(
-    // As strict as in production where a test says nothing else: only the channel's own origin is trusted.
-    { config, db, files, egress: createEgress({ allowCidrs, callbackPorts: [] }) },
+    { config, db, files: asked.files ?? files, egress, logger: pino({ level: 'silent' }) },
     {
       attemptId: `att_${taskId}`,
-      projectId: book.projectId,
+      fence,
+      projectId,
       taskId,
-      type,
-      results: [{ url }],
+      type: asked.type ?? 'image',
+      results: [{ url: asked.url }],
       channelBaseUrl: `${channel.url}/some/path`,
       channelHeaders: { 'x-goog-api-key': 'the-key' },
       remainingMs: () => (typeof forMs === 'number' ? begunAt + forMs - Date.now() : forMs()),
@@ -224,14 +283,18 @@ async function copy(
   );
 }
 
+const filesOf = ({ taskId }: Accepted): Promise<{ storage_key: string; sha256: string; expires: boolean }[]> =>
+  rowsOf(db, 'select storage_key, sha256, expires_at is not null as expires from file where task_id = $1', [taskId]);
+
 const stored = (): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
     entry.isFile() ? [entry.name] : [],
   );
 
-function expectNothingKept(): void {
+async function expectNothingKept(): Promise<void> {
   expect(sentinel.connections()).toBe(0);
   expect(stored()).toEqual([]);
+  expect(await rowsOf(db, `select storage_key from file where storage_key like 'outputs/%' and bytes = 0`)).toEqual([]);
 }
 
 interface Listening {
