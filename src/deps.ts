@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { ChatLedger } from './db/chat-ledger.ts';
 import type { Ledger } from './db/ledger.ts';
+import type { ByteRoom } from './platform/byte-room.ts';
 import type { Egress } from './platform/egress.ts';
 import type { FileStore } from './platform/file-store.ts';
 import type { Logger } from './platform/logger.ts';
@@ -27,6 +28,8 @@ export interface Deps {
   adapters: Adapters;
   egress: Egress;
   files: FileStore;
+  /** For the bytes of inputs on their way upstream. */
+  inputRoom: ByteRoom;
   urls: UrlSigner;
   sealer: Sealer;
   metrics: Metrics;

@@ -114,7 +114,7 @@ async function fetchOnce(
     egress.download(
       url,
       {
-        timeoutMs: Math.max(1, Math.min(config.OUTPUT_FETCH_TIMEOUT_SECONDS * 1000, input.remainingMs())),
+        timeoutMs: Math.max(1, Math.ceil(Math.min(config.OUTPUT_FETCH_TIMEOUT_SECONDS * 1000, input.remainingMs()))),
         maxBytes,
         signal: input.signal,
         trustedOrigins: [input.channelBaseUrl],

@@ -1,72 +1,103 @@
+import { buffer } from 'node:stream/consumers';
 import type { MediaInput, MediaRequest } from '../channels/channel.ts';
-import { findFile } from '../db/files.ts';
+import { findFile, type FileRow } from '../db/files.ts';
 import type { Deps } from '../deps.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { inputRule, isOfKind } from '../domain/media-input.ts';
-import type { MediaInputKey } from '../domain/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../domain/parameters.ts';
 import { EgressRefusal } from '../platform/egress.ts';
-import { probeBytes } from '../platform/probe-media.ts';
+import { fetchInput, InputUnavailable } from './fetch-input.ts';
 
-type InputDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'urls'>;
+export type InputDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'inputRoom' | 'logger' | 'urls'>;
+
+export interface InputsWanted {
+  taskId: string;
+  projectId: string;
+  input: JsonObject;
+  /** For a provider that takes no URLs. */
+  asBytes: boolean;
+  remainingMs: () => number;
+  /** Ends fetching and waiting. */
+  signal: AbortSignal;
+}
 
 export type InputsReport =
   | { kind: 'ready'; inputs: Pick<MediaRequest, 'image' | 'referenceImages' | 'videoUrl' | 'audioUrl'> }
-  /** A client's URL could not be fetched; the detail names the parameter and no host. */
+  /** An input cannot be had; the detail names the parameter and no host. */
   | { kind: 'failed'; detail: string };
 
-/**
- * The media inputs as they go upstream. Our files travel as bytes, so that they work from a machine that no provider can
- * reach, or as their signed URL where `PUBLIC_BASE_URL` is public https; a client's own public URL as it is, or, for a
- * provider that takes only bytes, fetched through the egress guard.
- */
-export async function inputsForUpstream(
-  deps: InputDeps,
-  input: JsonObject,
-  { asBytes }: { asBytes: boolean },
-): Promise<InputsReport> {
-  const one = (value: JsonValue | undefined, param: MediaInputKey) =>
-    typeof value === 'string' ? mediaInput(deps, value, { param, asBytes }) : undefined;
-  try {
-    const image = await one(input.image, 'image');
-    const videoUrl = await one(input.video_url, 'video_url');
-    const audioUrl = await one(input.audio_url, 'audio_url');
-    const referenceImages: MediaInput[] = [];
-    for (const item of Array.isArray(input.reference_images) ? input.reference_images : []) {
-      const reference = await one(item, 'reference_images');
-      if (reference) referenceImages.push(reference);
-    }
-    return {
-      kind: 'ready',
-      inputs: {
-        ...(image && { image }),
-        ...(referenceImages.length > 0 && { referenceImages }),
-        ...(videoUrl && { videoUrl }),
-        ...(audioUrl && { audioUrl }),
-      },
-    };
-  } catch (error) {
-    if (error instanceof InputUnavailable) return { kind: 'failed', detail: error.message };
-    throw error;
-  }
+/** The inputs of one attempt, with room for their bytes in this process. */
+export interface HeldInputs {
+  /** Reads what travels as bytes. Throws where the file store does. */
+  read(): Promise<InputsReport>;
+  /** Gives the room back; what was read must not be kept longer. Called again it changes nothing. */
+  release(): void;
 }
 
-class InputUnavailable extends Error {}
+export const hasMediaInputs = (input: JsonObject): boolean => mediaInputKeys.some((key) => input[key] !== undefined);
+
+/**
+ * Makes the media inputs ready for one submit. Our own files travel as bytes, so that they work from a machine that no provider
+ * can reach, or as their signed URL where `PUBLIC_BASE_URL` is public https; a client's own public URL as it is, or, for a
+ * provider that takes only bytes, as our copy of it. Bytes in memory are counted: it waits until the process has room for those
+ * of this attempt. Null when the signal fired, or the time was over, before it was ready.
+ */
+export async function holdInputs(deps: InputDeps, wanted: InputsWanted): Promise<HeldInputs | null> {
+  const { inputRoom } = deps;
+  let places: Places;
+  try {
+    places = await placesOf(deps, wanted);
+  } catch (error) {
+    if (!(error instanceof InputUnavailable)) throw error;
+    return wanted.signal.aborted ? null : failed(error.message);
+  }
+  const bytes = [...places.values()].flat().reduce((sum, place) => sum + ('file' in place ? place.file.bytes : 0), 0);
+  if (bytes > inputRoom.maxBytes) return failed('the inputs are larger together than what is sent as bytes');
+  const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(wanted.remainingMs())));
+  const release =
+    bytes === 0
+      ? () => undefined
+      : await inputRoom.take(bytes, { owner: wanted.projectId, signal: AbortSignal.any([wanted.signal, timeout]) });
+  return release && { read: () => readAll(deps, places), release };
+}
+
+const failed = (detail: string): HeldInputs => ({
+  read: () => Promise.resolve({ kind: 'failed', detail }),
+  release: () => undefined,
+});
+
+/** Where an input is: at an address that the provider can reach, or in our file store. */
+type Place = MediaInput | { file: FileRow };
+type Places = Map<MediaInputKey, Place[]>;
+
+async function placesOf(deps: InputDeps, wanted: InputsWanted): Promise<Places> {
+  const places: Places = new Map();
+  for (const param of mediaInputKeys) {
+    const value: JsonValue | undefined = wanted.input[param];
+    const found: Place[] = [];
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (typeof item === 'string') found.push(await placeOf(deps, wanted, param, item));
+    }
+    if (found.length > 0) places.set(param, found);
+  }
+  return places;
+}
 
 const fetchTimeoutMs = 30_000;
 
-async function mediaInput(
-  deps: InputDeps,
-  value: string,
-  { param, asBytes }: { param: MediaInputKey; asBytes: boolean },
-): Promise<MediaInput> {
-  if (!value.startsWith('file_')) return asBytes ? fetched(deps, value, param) : { url: value };
+async function placeOf(deps: InputDeps, wanted: InputsWanted, param: MediaInputKey, value: string): Promise<Place> {
+  const { taskId, projectId, asBytes, signal } = wanted;
+  if (!value.startsWith('file_')) {
+    if (!asBytes) return { url: value };
+    const timeoutMs = Math.max(1, Math.ceil(Math.min(fetchTimeoutMs, wanted.remainingMs())));
+    return { file: await fetchInput(deps, { taskId, projectId, param, url: value, timeoutMs, signal }) };
+  }
   const file = await findFile(deps.db, value);
-  // A file that a live task uses is not deleted, so this is a bug or a lost disk.
-  if (!file) throw new Error(`the input ${value} is gone`);
-  if (!asBytes && canBeFetched(deps)) return { url: deps.urls.sign(file.id, file.expiresAt) };
-  const chunks: Buffer[] = [];
-  for await (const chunk of await deps.files.open(file.storageKey)) chunks.push(Buffer.from(chunk as Uint8Array));
-  return dataUri(file.mimeType, Buffer.concat(chunks));
+  if (!file) {
+    // A file that a live task uses is not deleted, so this is a bug or a lost disk.
+    deps.logger.error({ task_id: taskId, file_id: value, alarm: true }, 'an input of a live task is gone');
+    throw new InputUnavailable('our own copy of an input is gone');
+  }
+  return !asBytes && canBeFetched(deps) ? { url: deps.urls.sign(file.id, file.expiresAt) } : { file };
 }
 
 /** Whether a provider can reach our own files. */
@@ -81,17 +112,30 @@ function canBeFetched({ config, egress }: InputDeps): boolean {
   }
 }
 
-async function fetched({ config, egress }: InputDeps, url: string, param: MediaInputKey): Promise<MediaInput> {
-  const rule = inputRule(param, config);
-  const answer = await egress.fetch(url, { timeoutMs: fetchTimeoutMs, maxBytes: rule.maxBytes, purpose: 'input' });
-  if (answer.kind !== 'answer') throw new InputUnavailable(`${param} could not be fetched: ${answer.reason}`);
-  if (answer.status !== 200) throw new InputUnavailable(`${param} could not be fetched: HTTP ${answer.status}`);
-  if (answer.truncated) throw new InputUnavailable(`${param} is too large`);
-  const media = await probeBytes(answer.body);
-  if (!media || !isOfKind(rule, media.mime_type)) throw new InputUnavailable(`${param} is no ${rule.kind} known here`);
-  return dataUri(media.mime_type, answer.body);
+async function readAll(deps: InputDeps, places: Places): Promise<InputsReport> {
+  const read = async (param: MediaInputKey): Promise<MediaInput[]> => {
+    const inputs: MediaInput[] = [];
+    for (const place of places.get(param) ?? []) {
+      inputs.push('file' in place ? await dataUri(deps, place.file) : place);
+    }
+    return inputs;
+  };
+  const [image] = await read('image');
+  const referenceImages = await read('reference_images');
+  const [videoUrl] = await read('video_url');
+  const [audioUrl] = await read('audio_url');
+  return {
+    kind: 'ready',
+    inputs: {
+      ...(image && { image }),
+      ...(referenceImages.length > 0 && { referenceImages }),
+      ...(videoUrl && { videoUrl }),
+      ...(audioUrl && { audioUrl }),
+    },
+  };
 }
 
-const dataUri = (mimeType: string, bytes: Buffer): MediaInput => ({
-  url: `data:${mimeType};base64,${bytes.toString('base64')}`,
-});
+async function dataUri({ files }: InputDeps, { mimeType, storageKey }: FileRow): Promise<MediaInput> {
+  const bytes = await buffer(await files.open(storageKey));
+  return { url: `data:${mimeType};base64,${bytes.toString('base64')}` };
+}

@@ -25,13 +25,13 @@ import { crashPoint } from '../platform/crash-point.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
 import { copyOutputs } from './copy-outputs.ts';
-import { inputsForUpstream } from './inputs-for-upstream.ts';
+import { hasMediaInputs, holdInputs, type HeldInputs } from './inputs-for-upstream.ts';
 import { usableCredential } from './open-credential.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
 export type AttemptDeps = Pick<
   Deps,
-  'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'files' | 'logger' | 'urls'
+  'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'files' | 'inputRoom' | 'logger' | 'urls'
 >;
 
 /** The signals around one run of an attempt. */
@@ -63,6 +63,14 @@ export async function runAttempt(
   if (!opened) return skip(deps, input);
 
   const run = new AttemptRun(deps, task, opened, signals);
+  try {
+    return (await run.awaitInputs()) ?? (await resumeOrSubmit(run));
+  } finally {
+    run.letInputsGo();
+  }
+}
+
+async function resumeOrSubmit(run: AttemptRun): Promise<AttemptReport> {
   const memory = await run.begin();
   if (memory === 'skipped') return { kind: 'skipped' };
   if (memory.outcome !== null) return recordedReport(memory);
@@ -131,11 +139,14 @@ const seenEveryMs = 20_000;
 class AttemptRun {
   readonly #deps: AttemptDeps;
   readonly #task: AttemptTask;
-  readonly #opened: OpenedChannel;
+  #opened: OpenedChannel;
   readonly #signals: AttemptSignals;
   readonly #deadline: number;
   /** When the row was last asked for. */
   #begunAt = 0;
+  #inputs: HeldInputs | null = null;
+  /** Holds their bytes. */
+  #request: MediaRequest | null = null;
 
   constructor(deps: AttemptDeps, task: AttemptTask, opened: OpenedChannel, signals: AttemptSignals) {
     this.#deps = deps;
@@ -143,6 +154,54 @@ class AttemptRun {
     this.#opened = opened;
     this.#signals = signals;
     this.#deadline = performance.now() + task.remainingMs;
+  }
+
+  /**
+   * Has the inputs at hand and room for their bytes before the row is written: with it the time for the submit begins, and who
+   * finds it later must take the job for bought. Null: go on.
+   */
+  async awaitInputs(): Promise<AttemptReport | null> {
+    if (!hasMediaInputs(this.#task.input ?? {})) return null;
+    const routing = await findTaskRouting(this.#deps.db, this.#task.taskId);
+    if (routing?.attempted.some(({ channelId }) => channelId === this.#opened.row.id)) return null;
+    const { canceled, shutdown } = this.#signals;
+    const unwanted = new AbortController();
+    const seen = setInterval(() => {
+      markSeen(this.#deps.db, this.#task.taskId, null).then(
+        ({ wanted }) => wanted || unwanted.abort(),
+        () => undefined,
+      );
+    }, seenEveryMs);
+    const held = await this.#holdInputs(AbortSignal.any([canceled, shutdown, unwanted.signal])).finally(() =>
+      clearInterval(seen),
+    );
+    if (held) {
+      // Its credential or its place may be another by now.
+      const opened = await openChannel(this.#deps, this.#task, this.#opened.row.id);
+      if (opened?.row.adapter !== this.#opened.row.adapter) return { kind: 'skipped' };
+      this.#opened = opened;
+      return null;
+    }
+    if (shutdown.aborted) throw new AttemptInterrupted('shutting down while waiting for inputs');
+    if (canceled.aborted) return { kind: 'skipped' };
+    return unwanted.signal.aborted ? over(this.#deps, this.#task.taskId) : { kind: 'deadline' };
+  }
+
+  async #holdInputs(signal: AbortSignal): Promise<HeldInputs | null> {
+    const { taskId, projectId, input } = this.#task;
+    const asBytes = this.#opened.adapter.inputsAsBytes === true;
+    const remainingMs = () => this.#remainingMs();
+    this.#inputs ??= await holdInputs(this.#deps, {
+      ...{ taskId, projectId, input: input ?? {}, asBytes, remainingMs, signal },
+    });
+    return this.#inputs;
+  }
+
+  /** Their bytes are held no longer than until the submit is answered. */
+  letInputsGo(): void {
+    this.#inputs?.release();
+    this.#inputs = null;
+    this.#request = null;
   }
 
   /** Opens or resumes the row. A submit that may still be on its way elsewhere is waited for. */
@@ -162,6 +221,7 @@ class AttemptRun {
     for (let looks = 0; looks < looksMax; looks++) {
       this.#begunAt = performance.now();
       const memory = await begin();
+      if (!memory?.fresh) this.letInputsGo();
       if (!memory) return 'skipped';
       const mayBeOnItsWay =
         !memory.fresh && memory.outcome === null && !memory.operation && memory.submitDeadlineMs > 0;
@@ -176,7 +236,7 @@ class AttemptRun {
   async submit(memory: AttemptMemory): Promise<AttemptReport> {
     const { adapter, upstream } = this.#opened;
     if (!adapter.submitMedia) return { kind: 'skipped' };
-    const request = await this.#request(memory).catch((error: unknown): AttemptEnd => {
+    const request = await this.#buildRequest(memory).catch((error: unknown): AttemptEnd => {
       // Thrown on, it would leave a row of which nobody knows that nothing was sent.
       this.#deps.logger.error({ err: error, task_id: this.#task.taskId }, 'the inputs of a task could not be read');
       return { ...notSent('our own copy of an input could not be read'), errorClass: 'rejected' };
@@ -189,7 +249,7 @@ class AttemptRun {
       await this.#deps.channels.release(this.#opened.row, this.#task.modelId);
       return this.#end(memory, notSent("the task's time was over before anything could be sent"));
     }
-    // Fetching the inputs, or a process that stood still, may have taken the time that the row grants to this submit: beyond
+    // Reading the inputs, or a process that stood still, may have taken the time that the row grants to this submit: beyond
     // it somebody else may ask what became of it, and buy elsewhere.
     if (performance.now() - this.#begunAt > submitRenewedAfterMs) {
       const seconds = this.#submitSeconds() + submitMarginSeconds;
@@ -204,19 +264,25 @@ class AttemptRun {
     await this.#noteHealth(attempt.kind === 'done' ? { kind: 'ok', value: null } : attempt, startedAt);
     // The answer is lost, not the job: a provider that can be asked by our key knows.
     if (attempt.kind === 'unknown' && adapter.findMedia) return this.lookUp(memory, attempt);
+    this.letInputsGo();
     return this.#afterSubmit(memory, attempt);
   }
 
-  /** The same request for the same task, however often it is built; or how the attempt ends, where an input cannot be had. */
-  async #request(memory: AttemptMemory): Promise<MediaRequest | AttemptEnd> {
-    const { adapter, mapping } = this.#opened;
+  /** The same request for the same attempt, whoever builds it; or how the attempt ends, where an input cannot be had. */
+  async #buildRequest(memory: AttemptMemory): Promise<MediaRequest | AttemptEnd> {
+    if (this.#request) return this.#request;
+    const { mapping } = this.#opened;
     const input = this.#task.input ?? {};
-    const inputs = await inputsForUpstream(this.#deps, input, { asBytes: adapter.inputsAsBytes === true });
+    const { shutdown } = this.#signals;
+    const held = await this.#holdInputs(shutdown);
+    if (shutdown.aborted && !held) throw new AttemptInterrupted('shutting down while waiting for inputs');
+    if (!held) return notSent("the task's time was over before its inputs were there");
+    const inputs = await held.read();
     if (inputs.kind === 'failed') {
       // Another channel may take the URL as it is, or have more luck in a moment.
       return { outcome: 'transient', code: 'upstream_failed', errorClass: 'rejected', detail: inputs.detail };
     }
-    return {
+    this.#request = {
       type: this.#task.type,
       model: upstreamModel(mapping, input),
       prompt: typeof input.prompt === 'string' ? input.prompt : '',
@@ -225,6 +291,7 @@ class AttemptRun {
       ...(mapping.inputs && { inputNames: mapping.inputs }),
       ...inputs.inputs,
     };
+    return this.#request;
   }
 
   #submitSeconds(): number {
@@ -239,9 +306,10 @@ class AttemptRun {
     submitted?: Extract<Attempt<Operation>, { kind: 'unknown' }>,
   ): Promise<AttemptReport> {
     const { adapter, upstream } = this.#opened;
-    const request = adapter.findMedia && (await this.#request(memory));
+    const request = adapter.findMedia && (await this.#buildRequest(memory));
     if (adapter.findMedia && request && 'model' in request) {
       const found = await adapter.findMedia(upstream, request, { signal: this.#callSignal() });
+      this.letInputsGo();
       if (found.kind === 'ok' && found.value) return this.#afterSubmit(memory, { kind: 'ok', value: found.value });
       if (found.kind === 'ok') {
         return this.#end(memory, {

@@ -123,6 +123,32 @@ export async function recordFile(
   return toFile(row);
 }
 
+/** The copy of what a client's URL led to, if the task has one. It lives as long as its task at least. */
+export async function findSourced(database: Database, taskId: string, source: string): Promise<FileRow | null> {
+  const [row] = await database.query<StoredRow & Record<string, unknown>>(
+    {
+      name: 'find-sourced',
+      text: `select ${columns} from file where task_id = $1 and source = $2 and deleted_at is null`,
+    },
+    [taskId, source],
+  );
+  return row ? toFile(row) : null;
+}
+
+/** Makes a recorded file the task's only copy of `source`; false where another one is it already. */
+export async function nameSource(database: Database, fileId: string, source: string): Promise<boolean> {
+  try {
+    const rows = await database.query(
+      { name: 'name-source', text: 'update file set source = $2 where id = $1 and deleted_at is null returning 1' },
+      [fileId, source],
+    );
+    return rows.length === 1;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === '23505') return false;
+    throw error;
+  }
+}
+
 /** A file that has neither expired nor been deleted. */
 export async function findFile(database: Database, fileId: string): Promise<FileRow | null> {
   const [row] = await database.query<StoredRow & Record<string, unknown>>(

@@ -9,6 +9,7 @@ import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
+import { createByteRoom } from '../platform/byte-room.ts';
 import { describeError } from '../platform/describe-error.ts';
 import { armCrashPoint } from '../platform/crash-point.ts';
 import { createEgress } from '../platform/egress.ts';
@@ -103,6 +104,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     adapters: createAdapters(caller),
     egress,
     files: await createFileStore(config),
+    inputRoom: createByteRoom(config.INPUTS_BUFFERED_MAX_BYTES),
     urls: createUrlSigner({
       keys: deriveKeys(config.MASTER_KEYS, 'file-urls'),
       baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inputsForUpstream } from '../../src/commands/inputs-for-upstream.ts';
+import { pino } from 'pino';
+import { holdInputs } from '../../src/commands/inputs-for-upstream.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
+import { createByteRoom } from '../../src/platform/byte-room.ts';
 import { createEgress } from '../../src/platform/egress.ts';
 import { createFileStore } from '../../src/platform/file-store.ts';
 import { createUrlSigner } from '../../src/platform/signed-url.ts';
@@ -257,14 +259,22 @@ describe('an uploaded picture as an input', () => {
   });
 });
 
-describe('inputsForUpstream', () => {
+describe('the inputs of an attempt', () => {
   it('sends a signed URL only where the provider takes one and PUBLIC_BASE_URL is public https', async () => {
     const file = await uploaded(await png());
     const bytes = await dataUriOf(file);
     const sent = async (publicBaseUrl: string, asBytes: boolean): Promise<string | undefined> => {
       const config = loadConfig({ ...gateway.env, PUBLIC_BASE_URL: publicBaseUrl });
-      const report = await inputsForUpstream(await inputDeps(config), { image: file.id }, { asBytes });
-      return report.kind === 'ready' ? report.inputs.image?.url : report.detail;
+      const held = await holdInputs(await inputDeps(config), {
+        taskId: newId('task'),
+        projectId: project.projectId,
+        input: { image: file.id },
+        asBytes,
+        remainingMs: () => 10_000,
+        signal: new AbortController().signal,
+      });
+      const report = await held?.read();
+      return report?.kind === 'ready' ? report.inputs.image?.url : report?.detail;
     };
     const publicUrl = await sent('https://gateway.example', false);
     expect(publicUrl).toMatch(
@@ -282,5 +292,7 @@ const inputDeps = async (config: Config) => ({
   db: gateway.database,
   egress: createEgress({ allowCidrs: [], callbackPorts: [] }),
   files: await createFileStore(config),
+  inputRoom: createByteRoom(config.INPUTS_BUFFERED_MAX_BYTES),
+  logger: pino({ level: 'silent' }),
   urls: createUrlSigner({ keys: [Buffer.alloc(32, 7)], baseUrl: config.PUBLIC_BASE_URL }),
 });

@@ -267,6 +267,7 @@ export const StoredFile = defineEntity({
     createdAt: p.datetime().fieldName('created_at').defaultRaw('clock_timestamp()'),
     expiresAt: p.datetime().fieldName('expires_at'),
     deletedAt: p.datetime().fieldName('deleted_at').nullable(),
+    source: p.string().nullable(),
   },
 });
 
