@@ -76,7 +76,7 @@ async function fetchMedia(
   const { maxBytes } = rule;
   const contentType = 'application/octet-stream';
   const answer = await egress
-    .download(url, { timeoutMs, maxBytes, signal, purpose: 'input' }, (body) =>
+    .download(url, { timeoutMs, maxBytes, signal }, (body) =>
       files.put(storageKey, body, { maxBytes, contentType, headBytes: HEAD_BYTES }),
     )
     .catch((error: unknown) => {
