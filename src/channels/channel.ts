@@ -64,6 +64,20 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
+export interface StopOptions extends CallOptions {
+  /**
+   * What is to become of a job that runs already, which most providers bill even when they stop it: `spare` leaves it alone,
+   * so that its results can still be delivered; `stop` is for one that nobody wants any more.
+   */
+  running: 'spare' | 'stop';
+}
+
+/**
+ * `stopped`: the provider confirms that nothing more comes of the job. `not_stopped`: nothing was done to it, it goes on or is
+ * over. `unclear`: a stop was sent and may still take effect.
+ */
+export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
+
 /** What one provider family can do. An absent method means: not offered. */
 export interface Adapter {
   /** Asks once; never retries. `transient` with class `interrupted` may be tried elsewhere once, every other one further. */
@@ -88,8 +102,8 @@ export interface Adapter {
   findMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation | null>>;
   /** What a result on the channel's own origin must be asked for with. Sent to that origin and nowhere else. */
   outputHeaders?(upstream: Upstream): Record<string, string>;
-  /** Asks for the stop of a job. `stopped` only when the provider confirms that it will not run or bill. */
-  cancelMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<'stopped' | 'not_stopped'>;
+  /** Asks for the stop of a job. Asked again, it says what became of the job since. */
+  cancelMedia?(upstream: Upstream, operation: Operation, options: StopOptions): Promise<StopAnswer>;
   /** A free call (a model list) that tells whether the upstream is there and takes our credential. */
   probe?(upstream: Upstream, options: CallOptions): Promise<Attempt<true>>;
 }

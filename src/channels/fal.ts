@@ -10,7 +10,7 @@ import {
   type UpstreamCaller,
 } from './call-upstream.ts';
 import { namedInputs } from './named-inputs.ts';
-import { PathId, toUnsettled, type Trouble } from './look.ts';
+import { PathId, toUnsettled, unconfirmed, type Trouble } from './look.ts';
 
 /**
  * fal's queue: images and video. Base URL `https://queue.fal.run`.
@@ -53,19 +53,29 @@ export function createFal(caller: UpstreamCaller): Adapter {
       return result.kind === 'ok' ? toDone(result.value, saidError) : toFailure(result, saidError);
     },
 
-    async cancelMedia(upstream, operation, { signal }) {
+    async cancelMedia(upstream, operation, { signal, running }) {
       const job = Job.safeParse(operation);
       if (!job.success) return 'not_stopped';
-      const outcome = await caller.call(upstream, {
-        method: 'PUT',
-        path: `${jobPath(job.data)}/cancel`,
-        headers: authorization(upstream),
-        signal,
-      });
+      const call = (method: 'GET' | 'PUT', path: string) =>
+        caller.call(upstream, {
+          method,
+          path: `${jobPath(job.data)}${path}`,
+          headers: authorization(upstream),
+          signal,
+        });
+      if (running === 'spare') {
+        const look = readOutcome(
+          await call('GET', '/status'),
+          (json) => Status.safeParse(json).data ?? null,
+          readError,
+        );
+        if (look.kind !== 'ok' || look.value.status !== 'IN_QUEUE') return 'not_stopped';
+      }
       // 200 OK: taken out of the queue, it never runs. 202 CANCELLATION_REQUESTED only says that the runner was asked, and
       // "the model app decides how to stop": it may still finish and be billed. 400: it was already complete.
+      const outcome = await call('PUT', '/cancel');
       const answer = readOutcome(outcome, (json) => CancelAnswer.safeParse(json).data ?? null, readError);
-      return answer.kind === 'ok' && answer.status === 200 ? 'stopped' : 'not_stopped';
+      return answer.kind === 'ok' && answer.status === 200 ? 'stopped' : unconfirmed(outcome);
     },
 
     async probe(upstream, { signal }): Promise<Attempt<true>> {

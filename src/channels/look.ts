@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PollResult } from '../domain/upstream.ts';
-import type { Verdict } from './call-upstream.ts';
+import type { CallOutcome, Verdict } from './call-upstream.ts';
+import type { StopAnswer } from './channel.ts';
 
 export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
 
@@ -8,6 +9,16 @@ export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
 export function toUnsettled({ errorClass, detail, status }: Trouble): PollResult {
   if (errorClass === 'unknown_model') return { kind: 'missing', detail };
   return { kind: 'unclear', detail, ...(status !== undefined && { status }) };
+}
+
+/**
+ * What a stop came to that was not confirmed. A provider's own no (it runs, it is over, it is not there) leaves the job as it
+ * was, and so does a request that was never sent; anything else may have reached it.
+ */
+export function unconfirmed(outcome: CallOutcome): Exclude<StopAnswer, 'stopped'> {
+  if (outcome.kind === 'not_sent') return 'not_stopped';
+  const saidNo = outcome.kind === 'answered' && outcome.status >= 400 && outcome.status < 500 && outcome.status !== 408;
+  return saidNo ? 'not_stopped' : 'unclear';
 }
 
 /** A provider's id that becomes part of a path, so it may be nothing but a name: no slash, and not a dot that climbs. */

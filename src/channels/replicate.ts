@@ -4,7 +4,7 @@ import type { MediaInputKey } from '../domain/parameters.ts';
 import type { PollResult } from '../domain/upstream.ts';
 import { classifySubmit, readOutcome, type CallOutcome, type ReadError, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './look.ts';
 import { namedInputs } from './named-inputs.ts';
 import { probeBy } from './probe.ts';
 
@@ -19,6 +19,16 @@ import { probeBy } from './probe.ts';
  * seconds of waiting is a job that nobody knows. There is no look-up by a key of ours.
  */
 export function createReplicate(caller: UpstreamCaller): Adapter {
+  const get = async (upstream: Upstream, predictionId: string, signal: AbortSignal) =>
+    readPrediction(
+      await caller.call(upstream, {
+        method: 'GET',
+        path: `/predictions/${predictionId}`,
+        headers: authorization(upstream),
+        signal,
+      }),
+    );
+
   return {
     async submitMedia(upstream, request, { signal }) {
       const { path, version } = placeOf(request.model);
@@ -44,19 +54,17 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
       if (!job) return strangeReference;
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: `/predictions/${job.prediction_id}`,
-        headers: authorization(upstream),
-        signal,
-      });
-      const look = readPrediction(outcome);
+      const look = await get(upstream, job.prediction_id, signal);
       return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
     },
 
-    async cancelMedia(upstream, operation, { signal }) {
+    async cancelMedia(upstream, operation, { signal, running }) {
       const job = Job.safeParse(operation).data;
       if (!job) return 'not_stopped';
+      // A cancel stops what runs, too, and what has run is billed.
+      const look = running === 'spare' ? await get(upstream, job.prediction_id, signal) : null;
+      if (look && look.kind !== 'ok') return 'not_stopped';
+      if (look && look.value.status !== 'starting') return isStopped(look.value) ? 'stopped' : 'not_stopped';
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path: `/predictions/${job.prediction_id}/cancel`,
@@ -64,10 +72,10 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
         signal,
       });
       const answer = readPrediction(outcome);
-      if (answer.kind !== 'ok') return 'not_stopped';
-      const { status, started_at: startedAt } = answer.value;
-      // What has run is billed, canceled or not; `aborted` was stopped before its start.
-      return status === 'aborted' || (status === 'canceled' && startedAt === null) ? 'stopped' : 'not_stopped';
+      if (answer.kind !== 'ok') return unconfirmed(outcome);
+      // It may have started since the look: then some of it is billed, and nothing comes of it all the same.
+      if (isStopped(answer.value)) return 'stopped';
+      return isOver(answer.value) ? 'not_stopped' : 'unclear';
     },
 
     probe: probeBy(caller, { path: '/account', headers: authorization, shape: Account, readError }),
@@ -107,13 +115,16 @@ const Prediction = z.object({
   /** Whatever the model gives: an address, a list of them, or an object that holds some. */
   output: z.unknown(),
   error: z.unknown(),
-  started_at: z.string().nullish().catch(undefined),
 });
+type Prediction = z.infer<typeof Prediction>;
+
+const isStopped = ({ status }: Prediction): boolean => status === 'canceled' || status === 'aborted';
+const isOver = ({ status }: Prediction): boolean => status === 'succeeded' || status === 'failed';
 
 const readPrediction = (outcome: CallOutcome) =>
   readOutcome(outcome, (json) => Prediction.safeParse(json).data ?? null, readError);
 
-function toResult({ status, output, error }: z.infer<typeof Prediction>): PollResult {
+function toResult({ status, output, error }: Prediction): PollResult {
   switch (status) {
     case 'starting':
     case 'processing':

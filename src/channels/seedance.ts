@@ -10,7 +10,7 @@ import {
   type UpstreamCaller,
 } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './look.ts';
 import { probeBy } from './probe.ts';
 
 /**
@@ -65,17 +65,20 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
       if (!job) return 'not_stopped';
       // DELETE takes a queued task out of the queue, and erases the record of a finished one with its result.
       const look = await retrieve(upstream, job.task_id, signal);
-      if (look.kind !== 'ok' || look.value.status !== 'queued') return 'not_stopped';
+      if (look.kind !== 'ok') return 'not_stopped';
+      if (look.value.status !== 'queued') return look.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
       const outcome = await caller.call(upstream, {
         method: 'DELETE',
         path: `${tasksPath}/${job.task_id}`,
         headers: authorization(upstream),
         signal,
       });
-      if (outcome.kind !== 'answered' || outcome.status < 200 || outcome.status >= 300) return 'not_stopped';
+      const isTaken = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
+      if (!isTaken) return unconfirmed(outcome);
       // Between the look and the DELETE it may have ended, and then its record is gone.
       const after = await retrieve(upstream, job.task_id, signal);
-      return after.kind === 'ok' && after.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
+      if (after.kind !== 'ok' || after.value.status === 'queued') return 'unclear';
+      return after.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
     },
 
     probe: probeBy(caller, {

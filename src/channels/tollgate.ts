@@ -4,7 +4,7 @@ import type { Attempt, PollResult } from '../domain/upstream.ts';
 import { classifySubmit, readOutcome, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './look.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { probeBy } from './probe.ts';
 
@@ -56,9 +56,10 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
         headers: authorization(upstream),
         signal,
       });
-      // 409 says that it goes on and will be charged.
       const answer = readTask(outcome);
-      return answer.kind === 'ok' && answer.value.status === 'canceled' ? 'stopped' : 'not_stopped';
+      if (answer.kind === 'ok') return answer.value.status === 'canceled' ? 'stopped' : 'not_stopped';
+      // It spares by itself what would be charged: 409 says that the task goes on.
+      return unconfirmed(outcome);
     },
 
     probe: probeBy(caller, {

@@ -82,7 +82,7 @@ async function stopAt(deps: CancelDeps, { attemptId, channelId, operation }: Liv
   if (!(await claimStop(deps.db, attemptId))) return false;
   const upstream = { channelId, baseUrl: channel.baseUrl, credential };
   const answer = await adapter
-    .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })
+    .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs), running: 'spare' })
     .catch(() => 'not_stopped' as const);
   return answer === 'stopped';
 }

@@ -20,7 +20,7 @@ export async function stopUpstream(
     if (credential === null) continue;
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
     const answer = await adapter
-      .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs) })
+      .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs), running: 'stop' })
       .catch(() => 'not_stopped' as const);
     deps.logger.info({ task_id: taskId, attempt_id: attemptId, answer }, 'upstream job told to stop');
   }

@@ -33,7 +33,8 @@ export interface MediaAsked {
 export function createMediaJobs() {
   // Prompts are kept here only, for the list of hits: an id travels into databases and logs.
   const prompts = new Map<string, string>();
-  const canceled = new Set<string>();
+  /** The jobs that were taken back, and whether they ran by then. */
+  const canceled = new Map<string, { ran: boolean }>();
   /** Where a provider knows a client's own keys: the job under each. */
   const keyed = new Map<string, string>();
   return {
@@ -76,11 +77,16 @@ export function createMediaJobs() {
 
     promptOf: (id: string): string => prompts.get(id) ?? '',
 
-    /** Takes a queued job out of the queue. */
+    /** Whether it had begun to run before it was canceled. */
+    ranUntilCanceled: (id: string): boolean => canceled.get(id)?.ran ?? false,
+
+    /** Takes a queued job out of the queue, or stops one that runs. */
     cancel(id: string): void {
-      canceled.add(id);
+      if (canceled.has(id)) return;
+      const job = decode(id);
+      canceled.set(id, { ran: job !== null && stateOf(job, Date.now()) === 'running' });
       if (canceled.size > jobsMax) {
-        const oldest = canceled.values().next();
+        const oldest = canceled.keys().next();
         if (!oldest.done) canceled.delete(oldest.value);
       }
     },

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createFal } from '../../src/channels/fal.ts';
 import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
 import { openWire, type Wire } from './open-wire.ts';
+import type { CannedReply } from './reply-server.ts';
 import { savedReplies } from './saved-replies.ts';
 
 const saved = savedReplies('fal');
@@ -203,5 +204,29 @@ describe('what fal is sent', () => {
       video_url: third.url,
       audio_url: first.url,
     });
+  });
+
+  it('is asked first where a job that runs is to be spared, and believed when it took one out of the queue', async () => {
+    const cancel = (running: 'spare' | 'stop', ...answers: CannedReply[]) => {
+      wire.replies.answer(...answers);
+      const job = { app: 'fal-ai/flux', request_id: 'r1' };
+      return wire.adapter.cancelMedia?.(wire.upstream, job, { ...wire.options(), running });
+    };
+    const asked = () => wire.replies.asked.map(({ method, path }) => `${method} ${path}`);
+    const look = 'GET /fal-ai/flux/requests/r1/status';
+    const stop = 'PUT /fal-ai/flux/requests/r1/cancel';
+    const answer = (status: number, word: string): CannedReply => ({ status, body: { status: word } });
+    const waiting = saved('status-in-queue');
+    for (const reply of [saved('status-in-progress'), completed, answer(404, 'NOT_FOUND'), { status: 502, text: '' }]) {
+      expect(await cancel('spare', reply)).toBe('not_stopped');
+      expect(asked()).toEqual([look]);
+    }
+    expect(await cancel('spare', waiting, answer(200, 'OK'))).toBe('stopped');
+    expect(asked()).toEqual([look, stop]);
+    expect(await cancel('spare', waiting, answer(202, 'CANCELLATION_REQUESTED'))).toBe('unclear');
+    expect(await cancel('spare', waiting, answer(400, 'ALREADY_COMPLETED'))).toBe('not_stopped');
+    expect(await cancel('spare', waiting, { status: 502, text: '' })).toBe('unclear');
+    expect(await cancel('stop', answer(202, 'CANCELLATION_REQUESTED'))).toBe('unclear');
+    expect(asked()).toEqual([stop]);
   });
 });

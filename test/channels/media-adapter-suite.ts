@@ -405,16 +405,27 @@ export function mediaAdapterSuite(of: MediaFamily): void {
 
     if (of.supports.cancel) {
       it('says stopped only of a job that will surely not run', async () => {
-        const queued = await accepted('suite cancel [[latency=60000]]');
-        expect(await adapter.cancelMedia?.(inSandbox(), queued, options())).toBe('stopped');
-        const done = await accepted('suite cancel done [[latency=0]]');
-        expect(await adapter.cancelMedia?.(inSandbox(), done, options())).toBe('not_stopped');
-        const lost = await accepted('suite cancel lost [[fail=lost]]');
-        expect(await adapter.cancelMedia?.(inSandbox(), lost, options())).toBe('not_stopped');
-        replies.answer({ status: 502, text: 'bad gateway' });
-        expect(await adapter.cancelMedia?.(canned(), queued, options())).toBe('not_stopped');
-        const calls = (await hits('suite cancel [')).map(({ kind }) => kind);
-        expect(calls.filter((kind) => kind !== 'poll')).toEqual(['submit', 'cancel']);
+        for (const running of ['spare', 'stop'] as const) {
+          const cancel = (job: Operation, where = inSandbox()) =>
+            adapter.cancelMedia?.(where, job, { ...options(), running });
+          const queued = await accepted(`suite cancel ${running} [[latency=60000]]`);
+          expect(await cancel(queued)).toBe('stopped');
+          const done = await accepted('suite cancel done [[latency=0]]');
+          expect(await cancel(done)).toBe('not_stopped');
+          const lost = await accepted('suite cancel lost [[fail=lost]]');
+          expect(await cancel(lost)).toBe('not_stopped');
+          replies.answer({ status: 502, text: 'bad gateway' });
+          expect(await cancel(queued, canned())).not.toBe('stopped');
+          const calls = (await hits(`suite cancel ${running} [`)).map(({ kind }) => kind);
+          expect(calls.filter((kind) => kind !== 'poll')).toEqual(['submit', 'cancel']);
+        }
+      });
+
+      it('leaves a job that runs as it is where it is to be spared, so that its results come', async () => {
+        const job = await accepted('suite spared [[latency=1200]]');
+        await sleep(700);
+        expect(await adapter.cancelMedia?.(inSandbox(), job, { ...options(), running: 'spare' })).toBe('not_stopped');
+        expect(await settled(job)).toMatchObject({ kind: 'done' });
       });
     }
 

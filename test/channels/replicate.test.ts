@@ -137,14 +137,37 @@ describe('what Replicate is sent', () => {
     expect(oneList.body).toEqual({ input: { prompt: 'a fox', image_input: [first.url, second.url] } });
   });
 
-  it('is believed to have stopped a job only when that never ran', async () => {
-    const cancel = (reply: string) => {
-      wire.replies.answer(saved(reply));
-      return wire.adapter.cancelMedia?.(wire.upstream, { prediction_id: 'abc' }, wire.options());
-    };
-    expect(await cancel('aborted')).toBe('stopped');
-    expect(await cancel('canceled')).toBe('not_stopped');
-    expect(await cancel('succeeded')).toBe('not_stopped');
-    expect(wire.replies.asked[0]).toMatchObject({ method: 'POST', path: '/predictions/abc/cancel' });
+  const cancel = (running: 'spare' | 'stop', ...names: string[]) => {
+    wire.replies.answer(
+      ...names.map((name) => (name === 'in trouble' ? { status: 502, text: 'bad gateway' } : saved(name))),
+    );
+    return wire.adapter.cancelMedia?.(wire.upstream, { prediction_id: 'abc' }, { ...wire.options(), running });
+  };
+  const asked = () => wire.replies.asked.map(({ method, path }) => `${method} ${path}`);
+  const look = 'GET /predictions/abc';
+  const stop = 'POST /predictions/abc/cancel';
+
+  it('is asked first where a job that runs is to be spared, and sent the stop of one that has not begun', async () => {
+    for (const name of ['processing', 'succeeded', 'failed', 'not-found', 'in trouble']) {
+      expect([name, await cancel('spare', name)]).toEqual([name, 'not_stopped']);
+      expect(asked()).toEqual([look]);
+    }
+    expect(await cancel('spare', 'starting', 'canceled')).toBe('stopped');
+    expect(asked()).toEqual([look, stop]);
+    // A stop of before.
+    expect(await cancel('spare', 'canceled')).toBe('stopped');
+    expect(asked()).toEqual([look]);
+    expect(await cancel('spare', 'starting', 'succeeded')).toBe('not_stopped');
+    for (const name of ['in trouble', 'starting', 'processing']) {
+      expect([name, await cancel('spare', 'starting', name)]).toEqual([name, 'unclear']);
+    }
+  });
+
+  it('is sent the stop at once of what nobody wants any more, running or not', async () => {
+    expect(await cancel('stop', 'canceled')).toBe('stopped');
+    expect(asked()).toEqual([stop]);
+    expect(await cancel('stop', 'succeeded')).toBe('not_stopped');
+    expect(await cancel('stop', 'not-found')).toBe('not_stopped');
+    expect(await cancel('stop', 'in trouble')).toBe('unclear');
   });
 });

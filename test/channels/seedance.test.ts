@@ -116,7 +116,7 @@ describe('what Seedance is sent', () => {
   it('is told to delete a queued task only, and believed when that is cancelled afterwards', async () => {
     const cancel = (...names: string[]) => {
       wire.replies.answer(...names.map((name) => (name === '' ? { status: 200, body: {} } : saved(name))));
-      return wire.adapter.cancelMedia?.(wire.upstream, { task_id: 'cgt-1' }, wire.options());
+      return wire.adapter.cancelMedia?.(wire.upstream, { task_id: 'cgt-1' }, { ...wire.options(), running: 'spare' });
     };
     expect(await cancel('queued', '', 'cancelled')).toBe('stopped');
     expect(wire.replies.asked.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);

@@ -208,6 +208,36 @@ describe('the sandbox over HTTP', () => {
     });
   });
 
+  it('stops a prediction that runs, as Replicate does, and takes none back that is over', async () => {
+    const asUser = { headers: { authorization: 'Bearer k' } };
+    interface Prediction {
+      id: string;
+      status: string;
+      started_at: string | null;
+      output: unknown;
+    }
+    const predictions = '/sandbox-a/replicate/predictions';
+    const create = (prompt: string) =>
+      getJson<Prediction>(predictions, {
+        method: 'POST',
+        ...asUser,
+        body: JSON.stringify({ version: 'v', input: { prompt } }),
+      });
+    const cancel = ({ id }: Prediction) =>
+      getJson<Prediction>(`${predictions}/${id}/cancel`, { method: 'POST', ...asUser });
+    const look = ({ id }: Prediction) => getJson<Prediction>(`${predictions}/${id}`, asUser);
+
+    const waiting = await create('waiting [[fail=never]]');
+    expect(await cancel(waiting)).toMatchObject({ status: 'canceled', started_at: null });
+    const running = await create('running [[latency=4000]]');
+    await sleep(2_050);
+    expect(await look(running)).toMatchObject({ status: 'processing' });
+    expect(await cancel(running)).toMatchObject({ status: 'canceled', started_at: expect.any(String), output: null });
+    expect(await look(running)).toMatchObject({ status: 'canceled' });
+    const done = await create('done [[latency=0]]');
+    expect(await cancel(done)).toMatchObject({ status: 'succeeded' });
+  });
+
   it('knows its own families only, and asks for a credential', async () => {
     expect((await fetch(`${sandbox.url}/sandbox-a/constructor/x`)).status).toBe(404);
     expect((await fetch(`${sandbox.url}/`)).status).toBe(404);

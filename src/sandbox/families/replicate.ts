@@ -21,7 +21,8 @@ export const replicate: Family = async (parts, call) => {
   recordMedia(parts, call, leaf === undefined ? 'poll' : 'cancel', { family, prompt: parts.jobs.promptOf(id) });
   const found = parts.jobs.find(id);
   if (!found || found.job.fate === 'lost') return notFound;
-  if (leaf !== undefined && found.state === 'queued') parts.jobs.cancel(id);
+  // What runs is stopped, too; what is over stays as it is.
+  if (leaf !== undefined && (found.state === 'queued' || found.state === 'running')) parts.jobs.cancel(id);
   return json(200, toPrediction(parts, call, id));
 };
 
@@ -52,7 +53,7 @@ function toPrediction(parts: FamilyParts, call: FamilyCall, id: string): Fields 
   const words = { missing: 'starting', queued: 'starting', running: 'processing', done: 'succeeded', failed: 'failed' };
   const urls = state === 'done' ? fileUrls(parts, call, id) : [];
   const at = (ms: number) => new Date((found?.job.createdAt ?? 0) + ms).toISOString();
-  const hasStarted = !isCanceled && state !== 'queued' && state !== 'missing';
+  const hasStarted = isCanceled ? parts.jobs.ranUntilCanceled(id) : state !== 'queued' && state !== 'missing';
   return {
     id,
     model: 'sandbox/model',
@@ -61,8 +62,8 @@ function toPrediction(parts: FamilyParts, call: FamilyCall, id: string): Fields 
     logs: '',
     output: state !== 'done' ? null : urls.length === 1 && found?.job.type === 'video' ? urls[0] : urls,
     error: state === 'failed' ? 'Prediction failed for an unknown reason.' : null,
-    // Stopped before it began, which is not billed.
-    status: isCanceled ? 'aborted' : words[state],
+    // `aborted` is what a deadline does to one that never began.
+    status: isCanceled ? 'canceled' : words[state],
     data_removed: false,
     source: 'api',
     created_at: at(0),
