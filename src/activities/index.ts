@@ -16,10 +16,10 @@ export const createActivities = (deps: Deps) => {
     planTask: (taskId: string) => inConfidence(deps, () => planTask(planDeps, taskId)),
     drawChannels: (taskId: string) => inConfidence(deps, () => drawChannels(planDeps, taskId)),
     finishTask: async (input: FinishInput) => {
-      const report = await inConfidence(deps, () => finishTask(deps, input));
+      const { status, deliveryId } = await inConfidence(deps, () => finishTask(deps, input));
       // Not waited for: it may take longer than the books may be kept open, and is best effort (design "Ends").
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
-      return report;
+      return { status, deliveryId };
     },
     deliver: (deliveryId: string) => inConfidence(deps, () => deliverCallback(deps, deliveryId)),
     runJob: (name: JobName) => asLongActivity(() => runScheduledJob(deps, name)),

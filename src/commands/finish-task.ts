@@ -5,12 +5,12 @@ import { newId } from '../platform/ids.ts';
 
 /**
  * Ends a task once: status, money and the callback's row in one transaction. Called again, or after somebody else ended it,
- * it changes nothing and says what stands.
+ * it changes nothing and says what stands. `finished`: this call was the one that ended it.
  */
 export async function finishTask(
   { config, ledger, logger }: Pick<Deps, 'config' | 'ledger' | 'logger'>,
   { taskId, outcome }: FinishInput,
-): Promise<FinishReport> {
+): Promise<FinishReport & { finished: boolean }> {
   if (outcome.kind === 'succeeded') crashPoint('after_result_before_finish_tx');
   const finish = await ledger.finishTask({
     taskId,
@@ -26,5 +26,5 @@ export async function finishTask(
     const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
     logger.info({ task_id: taskId, status: finish.status, error_code: finish.errorCode, ...alarm }, 'task ended');
   }
-  return { status: finish.status, deliveryId: finish.deliveryId };
+  return { status: finish.status, deliveryId: finish.deliveryId, finished: finish.finished };
 }

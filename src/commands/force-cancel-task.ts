@@ -1,8 +1,8 @@
 import { recordAudit } from '../db/audit.ts';
 import { findTask } from '../db/tasks.ts';
-import type { Deps } from '../deps.ts';
 import type { TaskStatus } from '../domain/task.ts';
-import { newId } from '../platform/ids.ts';
+import type { CancelDeps } from './cancel-task.ts';
+import { finishTask } from './finish-task.ts';
 import { OperatorError } from './operator-error.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -23,19 +23,11 @@ export interface ForcedCancel {
  * the upstream are told afterwards, best effort.
  */
 export async function forceCancelTask(
-  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
+  deps: CancelDeps,
   { taskId, actor }: { taskId: string; actor: string },
 ): Promise<ForcedCancel> {
   if (!(await findTask(deps.db, taskId))) throw new OperatorError(`There is no task ${taskId}.`);
-  const { finished } = await deps.ledger.finishTask({
-    taskId,
-    status: 'canceled',
-    errorCode: 'canceled',
-    outcomeUnknown: false,
-    retentionSeconds: deps.config.CONTENT_RETENTION_SECONDS,
-    deliveryId: newId('dlv'),
-    eventId: newId('evt'),
-  });
+  const { finished } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
   const task = await findTask(deps.db, taskId);
   if (!task) throw new Error(`task ${taskId} is gone`);
   const refunded = finished ? task.credits.refunded : 0;

@@ -13,6 +13,7 @@ import {
   type AttemptMemory,
   type AttemptTask,
 } from '../db/attempts.ts';
+import { isCancelDue } from '../db/cancels.ts';
 import type { ChannelRow } from '../db/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { UpstreamMapping } from '../domain/catalog.ts';
@@ -72,7 +73,8 @@ export async function runAttempt(
 
 async function resumeOrSubmit(run: AttemptRun): Promise<AttemptReport> {
   const memory = await run.begin();
-  if (memory === 'skipped') return { kind: 'skipped' };
+  // Nothing begins for a client who wants it stopped, here or on any other channel.
+  if (memory === 'skipped') return { kind: (await isCancelDue(deps.db, input.taskId)) ? 'canceled' : 'skipped' };
   if (memory.outcome !== null) return recordedReport(memory);
   if (memory.result) return run.copy(memory, memory.result);
   if (memory.operation) return run.poll(memory, memory.operation);
@@ -403,10 +405,6 @@ class AttemptRun {
       case 'done':
         return this.#takeOutputs(memory, look.outputs);
       case 'failed':
-        // A job that the client's own cancel stopped is no failure of the channel.
-        if ((await findTaskForAttempt(this.#deps.db, this.#task.taskId))?.cancelRequested) {
-          return this.#end(memory, { outcome: 'canceled', status: look.status ?? null, detail: look.detail });
-        }
         return this.#end(memory, {
           outcome: 'transient',
           code: 'upstream_failed',
@@ -477,7 +475,8 @@ class AttemptRun {
     return { kind: 'canceled' };
   }
 
-  async #end(memory: AttemptMemory, end: AttemptEnd): Promise<AttemptReport> {
+  async #end(memory: AttemptMemory, given: AttemptEnd): Promise<AttemptReport> {
+    const end = await this.#asWanted(given);
     const ours = await endAttempt(this.#deps.db, memory, end);
     if (!ours) {
       // Another holder went on with this row: what it recorded is the outcome.
@@ -499,6 +498,16 @@ class AttemptRun {
     );
     if (end.outcome === 'canceled') return { kind: 'canceled' };
     return { kind: end.outcome, code: (end.code ?? null) as TaskErrorCode | null };
+  }
+
+  /**
+   * What brought nothing to a client who wants the task stopped has canceled it: the job may have been stopped by that very
+   * cancel, and nothing more is bought either way.
+   */
+  async #asWanted(end: AttemptEnd): Promise<AttemptEnd> {
+    if (end.outcome !== 'transient' && end.code !== 'upstream_failed') return end;
+    const task = await findTaskForAttempt(this.#deps.db, this.#task.taskId);
+    return task?.cancelRequested ? { ...end, outcome: 'canceled', code: null } : end;
   }
 
   /** What a submit says of its channel. Not worth failing for: the next one says it again. */

@@ -1,27 +1,18 @@
-import { claimStops } from '../db/attempts.ts';
+import { listStops } from '../db/stops.ts';
 import type { Deps } from '../deps.ts';
-import { usableCredential } from './open-credential.ts';
-
-const stopTimeoutMs = 10_000;
+import { stopJob } from './stop-job.ts';
 
 /**
  * Tells the upstream, once, to stop the jobs of a task that ended without success. Best effort: the task has ended and its
- * credits are back whatever the upstream says.
+ * credits are back whatever the upstream says. Nothing is done for a task that has not ended so.
  */
 export async function stopUpstream(
   deps: Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>,
   taskId: string,
 ): Promise<void> {
-  for (const { attemptId, channelId, operation } of await claimStops(deps.db, taskId)) {
-    const channel = await deps.channels.find(channelId);
-    const adapter = channel && deps.adapters[channel.adapter];
-    if (!channel || !adapter?.cancelMedia) continue;
-    const credential = usableCredential(deps, channel);
-    if (credential === null) continue;
-    const upstream = { channelId, baseUrl: channel.baseUrl, credential };
-    const answer = await adapter
-      .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopTimeoutMs), running: 'stop' })
-      .catch(() => 'not_stopped' as const);
-    deps.logger.info({ task_id: taskId, attempt_id: attemptId, answer }, 'upstream job told to stop');
+  for (const job of await listStops(deps.db, taskId)) {
+    const answer = await stopJob(deps, job, { running: 'stop', againAfterSeconds: null });
+    if (answer === 'unable' || answer === 'claimed') continue;
+    deps.logger.info({ task_id: taskId, attempt_id: job.attemptId, answer }, 'upstream job told to stop');
   }
 }

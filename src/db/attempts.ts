@@ -212,41 +212,16 @@ export async function markSeen(
   database: Database,
   taskId: string,
   progress: number | null,
-): Promise<{ wanted: boolean; cancelRequested: boolean }> {
-  const [row] = await database.query<{ wanted: boolean; cancel_requested: boolean }>(
+): Promise<{ wanted: boolean }> {
+  const rows = await database.query(
     {
       name: 'mark-seen',
       text: `update task set last_seen_at = clock_timestamp(), progress = coalesce($2::int, progress)
-             where id = $1 and completed_at is null
-             returning true as wanted, cancel_requested_at is not null as cancel_requested`,
+             where id = $1 and completed_at is null returning 1`,
     },
     [taskId, progress],
   );
-  return { wanted: row?.wanted ?? false, cancelRequested: row?.cancel_requested ?? false };
-}
-
-/** An accepted job of an ended task that nobody has told to stop yet. */
-export interface StoppableAttempt {
-  attemptId: string;
-  channelId: string;
-  operation: JsonObject;
-}
-
-/** Claims, once each, the jobs that the end of `taskId` should stop: accepted upstream, not known to be over. */
-export async function claimStops(database: Database, taskId: string): Promise<StoppableAttempt[]> {
-  const rows = await database.query<{ id: string; channel_id: string; operation: JsonObject }>(
-    {
-      name: 'claim-stops',
-      text: `update attempt a set stop_sent_at = clock_timestamp()
-             from task t
-             where a.request_id = $1 and t.id = a.request_id and t.status in ('failed', 'canceled')
-               and a.operation is not null and a.stop_sent_at is null
-               and (a.outcome is null or a.outcome in ('unknown', 'canceled'))
-             returning a.id, a.channel_id, a.operation`,
-    },
-    [taskId],
-  );
-  return rows.map((row) => ({ attemptId: row.id, channelId: row.channel_id, operation: row.operation }));
+  return { wanted: rows.length === 1 };
 }
 
 /** A channel that a task has tried or is trying. */

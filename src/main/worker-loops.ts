@@ -1,3 +1,4 @@
+import { decideAbandonedCancels } from '../commands/decide-abandoned-cancels.ts';
 import { endStaleTasks } from '../commands/end-stale-tasks.ts';
 import { jobIntervals } from '../commands/jobs/job-table.ts';
 import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
@@ -13,7 +14,7 @@ export interface Loops {
 }
 
 /**
- * What every worker does beside its workflows: start what waits, resume what is silent, end what is stale. These are the
+ * What every worker does beside its workflows: start what waits, resume what is silent, decide what was left undecided, end what is stale. These are the
  * commands of the jobs, at a quicker pace and without their lock or record: the net below the Schedules, needing neither
  * Temporal nor a scheduler. The last loop runs the jobs themselves when nobody else has.
  */
@@ -33,6 +34,10 @@ export function startLoops(deps: Deps): Loops {
     }),
     loop(deps, stopping.signal, 'pending sweep', async () => {
       await resumeSilentTasks(deps);
+      return sweepMs;
+    }),
+    loop(deps, stopping.signal, 'cancel sweep', async () => {
+      await decideAbandonedCancels(deps);
       return sweepMs;
     }),
     loop(deps, stopping.signal, 'callback sweep', async () => {

@@ -56,9 +56,36 @@ describe('a cancel', () => {
     expectRefused(await cancel(taskId));
     const task = await gateway.poll(project.apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 }, error: null });
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     await expectStays(taskId, 'succeeded');
+  });
+
+  it('while the job runs leaves it alone where the provider would stop and bill it: its success is delivered', async () => {
+    await sql(`update channel set enabled = (adapter = 'replicate')`);
+    try {
+      // Held for five seconds in the create call, a picture is known when it runs already.
+      const { taskId, mark } = await submitted('a fox [[latency=8500]]', { model: 'flux-1.1-pro' });
+      expectRefused(await cancel(taskId));
+      const task = await gateway.poll(project.apiKey, taskId);
+      expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { refunded: 0 } });
+      expect(await gateway.hits(mark, 'submit')).toMatchObject([{ family: 'replicate' }]);
+      expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+      await expectStays(taskId, 'succeeded');
+    } finally {
+      await sql(`update channel set enabled = (adapter = 'fal')`);
+    }
+  });
+
+  it('that was refused buys nothing more: a job that fails after all ends the task as canceled', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000 fail=late_fail]]');
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    expectRefused(await cancel(taskId));
+    const task = await gateway.poll(project.apiKey, taskId);
+    expect(task).toMatchObject({ status: 'canceled', attempts: 1, credits: { charged: 0, refunded: 4 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
   });
 
   it('is refused with 409 where the credential of the job cannot be opened, and the task succeeds and is charged', async () => {
@@ -127,13 +154,13 @@ describe('a second cancel', () => {
     await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_700 - Date.now()));
     expectRefused(await cancel(taskId));
     expectRefused(await cancel(taskId));
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });
 
   it('after one whose API died while it asked is decided all the same', async () => {
     const { taskId, mark } = await submitted('a fox [[fail=never]]');
-    await sql('update task set cancel_requested_at = clock_timestamp() where id = $1', [taskId]);
+    await abandonCancel(taskId);
     expectCanceled(await cancel(taskId));
     expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
     await expectStays(taskId, 'canceled');
@@ -141,7 +168,8 @@ describe('a second cancel', () => {
 
   it('at the same moment hears the same as the first', async () => {
     upstream.hold('POST', 0);
-    upstream.hold('PUT', 700);
+    // Longer than a cancel waits for a submit.
+    upstream.hold('PUT', 3_000);
     await leadTo(upstream.url);
     const { taskId, mark } = await submitted('a fox [[fail=never]]');
     const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(taskId)));
@@ -150,6 +178,33 @@ describe('a second cancel', () => {
     await workflowClosed(taskId);
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+});
+
+describe('a cancel whose API died while it asked', () => {
+  it.each([
+    ['waits in the queue', 'a fox [[fail=never]]', 'canceled', 1],
+    ['runs', 'a fox [[latency=4000]]', 'succeeded', 0],
+  ] as const)('is decided by the sweep: a job that %s', async (_how, prompt, status, stops) => {
+    const { taskId, mark } = await submitted(prompt);
+    const [submit] = await gateway.hits(mark, 'submit');
+    if (status === 'succeeded') await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    await abandonCancel(taskId);
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status, attempts: 1 });
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(stops);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, status);
+  });
+
+  it('before anything was submitted ends its task as canceled', async () => {
+    const worker = Object.keys(gateway.pids()).findLast((name) => name.startsWith('worker-'));
+    await gateway.kill(worker ?? 'worker-1', 'SIGTERM');
+    const { taskId, mark } = await create('a fox');
+    await abandonCancel(taskId);
+    await gateway.startWorker();
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'canceled', attempts: 0 });
+    expect(await gateway.hits(mark)).toEqual([]);
     await expectStays(taskId, 'canceled');
   });
 });
@@ -215,18 +270,29 @@ const races = 200;
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
   gateway.database.query<Row>({ name: '', text }, values);
 
-async function create(prompt: string, apiKey = project.apiKey): Promise<{ taskId: string; mark: string }> {
+/** As if an API had asked for it a minute ago and died. */
+const abandonCancel = (taskId: string) =>
+  sql(`update task set cancel_requested_at = clock_timestamp() - interval '1 minute' where id = $1`, [taskId]);
+
+async function create(
+  prompt: string,
+  apiKey = project.apiKey,
+  model = 'aurora-image-1',
+): Promise<{ taskId: string; mark: string }> {
   const mark = randomUUID();
   const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
-    model: 'aurora-image-1',
+    model,
     prompt: `${prompt} ${mark}`,
   });
   return { taskId, mark };
 }
 
 /** A task whose job the upstream has taken, and whose attempt row knows it. */
-async function submitted(prompt: string): Promise<{ taskId: string; mark: string }> {
-  const created = await create(prompt);
+async function submitted(
+  prompt: string,
+  { model }: { model?: string } = {},
+): Promise<{ taskId: string; mark: string }> {
+  const created = await create(prompt, project.apiKey, model);
   await eventually(async () => (await gateway.hits(created.mark, 'poll')).length > 0, {
     what: 'the first poll of the job',
   });

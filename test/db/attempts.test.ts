@@ -1,17 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setChannelEnabled } from '../../src/commands/set-channel-enabled.ts';
-import {
-  beginAttempt,
-  claimStops,
-  endAttempt,
-  saveOperation,
-  saveResult,
-  type AttemptMemory,
-} from '../../src/db/attempts.ts';
+import { beginAttempt, endAttempt, saveOperation, saveResult, type AttemptMemory } from '../../src/db/attempts.ts';
 import { restChannel } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
 import { updateChannel } from '../../src/db/operators.ts';
+import { claimStop, listStops, releaseStop } from '../../src/db/stops.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
@@ -274,15 +268,35 @@ describe('a holder that was fenced out', () => {
 });
 
 describe('stopping what an ended task has bought', () => {
-  it('claims each accepted job once, however many ask at the same moment', async () => {
+  const claims = async (attemptId: string, againAfterSeconds: number | null = null) =>
+    (
+      await Promise.all([db, other, db, other].map((database) => claimStop(database, attemptId, againAfterSeconds)))
+    ).filter(Boolean).length;
+
+  it('is listed until it is claimed, once, however many ask at the same moment', async () => {
     const { taskId, begin } = await newAttempt();
     const memory = (await begin())!;
     await saveOperation(db, memory, { id: 'job-4' });
-    expect(await claimStops(db, taskId)).toEqual([]);
+    expect(await listStops(db, taskId)).toEqual([]);
     await ledger.finishTask(taskEnd(taskId, 'canceled'));
-    const claims = await Promise.all([db, other, db, other].map((database) => claimStops(database, taskId)));
-    expect(claims.flat()).toMatchObject([{ attemptId: memory.attemptId, operation: { id: 'job-4' } }]);
-    expect(await claimStops(db, taskId)).toEqual([]);
+    expect(await listStops(db, taskId)).toMatchObject([{ attemptId: memory.attemptId, operation: { id: 'job-4' } }]);
+    expect(await claims(memory.attemptId)).toBe(1);
+    expect(await claims(memory.attemptId)).toBe(0);
+    expect(await listStops(db, taskId)).toEqual([]);
+  });
+
+  it('is claimed again after it was released, or once by whoever takes an old claim over', async () => {
+    const { begin } = await newAttempt();
+    const { attemptId } = (await begin())!;
+    expect(await claims(attemptId, 15)).toBe(1);
+    expect(await claims(attemptId, 15)).toBe(0);
+    await releaseStop(db, attemptId);
+    expect(await claims(attemptId, 15)).toBe(1);
+    await run(db, `update attempt set stop_sent_at = clock_timestamp() - interval '16 seconds' where id = $1`, [
+      attemptId,
+    ]);
+    expect(await claims(attemptId)).toBe(0);
+    expect(await claims(attemptId, 15)).toBe(1);
   });
 
   it('stops nothing that is known to be over, and nothing that was never accepted', async () => {
@@ -291,12 +305,13 @@ describe('stopping what an ended task has bought', () => {
     await saveOperation(db, ended, { id: 'job-5' });
     await endAttempt(db, ended, { outcome: 'transient', code: 'upstream_failed' });
     await ledger.finishTask(taskEnd(over.taskId, 'failed'));
-    expect(await claimStops(db, over.taskId)).toEqual([]);
+    expect(await listStops(db, over.taskId)).toEqual([]);
+    expect(await claims(ended.attemptId)).toBe(0);
 
     const unaccepted = await newAttempt();
     await unaccepted.begin();
     await ledger.finishTask(taskEnd(unaccepted.taskId, 'failed'));
-    expect(await claimStops(db, unaccepted.taskId)).toEqual([]);
+    expect(await listStops(db, unaccepted.taskId)).toEqual([]);
   });
 
   it('stops the job of an unknown outcome once it becomes known', async () => {
@@ -305,6 +320,7 @@ describe('stopping what an ended task has bought', () => {
     await endAttempt(db, memory, { outcome: 'unknown' });
     await ledger.finishTask(taskEnd(taskId, 'failed'));
     await saveOperation(db, memory, { id: 'job-6' });
-    expect(await claimStops(db, taskId)).toMatchObject([{ operation: { id: 'job-6' } }]);
+    expect(await listStops(db, taskId)).toMatchObject([{ operation: { id: 'job-6' } }]);
+    expect(await claims(memory.attemptId)).toBe(1);
   });
 });

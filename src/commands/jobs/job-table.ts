@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { jobNames, type JobName, type JobSummary } from '../../domain/job.ts';
+import { decideAbandonedCancels } from '../decide-abandoned-cancels.ts';
 import { endStaleTasks } from '../end-stale-tasks.ts';
 import { runMaintenance } from '../maintenance.ts';
 import { probeChannels } from '../probe-channels.ts';
@@ -28,7 +29,8 @@ export const jobs: Record<JobName, Job> = {
       const resumed = await resumeSilentTasks(deps);
       // Where Temporal could not be reached a moment ago, each further call would only wait in vain.
       const unstarted = resumed.isAway ? 0 : (await startUnstartedTasks(deps)).started;
-      return { ...callbacks, resumed: resumed.started, started: unstarted };
+      const cancels = await decideAbandonedCancels(deps);
+      return { ...callbacks, resumed: resumed.started, started: unstarted, cancels };
     },
   },
   'check-stale-media-tasks': {

@@ -189,6 +189,7 @@ export const Task = defineEntity({
     startClaimedUntil: p.datetime().fieldName('start_claimed_until').nullable(),
     lastSeenAt: p.datetime().fieldName('last_seen_at').defaultRaw('clock_timestamp()'),
     cancelRequestedAt: p.datetime().fieldName('cancel_requested_at').nullable(),
+    cancelRefusedAt: p.datetime().fieldName('cancel_refused_at').nullable(),
   },
 });
 

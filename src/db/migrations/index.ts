@@ -10,6 +10,7 @@ import { Migration0010ChatSpeed } from './0010-chat-speed.ts';
 import { Migration0011Resolve } from './0011-resolve.ts';
 import { Migration0012AppendOnly } from './0012-append-only.ts';
 import { Migration0013SummaryChannel } from './0013-summary-channel.ts';
+import { Migration0014CancelRefused } from './0014-cancel-refused.ts';
 import { Migration0015TaskInputs } from './0015-task-inputs.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
@@ -26,5 +27,6 @@ export const migrations = [
   { name: '0011-resolve', class: Migration0011Resolve },
   { name: '0012-append-only', class: Migration0012AppendOnly },
   { name: '0013-summary-channel', class: Migration0013SummaryChannel },
+  { name: '0014-cancel-refused', class: Migration0014CancelRefused },
   { name: '0015-task-inputs', class: Migration0015TaskInputs },
 ];
