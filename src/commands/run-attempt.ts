@@ -65,13 +65,13 @@ export async function runAttempt(
 
   const run = new AttemptRun(deps, task, opened, signals);
   try {
-    return (await run.awaitInputs()) ?? (await resumeOrSubmit(run));
+    return (await run.awaitInputs()) ?? (await resumeOrSubmit(deps, input, run));
   } finally {
     run.letInputsGo();
   }
 }
 
-async function resumeOrSubmit(run: AttemptRun): Promise<AttemptReport> {
+async function resumeOrSubmit(deps: AttemptDeps, input: AttemptInput, run: AttemptRun): Promise<AttemptReport> {
   const memory = await run.begin();
   // Nothing begins for a client who wants it stopped, here or on any other channel.
   if (memory === 'skipped') return { kind: (await isCancelDue(deps.db, input.taskId)) ? 'canceled' : 'skipped' };

@@ -19,6 +19,7 @@ import type { Ledger } from '../../src/db/ledger.ts';
 import { findTask, type TaskView } from '../../src/db/tasks.ts';
 import type { AttemptReport } from '../../src/domain/workflow-contract.ts';
 import type { PollResult } from '../../src/domain/upstream.ts';
+import { createByteRoom } from '../../src/platform/byte-room.ts';
 import { createEgress } from '../../src/platform/egress.ts';
 import { createFileStore } from '../../src/platform/file-store.ts';
 import { createSealer } from '../../src/platform/seal.ts';
@@ -276,6 +277,7 @@ async function prepared(): Promise<Prepared> {
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
     files: await createFileStore({ ...config, FILES_LOCAL_DIR: folder }),
     urls: createUrlSigner({ keys: [secret], baseUrl: config.PUBLIC_BASE_URL }),
+    inputRoom: createByteRoom(config.INPUTS_BUFFERED_MAX_BYTES),
   };
   return { taskId, channelIds, deps };
 }
