@@ -20,6 +20,8 @@ export interface AppState {
   route?: Route;
   /** There on every route with `auth: 'api_key'`; read it with `keyOf`. */
   key?: AuthenticatedKey;
+  /** The request was counted against its key's rate, or was about to be and could not. */
+  rateCounted?: boolean;
   /** The catalog's model this request is for, once it was found there; never the client's own words. */
   modelId?: string;
   /** What an accepted task will cost if it succeeds. */

@@ -10,6 +10,7 @@ export interface RateDeps {
 /** Counts one request of a key that has a limit, and throws 429 when it is over. The limiter away: 503, never "allow all". */
 export async function countRate({ chatLedger }: RateDeps, ctx: AppContext): Promise<void> {
   const { keyId, rpm } = keyOf(ctx);
+  ctx.state.rateCounted = true;
   if (rpm === null) return;
   const rate = await chatLedger.hitRate(keyId, rpm);
   setRateHeaders(ctx, rpm, rate);

@@ -13,7 +13,7 @@ export interface Route {
   face: FaceName;
   /** `json`: the frame reads it, up to `BODY_MAX_BYTES`; `none`: a body is not read by the frame. */
   body: 'none' | 'json';
-  /** The handler counts the request against its key's rate itself, in the same call that admits it. */
+  /** The handler counts the request against its key's rate, in the call that admits it; the frame, what is refused before that. */
   rate?: 'in_handler';
   handler: AppMiddleware;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GatewayError } from '../../src/domain/errors.ts';
 import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
 import type { Route } from '../../src/http/route.ts';
@@ -363,6 +363,68 @@ describe('bodies', () => {
       `GET /api/v1/models?page=-1&x[]=1 HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{`,
     );
     expect(raw).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('the rate of a route whose handler counts it', () => {
+  const limited = { keyId: 'key_1', projectId: 'prj_1', models: null, rpm: 2, inFlightMax: null };
+  const counting: AppMiddleware = (ctx) => {
+    ctx.state.rateCounted = true;
+    return Promise.reject(new GatewayError('insufficient_credits'));
+  };
+  const chat = { ...client, method: 'POST', face: 'openai', body: 'json', rate: 'in_handler' } as const;
+  const own = [
+    { ...chat, path: '/counting', handler: counting },
+    { ...chat, path: '/away', handler: throwing(() => withCode('57P01')) },
+    { ...chat, path: '/refusing', handler: throwing(() => new GatewayError('no_channel_available')) },
+  ];
+  const head = (path: string, length: number): string =>
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+  let counted = 0;
+  let strict: Frame;
+  beforeAll(async () => {
+    const hitRate = () => {
+      counted += 1;
+      const admitted = counted <= limited.rpm;
+      const retryAfterSeconds = admitted ? null : 7;
+      return Promise.resolve({ admitted, remaining: Math.max(0, 2 - counted), resetSeconds: 60, retryAfterSeconds });
+    };
+    const deps = { authenticate: () => Promise.resolve(limited), chatLedger: { hitRate } };
+    strict = await startFrame({ routes: own, config: { REQUEST_TIMEOUT_SECONDS: 0.2 }, deps });
+  });
+  beforeEach(() => {
+    counted = 0;
+  });
+  afterAll(() => strict.close({ drainSeconds: 0 }));
+
+  it('counts what is refused before it, and says 429 instead once it is over', async () => {
+    for (const [path, body, status] of [
+      ['/counting', '{', 400],
+      ['/refusing', '{}', 503],
+      ['/counting', '{', 429],
+      ['/refusing', '{}', 429],
+    ] as const) {
+      const raw = await sendRaw(strict.url, head(path, body.length), body);
+      expect(raw).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(raw).toMatch(status === 429 ? /\r\nretry-after: 7\r\n/i : /\r\nx-ratelimit-limit-requests: 2\r\n/i);
+    }
+    expect(counted).toBe(4);
+  });
+
+  it('counts a body that does not arrive in time, and one whose client hangs up', async () => {
+    expect(await sendRaw(strict.url, head('/counting', 20), '{')).toMatch(/^HTTP\/1\.1 408 /);
+    expect(counted).toBe(1);
+    const { hostname, port } = new URL(strict.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined).write(`${head('/counting', 20)}{`, () => socket.resetAndDestroy());
+    await until(() => counted === 2);
+  });
+
+  it('counts nothing twice, and asks no database that has just failed', async () => {
+    expect(await sendRaw(strict.url, head('/counting', 2), '{}')).toMatch(/^HTTP\/1\.1 402 /);
+    expect(await sendRaw(strict.url, head('/away', 2), '{}')).toMatch(/^HTTP\/1\.1 503 /);
+    expect(counted).toBe(0);
   });
 });
 

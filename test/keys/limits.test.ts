@@ -9,6 +9,7 @@ import {
   chat,
   chatFacts,
   chatModel,
+  chatRoute,
   countVerdicts,
   keyFacts,
   requestIdOf,
@@ -127,6 +128,43 @@ describe("a key's requests per minute", () => {
     ] as const) {
       const { headers } = await chat(gateway, apiKey, 'counted', { fields });
       expect(headers.get('x-ratelimit-remaining-requests')).toBe(remaining);
+    }
+  });
+
+  const badBodies: { what: string; status: number; body: string; headers?: Record<string, string> }[] = [
+    { what: 'that is no JSON', status: 400, body: '{' },
+    { what: 'that is empty', status: 400, body: '' },
+    { what: 'of another type', status: 415, body: '{}', headers: { 'content-type': 'text/plain' } },
+    { what: 'that is too large', status: 413, body: ' '.repeat(4_000_001) },
+    { what: 'behind a bad Idempotency-Key', status: 400, body: '{}', headers: { 'idempotency-key': 'ü' } },
+  ];
+  it.each(badBodies)('count a chat with a body $what, in either dialect', async ({ body, headers = {}, status }) => {
+    for (const route of [chatRoute, `/api/v1beta/models/${chatModel}:generateContent`]) {
+      const { apiKey } = await gateway.project({ rpm: 2 });
+      const answers = [];
+      for (let n = 0; n < 6; n += 1) answers.push(await gateway.create(apiKey, route, body, { headers, ...apiOf(n) }));
+      expect(answers.map((answer) => answer.status)).toEqual([status, status, 429, 429, 429, 429]);
+      const left = answers.map((answer) => answer.headers.get('x-ratelimit-remaining-requests'));
+      expect(left).toEqual(['1', '0', '0', '0', '0', '0']);
+      expect(answers.map((answer) => answer.headers.has('retry-after'))).toEqual(answers.map((_, n) => n >= 2));
+    }
+  });
+
+  it('count a chat that no channel could take', async () => {
+    const switchAll = (enabled: boolean) =>
+      gateway.database.query({ name: 'test-switch-all', text: 'update channel set enabled = $1' }, [enabled]);
+    const unlimited = await gateway.project();
+    const { apiKey } = await gateway.project({ rpm: 2 });
+    await switchAll(false);
+    try {
+      await eventually(async () => (await chat(gateway, unlimited.apiKey, 'nobody there')).status === 503);
+      const verdicts = [];
+      for (let n = 0; n < 4; n += 1) verdicts.push(verdictOf(await chat(gateway, apiKey, 'nobody there')));
+      const [none, over] = ['503 no_channel_available', '429 rate_limit_exceeded'];
+      expect(verdicts).toEqual([none, none, over, over]);
+    } finally {
+      await switchAll(true);
+      await eventually(async () => (await chat(gateway, unlimited.apiKey, 'back again')).status === 200);
     }
   });
 

@@ -1,7 +1,10 @@
+import type { Next } from 'koa';
 import { GatewayError } from '../../domain/errors.ts';
-import { keyOf, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate, type RateDeps } from '../count-rate.ts';
+import { isDatabaseTrouble } from '../database-trouble.ts';
 import { setRateHeaders } from '../rate-headers.ts';
+import { ClientGone } from '../read-body.ts';
 
 /** Reading is so cheap that a key may do ten times as much of it as its limit says; counted per process, by its clock. */
 const pollShare = 10;
@@ -26,7 +29,8 @@ export function limitRate(deps: RateDeps): AppMiddleware {
       return;
     }
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
-      if (ctx.state.route?.rate !== 'in_handler') await countRate(deps, ctx);
+      if (ctx.state.route?.rate === 'in_handler') return countedBelow(deps, ctx, next);
+      await countRate(deps, ctx);
       await next();
       return;
     }
@@ -41,6 +45,21 @@ export function limitRate(deps: RateDeps): AppMiddleware {
       throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: Math.max(1, Math.ceil(secondsPerToken)) });
     await next();
   };
+}
+
+/**
+ * For a handler that counts in the call that admits. What is refused before that call, by the body's reader or the handler, is
+ * counted here, so that no request is free.
+ */
+async function countedBelow(deps: RateDeps, ctx: AppContext, next: Next): Promise<void> {
+  try {
+    await next();
+  } catch (error) {
+    // A database in trouble is 503 already: asked again it would only be another wait. A broken connection looks alike.
+    const databaseAway = !(error instanceof ClientGone) && isDatabaseTrouble(error);
+    if (!ctx.state.rateCounted && !databaseAway) await countRate(deps, ctx);
+    throw error;
+  }
 }
 
 /** What is left after taking one; below zero there was none to take. */

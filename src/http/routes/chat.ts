@@ -43,7 +43,7 @@ export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware => {
 /**
  * One chat in the words of a face; the answer's body as text. Order: rate, idempotency look-up, validation, admission. Where
  * nothing is looked up the rate is counted by the admission itself, in the same call; a request that is refused before is
- * counted on its own.
+ * counted by the frame.
  */
 export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace): Promise<string> {
   const key = keyOf(ctx);
@@ -65,18 +65,18 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
     if (stored !== null) return asReplay(ctx, stored);
   }
   deps.retryBudget.note();
-  const prepared = await prepare(deps, ctx, face, body).catch(async (error: unknown) => {
-    if (!idempotency) await countRate(deps, ctx);
-    throw error;
-  });
+  const prepared = await prepare(deps, ctx, face, body);
   const { requestId } = ctx.state;
   const completed = await completeChat(deps, {
     requestId,
     key,
     prepared,
-    rateCounted: idempotency !== null,
+    rateCounted: ctx.state.rateCounted === true,
     idempotency,
-    onRate: (rate) => setRateHeaders(ctx, key.rpm ?? 0, rate),
+    onRate: (rate) => {
+      ctx.state.rateCounted = true;
+      setRateHeaders(ctx, key.rpm ?? 0, rate);
+    },
     sealAnswer: (text) => sealAnswer(deps, requestId, text),
     render: (answer) => ({
       body: JSON.stringify(
