@@ -181,6 +181,7 @@ const Variables = z.object({
   GEMINI_WAIT_SECONDS: seconds(120),
   GEMINI_WAITS_MAX: integer(100, 1),
   GEMINI_INLINE_MAX_BYTES: integer(20_000_000, 0),
+  GEMINI_INLINE_BUFFERED_MAX_BYTES: integer(256_000_000, 0),
   IDEMPOTENT_BODY_MAX_BYTES: integer(1_000_000, 0),
   RETRIES_PER_MINUTE_MIN: integer(20, 0),
   RETRY_SHARE: z.coerce.number(notNumber).min(0).max(1).default(0.2),

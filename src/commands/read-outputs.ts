@@ -5,20 +5,20 @@ import type { TaskOutput } from '../domain/task.ts';
 export type ReadOutput = { mimeType: string } & ({ bytes: Buffer } | { url: string });
 
 /**
- * A task's stored results in order: their bytes while they fit into `bytesMax` together, then their signed URLs. Null when
- * one of them has expired or is gone.
+ * A task's stored results in order: their bytes while they fit into `bytesMax` together and `mayHold` grants the memory for
+ * them, else their signed URLs. Null when one of them has expired or is gone.
  */
 export async function readOutputs(
   { db, files, urls }: Pick<Deps, 'db' | 'files' | 'urls'>,
   outputs: readonly TaskOutput[],
-  bytesMax: number,
+  { bytesMax, mayHold }: { bytesMax: number; mayHold: (bytes: number) => boolean },
 ): Promise<ReadOutput[] | null> {
   const read: ReadOutput[] = [];
   let bytesLeft = bytesMax;
   for (const output of outputs) {
     const file = await findFile(db, output.file_id);
     if (!file || !(await files.exists(file.storageKey))) return null;
-    if (file.bytes > bytesLeft) {
+    if (file.bytes > bytesLeft || !mayHold(file.bytes)) {
       read.push({ mimeType: file.mimeType, url: urls.sign(output.file_id, output.expires_at) });
       continue;
     }

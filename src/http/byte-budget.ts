@@ -4,6 +4,8 @@ import { GatewayError } from '../domain/errors.ts';
 export interface ByteShare {
   /** Throws `overloaded` with `message` where the budget has no room for so many more. */
   take(bytes: number): void;
+  /** Takes nothing and says false where the budget has no room for so many more. */
+  mayTake(bytes: number): boolean;
   /** Gives all of them back. */
   release(): void;
 }
@@ -17,12 +19,17 @@ export function createByteBudget(maxBytes: number, message: string): { open(): B
   return {
     open() {
       let own = 0;
+      const mayTake = (bytes: number): boolean => {
+        if (held + bytes > maxBytes) return false;
+        own += bytes;
+        held += bytes;
+        return true;
+      };
       return {
         take(bytes) {
-          if (held + bytes > maxBytes) throw new GatewayError('overloaded', { message, retryAfterSeconds: 2 });
-          own += bytes;
-          held += bytes;
+          if (!mayTake(bytes)) throw new GatewayError('overloaded', { message, retryAfterSeconds: 2 });
         },
+        mayTake,
         release() {
           held -= own;
           own = 0;

@@ -21,6 +21,8 @@ export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
       ctx.request.body = await readJsonBody(ctx.req, { ...limits, onBytes, onWanted });
       await next();
     } finally {
+      // An answer may wait long for its client; what was asked need not wait with it.
+      delete ctx.request.body;
       share.release();
     }
   };

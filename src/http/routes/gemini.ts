@@ -4,6 +4,7 @@ import { waitForTask } from '../../commands/wait-for-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
+import { createByteBudget, type ByteShare } from '../byte-budget.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate, type RateDeps } from '../count-rate.ts';
 import { geminiResponse, readGeminiChat } from '../faces/gemini-chat.ts';
@@ -23,7 +24,8 @@ const keyScope = '/api/v1beta/models/{model}:generateContent';
 
 /**
  * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second says in one event,
- * or in an array of one, what the first says plainly: nothing is streamed.
+ * or in an array of one, what the first says plainly: nothing is streamed. Answers are buffers, for a text waits in the heap,
+ * and once more in the socket, until a slow client has read it.
  */
 export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
   const answer = answerer(deps);
@@ -31,20 +33,21 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
     async generate(ctx) {
       const text = await answer(ctx);
       ctx.type = 'application/json; charset=utf-8';
-      ctx.body = text;
+      ctx.body = Buffer.from(text);
     },
     async stream(ctx) {
       const text = await answer(ctx);
       const isEvents = ctx.query['alt'] === 'sse';
       ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
       // JSON text has no line breaks of its own; the blank line ends the event, without it official clients wait for more.
-      ctx.body = isEvents ? `data: ${text}\n\n` : `[${text}]`;
+      ctx.body = Buffer.from(isEvents ? `data: ${text}\n\n` : `[${text}]`);
     },
   };
 }
 
 /** By the model's type: pictures are bought as a task and waited for, everything else is a chat or is refused there. */
 function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
+  const inlined = createByteBudget(deps.config.GEMINI_INLINE_BUFFERED_MAX_BYTES, 'Too many pictures at once.');
   let waiting = 0;
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
@@ -61,15 +64,26 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
     // Each of them holds one of the process's places for minutes; the places must not all go to them.
     if (waiting >= deps.config.GEMINI_WAITS_MAX) throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
     waiting += 1;
+    const memory = inlined.open();
     try {
-      return await answerPictures(deps, ctx, model);
+      return await answerPictures(deps, ctx, model, memory);
     } finally {
       waiting -= 1;
+      releaseWithAnswer(ctx, memory);
     }
   };
 }
 
-async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string): Promise<string> {
+/** The answer outlives its handler: it is in memory until the client has read it or has gone. */
+function releaseWithAnswer({ res }: AppContext, memory: ByteShare): void {
+  if (res.closed) memory.release();
+  else res.once('close', () => memory.release());
+}
+
+/** What an inlined picture takes at most: while it is read its bytes, then the answer with its base64. */
+const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 3);
+
+async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, memory: ByteShare): Promise<string> {
   const { config } = deps;
   const idempotencyKey = readIdempotencyKey(ctx);
   const body = ctx.request.body ?? {};
@@ -98,13 +112,14 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string):
   }
   if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);
 
-  const pictures = await readOutputs(deps, ended.output ?? [], config.GEMINI_INLINE_MAX_BYTES).catch(
-    (cause: unknown) => {
-      // It is paid for: without a key the next try would buy it again.
-      const shouldRetry = idempotencyKey === null ? false : undefined;
-      throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
-    },
-  );
+  const pictures = await readOutputs(deps, ended.output ?? [], {
+    bytesMax: config.GEMINI_INLINE_MAX_BYTES,
+    mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
+  }).catch((cause: unknown) => {
+    // It is paid for: without a key the next try would buy it again.
+    const shouldRetry = idempotencyKey === null ? false : undefined;
+    throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
+  });
   if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
   ctx.set('x-tollgate-credits', String(ended.credits.charged));
   ctx.set('x-tollgate-attempts', String(ended.attempts));

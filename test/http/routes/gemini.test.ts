@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
@@ -317,6 +321,15 @@ describe('a chat on the Gemini route', () => {
 
 const bytesOf = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'base64');
 
+/** Puts another file of so many bytes in the place of a task's picture. */
+async function enlarge(taskId: string, bytes: number): Promise<void> {
+  const [file] = await gateway.database.query<{ storage_key: string }>(
+    { name: 'test-enlarge', text: 'update file set bytes = $2 where task_id = $1 returning storage_key' },
+    [taskId, bytes],
+  );
+  await writeFile(join(gateway.env['FILES_LOCAL_DIR'] ?? '', file?.storage_key ?? ''), Buffer.alloc(bytes, 'fox'));
+}
+
 describe('a picture on the Gemini route', () => {
   it('is waited for and answered inline, is charged as its task, and says which task that was', async () => {
     const before = await accountOf(gateway.database, project.projectId);
@@ -413,6 +426,46 @@ describe('a picture on the Gemini route', () => {
     // The key stands for that task; the same request is shown it again and buys nothing.
     const again = await ask(`${picture}:generateContent`, saying(`a fox ${script}`), { headers });
     expect(failureOf(again).metadata).toEqual(failureOf(first).metadata);
+  });
+
+  it('is named by its address while pictures that nobody reads fill the memory for them, and comes inline again when they are gone', async () => {
+    const [pictureBytes, answersMax] = [9_000_000, 2];
+    const { baseUrl } = await gateway.startApi({
+      GEMINI_INLINE_MAX_BYTES: '20000000',
+      // The file and its base64.
+      GEMINI_INLINE_BUFFERED_MAX_BYTES: String((answersMax + 0.5) * pictureBytes * (7 / 3)),
+    });
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = saying('a large fox');
+    const { responseId } = responseOf(await ask(`${picture}:generateContent`, body, { headers }));
+    await enlarge(responseId, pictureBytes);
+    const path = `/api/v1beta/models/${picture}:generateContent`;
+    const replay = async () => {
+      const answer = await ask(`${picture}:generateContent`, body, { headers, baseUrl });
+      const [part] = responseOf(answer).parts;
+      return part?.inlineData ? bytesOf(part.inlineData.data).length : part?.fileData?.fileUri;
+    };
+    expect(await replay()).toBe(pictureBytes);
+
+    const text = JSON.stringify(body);
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nx-goog-api-key: ${project.apiKey}\r\nIdempotency-Key: ${headers['idempotency-key']}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`;
+    const { hostname, port } = new URL(baseUrl);
+    const idle = Array.from({ length: answersMax }, () => connect(Number(port), hostname));
+    try {
+      for (const socket of idle) {
+        // Their answers begin and are not read.
+        socket.on('error', () => undefined).write(head + text);
+        await once(socket, 'readable');
+      }
+      const address = await replay();
+      expect(address).toMatch(/^http/);
+      const stored = await fetch(String(address), { signal: AbortSignal.timeout(10_000) });
+      expect((await stored.arrayBuffer()).byteLength).toBe(pictureBytes);
+    } finally {
+      for (const socket of idle) socket.destroy();
+    }
+    await eventually(async () => (await replay()) === pictureBytes);
+    for (let n = 0; n < 2 * answersMax; n += 1) expect(await replay()).toBe(pictureBytes);
   });
 
   it('is refused before it is bought when too many already wait, and its waiting ends with its client', async () => {
