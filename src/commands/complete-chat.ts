@@ -1,5 +1,5 @@
 import type { Adapter, Upstream } from '../channels/channel.ts';
-import type { AttemptEnding, ChatEnd, RateState } from '../db/chat-ledger.ts';
+import { nothingCharged, type AttemptEnding, type ChatEnd, type RateState } from '../db/chat-ledger.ts';
 import type { ChannelRow } from '../db/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { CatalogEntry, UpstreamMapping } from '../domain/catalog.ts';
@@ -350,17 +350,6 @@ function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number;
   if (!rates) return mapping?.cost_micro_usd ?? 0;
   return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
 }
-
-const nothingCharged = (requestId: string, channelId: string | null): Omit<ChatEnd, 'attempt'> => ({
-  requestId,
-  settle: null,
-  channelId,
-  inputTokens: null,
-  outputTokens: null,
-  usageEstimated: false,
-  costMicroUsd: 0,
-  answer: null,
-});
 
 function endingOf(attemptId: string, attempt: Attempt<unknown>): AttemptEnding {
   if (attempt.kind === 'ok') return { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null };

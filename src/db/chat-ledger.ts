@@ -78,7 +78,13 @@ export class ChatLedger {
   readonly #rates: GroupCommit<{ keyId: string; rpm: number }, RateVerdict>;
 
   constructor(database: Database, limits: GroupLimits) {
-    this.#admissions = new GroupCommit({ ...limits, run: (members) => admitChats(database, members) });
+    this.#admissions = new GroupCommit({
+      ...limits,
+      run: (members) => admitChats(database, members),
+      late: (request, admission) => {
+        if (admission === null || admission.verdict.kind === 'admitted') this.#giveBack(request);
+      },
+    });
     this.#attempts = new GroupCommit({ ...limits, run: (members) => nextAttempts(database, members) });
     this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
     this.#rates = new GroupCommit({ ...limits, run: (members) => hitRates(database, members) });
@@ -104,10 +110,31 @@ export class ChatLedger {
     return this.#rates.submit({ keyId, rpm });
   }
 
+  /** Nobody will call anybody for a chat whose client was told 503. What cannot be given back now expires. */
+  #giveBack({ requestId, attemptId }: ChatAdmissionRequest): void {
+    const detail = 'admitted after its client had been answered; nothing was sent';
+    const attempt: AttemptEnding = { attemptId, outcome: 'transient', errorClass: null, status: null, detail };
+    this.end({ ...nothingCharged(requestId, null), attempt }).catch(() => undefined);
+  }
+
   async flush(): Promise<void> {
-    await Promise.all([this.#admissions.flush(), this.#attempts.flush(), this.#ends.flush(), this.#rates.flush()]);
+    await Promise.all([this.#admissions.flush(), this.#attempts.flush(), this.#rates.flush()]);
+    // After the admissions, for what comes late is ended.
+    await this.#ends.flush();
   }
 }
+
+/** The end of a chat that is refunded. */
+export const nothingCharged = (requestId: string, channelId: string | null): Omit<ChatEnd, 'attempt'> => ({
+  requestId,
+  settle: null,
+  channelId,
+  inputTokens: null,
+  outputTokens: null,
+  usageEstimated: false,
+  costMicroUsd: 0,
+  answer: null,
+});
 
 async function admitChats(database: Database, members: ChatAdmissionRequest[]): Promise<ChatAdmission[]> {
   const rows = await database.query<{

@@ -9,10 +9,17 @@ export interface GroupLimits {
 export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
   /** One call and one commit for all; verdicts in the members' order. Must be idempotent per member. */
   run: (members: Member[]) => Promise<Verdict[]>;
+  /**
+   * Told of a member that was turned away when its verdict came all the same; null where the connection was lost and nobody
+   * knows what was decided.
+   */
+  late?: (member: Member, verdict: Verdict | null) => void;
 }
 
 interface Waiting<Member, Verdict> {
   member: Member;
+  /** Nobody waits any more for what was turned away, but its statement may be on its way. */
+  state: 'waiting' | 'turned_away' | 'decided';
   resolve: (verdict: Verdict) => void;
   reject: (error: unknown) => void;
 }
@@ -21,8 +28,8 @@ interface Waiting<Member, Verdict> {
  * Groups concurrent calls of one process into one call and one commit. Nobody waits when idle: a lone call goes out at
  * once, and whoever arrives while a batch is on its way goes with the next. A batch that fails is run member by member, so
  * one member that cannot be written does not fail the others; after a lost connection each is asked for again by its id,
- * which the verbs answer as they did the first time. While the database does not answer nobody waits longer than the patience:
- * who had not been asked for is not written, of the others it is not known.
+ * which the verbs answer as they did the first time. While the database does not answer nobody waits longer than the patience,
+ * and who was turned away is not asked for any more: what was on its way by then `late` is told of.
  */
 export class GroupCommit<Member, Verdict> {
   readonly #options: GroupCommitOptions<Member, Verdict>;
@@ -34,7 +41,9 @@ export class GroupCommit<Member, Verdict> {
   }
 
   submit(member: Member): Promise<Verdict> {
-    const verdict = new Promise<Verdict>((resolve, reject) => this.#queue.push({ member, resolve, reject }));
+    const verdict = new Promise<Verdict>((resolve, reject) => {
+      this.#queue.push({ member, state: 'waiting', resolve, reject });
+    });
     this.#running ??= this.#drain();
     return verdict;
   }
@@ -51,7 +60,7 @@ export class GroupCommit<Member, Verdict> {
       // One timer for all: whoever is there when it fires has waited so long at most.
       const impatience = setInterval(() => {
         const error = new NotAnswered();
-        for (const { reject } of [...batch, ...this.#queue.splice(0)]) reject(error);
+        for (const one of [...batch, ...this.#queue.splice(0)]) turnAway(one, error);
       }, this.#options.patienceMs ?? defaultPatienceMs);
       await this.#runBatch(batch);
       clearInterval(impatience);
@@ -65,20 +74,41 @@ export class GroupCommit<Member, Verdict> {
     } catch (error) {
       if (isConnectionLost(error)) {
         // The batch may have been committed: asking again by the same ids answers what was decided.
-        await this.#answerTogether(batch).catch((again: unknown) => batch.forEach(({ reject }) => reject(again)));
+        await this.#answerTogether(batch).catch((again: unknown) => batch.forEach((one) => turnAway(one, again)));
+        for (const { member, state } of batch) if (state === 'turned_away') this.#options.late?.(member, null);
         return;
       }
-      if (batch.length === 1) batch[0]?.reject(error);
-      else for (const waiting of batch) await this.#answerTogether([waiting]).catch(waiting.reject);
+      if (batch.length === 1) batch.forEach((one) => turnAway(one, error));
+      else for (const one of batch) await this.#runBatch([one]);
     }
   }
 
   async #answerTogether(batch: Waiting<Member, Verdict>[]): Promise<void> {
-    const verdicts = await retryTransient(() => this.#options.run(batch.map(({ member }) => member)));
-    if (verdicts.length !== batch.length)
-      throw new Error('the batch answered another number of verdicts than it has members');
-    verdicts.forEach((verdict, index) => batch[index]?.resolve(verdict));
+    await retryTransient(async () => {
+      const asked = batch.filter(({ state }) => state === 'waiting');
+      if (asked.length === 0) return;
+      const verdicts = await this.#options.run(asked.map(({ member }) => member));
+      if (verdicts.length !== asked.length)
+        throw new Error('the batch answered another number of verdicts than it has members');
+      verdicts.forEach((verdict, index) => {
+        const one = asked[index];
+        if (one) this.#decide(one, verdict);
+      });
+    });
   }
+
+  #decide(one: Waiting<Member, Verdict>, verdict: Verdict): void {
+    const late = one.state === 'turned_away';
+    one.state = 'decided';
+    if (late) this.#options.late?.(one.member, verdict);
+    else one.resolve(verdict);
+  }
+}
+
+function turnAway(one: Waiting<unknown, never>, error: unknown): void {
+  if (one.state !== 'waiting') return;
+  one.state = 'turned_away';
+  one.reject(error);
 }
 
 const defaultPatienceMs = 4_000;

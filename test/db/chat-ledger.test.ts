@@ -1,15 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { adjustCredits } from '../../src/commands/adjust-credits.ts';
-import {
-  expireChats,
-  type ChatAdmission,
-  type ChatAdmissionRequest,
-  type ChatLedger,
-} from '../../src/db/chat-ledger.ts';
+import { ChatLedger, expireChats, type ChatAdmission, type ChatAdmissionRequest } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { accountOf, addKey, breachesIn, entriesOf, newId, openBook, rowsOf, run, type Book } from './books.ts';
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 let books: TestDatabase;
 let db: Database;
@@ -242,6 +238,61 @@ describe('requests per minute', () => {
     expect(await admitTogether(asked)).toEqual(['insufficient_credits', 'admitted', 'rate_limit_exceeded']);
     const bound = await rowsOf(db, 'select request_id from idempotency where project_id = $1', [book.projectId]);
     expect(bound).toEqual([{ request_id: asked[1]?.requestId }]);
+  });
+});
+
+describe('a chat that is admitted after its client was told 503', () => {
+  const impatient = (door: Database) => new ChatLedger(door, { membersMax: 128, patienceMs: 300 });
+  const factsOf = async ({ requestId }: ChatAdmissionRequest) => {
+    const [row] = await rowsOf<{ state: string; outcome: string | null }>(
+      db,
+      'select r.state, a.outcome from reservation r join attempt a on a.request_id = r.id where r.id = $1',
+      [requestId],
+    );
+    return row;
+  };
+  /** When the statement began that waits for the account. */
+  const waitingSince = async () => {
+    const [row] = await rowsOf<{ since: string }>(
+      db,
+      `select query_start::text as since from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%admit_chats%'`,
+    );
+    return row?.since;
+  };
+  /** Asks while somebody else has the account, who gives it back at the 503 or once the statement has timed out. */
+  const askedBehindALock = async (admission: ChatAdmissionRequest, until: '503' | 'lock timeout'): Promise<void> => {
+    const door = impatient(other);
+    await db.transaction('begin', async (query) => {
+      await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [
+        admission.projectId,
+      ]);
+      await expect(door.admit(admission)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+      if (until === '503') return;
+      const since = await eventually(waitingSince);
+      await eventually(async () => (await waitingSince()) !== since);
+    });
+    await door.flush();
+  };
+
+  it('holds nothing: credits, place in flight, attempt and idempotency key are given back at once', async () => {
+    const book = await openBook(db, { credits: 10, inFlightMax: 1 });
+    const admission = anAdmission(book, { credits: 6, ...once('late') });
+    await askedBehindALock(admission, '503');
+    expect(await factsOf(admission)).toEqual({ state: 'refunded', outcome: 'transient' });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, refund: 1 });
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 10, reserved: 0 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, in_flight: 0 });
+    expect(await admitOne(anAdmission(book, { credits: 6, ...once('late') }))).toBe('admitted');
+  });
+
+  it('is not written any more once its lock timed out', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const admission = anAdmission(book, { credits: 6, ...once('too late') });
+    await askedBehindALock(admission, 'lock timeout');
+    expect(await factsOf(admission)).toBeUndefined();
+    expect(await entriesOf(db, admission.requestId)).toEqual({});
+    expect(await admitOne(anAdmission(book, once('too late')))).toBe('admitted');
   });
 });
 

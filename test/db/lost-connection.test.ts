@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -17,6 +18,7 @@ import {
   run,
   taskEnd,
 } from './books.ts';
+import { anAdmission } from './chat-books.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
 
 let scratch: TestDatabase;
@@ -82,6 +84,29 @@ describe('a connection lost after the commit', () => {
     });
     expect(await entriesOf(db, taskId)).toEqual({ hold: 1, settle: 1 });
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 0, in_flight: 0 });
+  });
+});
+
+describe('a connection lost after somebody gave up waiting', () => {
+  it('leaves no chat held whose client was told 503', async () => {
+    const url = new URL(scratch.url);
+    url.port = String(proxy.port);
+    const chats = new ChatLedger(await scratch.open({ poolMax: 1, via: url.href }), { membersMax: 8, patienceMs: 300 });
+    await chats.hitRate('key_warm_up', 1);
+    const book = await openBook(db, { credits: 10 });
+    const admission = anAdmission(book, { credits: 6 });
+    await withLostAnswer(async () => {
+      await db.transaction('begin', async (query) => {
+        await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [
+          book.projectId,
+        ]);
+        await expect(chats.admit(admission)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+      });
+      await chats.flush();
+    });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, refund: 1 });
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 10, reserved: 0 });
+    expect(await breachesIn(db)).toEqual([]);
   });
 });
 

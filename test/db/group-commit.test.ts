@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { GroupCommit } from '../../src/db/group-commit.ts';
+import { eventually } from '../support/eventually.ts';
+
+const patienceMs = 4_000;
+const failing = (code: string) => Object.assign(new Error(code), { code });
+const lockTimeout = '55P03';
+const reset = 'ECONNRESET';
+
+// The patience ends when the test says so.
+beforeEach(
+  () => void jest.useFakeTimers({ doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'] }),
+);
+afterEach(() => void jest.useRealTimers());
+const loseAllPatience = () => jest.advanceTimersByTime(patienceMs);
+
+/** A door whose calls wait until the test answers them. */
+function openDoor() {
+  const calls: { members: string[]; answer: () => void; fail: (code: string) => void }[] = [];
+  const told: [string, string | null][] = [];
+  const door = new GroupCommit<string, string>({
+    membersMax: 10,
+    patienceMs,
+    run: (members) =>
+      new Promise((resolve, reject) =>
+        calls.push({
+          members,
+          answer: () => resolve(members.map((member) => `${member} is written`)),
+          fail: (code) => reject(failing(code)),
+        }),
+      ),
+    late: (member, verdict) => void told.push([member, verdict]),
+  });
+  const call = (n: number) => eventually(() => Promise.resolve(calls[n - 1]), { what: `call ${n}` });
+  return { door, calls, told, call };
+}
+
+describe('who was told that there is no answer', () => {
+  it.each([
+    ['after its transaction was rolled back', lockTimeout],
+    ['after any other failure', '57014'],
+  ])('is not written again %s, and nothing is asked for when nobody is left', async (_case, code) => {
+    const { door, calls, told, call } = openDoor();
+    const asked = Promise.allSettled([door.submit('a'), door.submit('b')]);
+    const first = await call(1);
+    loseAllPatience();
+    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    first.fail(code);
+    await door.flush();
+    expect(calls.map(({ members }) => members)).toEqual([['a', 'b']]);
+    expect(told).toEqual([]);
+  });
+
+  it('is told of when its verdict comes all the same, and who was answered in time is not', async () => {
+    const { door, told, call } = openDoor();
+    const inTime = door.submit('in time');
+    (await call(1)).answer();
+    expect(await inTime).toBe('in time is written');
+    const late = door.submit('late');
+    const second = await call(2);
+    loseAllPatience();
+    await expect(late).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    second.answer();
+    await door.flush();
+    expect(told).toEqual([['late', 'late is written']]);
+  });
+
+  it('is told of without a verdict when the connection is lost, and is not asked for again', async () => {
+    const { door, calls, told, call } = openDoor();
+    const asked = door.submit('a');
+    const first = await call(1);
+    loseAllPatience();
+    await expect(asked).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    first.fail(reset);
+    await door.flush();
+    expect(told).toEqual([['a', null]]);
+    expect(calls).toHaveLength(1);
+  });
+
+  it('leaves those alone who still wait: they are asked for again without it', async () => {
+    const { door, calls, told, call } = openDoor();
+    const gone = door.submit('gone');
+    const first = await call(1);
+    loseAllPatience();
+    await expect(gone).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    const waiting = door.submit('waiting');
+    first.fail(lockTimeout);
+    (await call(2)).answer();
+    expect(await waiting).toBe('waiting is written');
+    expect(calls.map(({ members }) => members)).toEqual([['gone'], ['waiting']]);
+    expect(told).toEqual([]);
+  });
+});
+
+describe('who still waits after a lost connection', () => {
+  it('is asked for again, and is told of when that fails too', async () => {
+    const { door, calls, told, call } = openDoor();
+    const answered = door.submit('answered');
+    (await call(1)).fail(reset);
+    (await call(2)).answer();
+    expect(await answered).toBe('answered is written');
+    const asked = door.submit('not known');
+    (await call(3)).fail(reset);
+    (await call(4)).fail('ECONNREFUSED');
+    await expect(asked).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await door.flush();
+    expect(told).toEqual([['not known', null]]);
+    expect(calls).toHaveLength(4);
+  });
+});
