@@ -97,7 +97,7 @@ export async function completeChat(
   const [first] = order;
   if (!first) throw new Error('the draw is never empty');
   const attemptId = newId('att');
-  const admission = await deps.chatLedger.admit({
+  const admitting = deps.chatLedger.admit({
     requestId: input.requestId,
     projectId: input.key.projectId,
     keyId: input.key.keyId,
@@ -109,6 +109,11 @@ export async function completeChat(
     channelId: first.id,
     channelName: first.name,
     idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.IDEMPOTENCY_SECONDS },
+  });
+  const admission = await admitting.catch((error: unknown) => {
+    // Not waited for: what ails the database would ail this call, too.
+    void deps.channels.release(first, input.prepared.entry.model.id);
+    throw error;
   });
   if (admission.rate) input.onRate(admission.rate);
   if (admission.verdict.kind !== 'admitted') await deps.channels.release(first, input.prepared.entry.model.id);

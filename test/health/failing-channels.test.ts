@@ -233,6 +233,27 @@ describe('a channel that was opened', () => {
     expect([a.chats.length, b.chats.length]).toEqual([1, 0]);
   });
 
+  it('is not kept closed by a chat whose admission failed', async () => {
+    const sql = (name: string, text: string) => gateway.database.query({ name: `test-admission-${name}`, text });
+    await halfOpen('sandbox-a-openai');
+    await sql(
+      'break',
+      `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
+    );
+    await sql(
+      'holds',
+      'create trigger out_of_order before insert on reservation for each row execute function out_of_order()',
+    );
+    try {
+      expect((await ask()).status).toBe(500);
+    } finally {
+      await sql('mend', 'drop function out_of_order cascade');
+    }
+    expect(a.chats).toHaveLength(0);
+    // The client did not wait for it.
+    await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
+  });
+
   it('is asked all the same when all are open: the one whose time ends first', async () => {
     await open('sandbox-a-openai', 60);
     await open('sandbox-b-openai', 50);
