@@ -29,7 +29,7 @@ export const purgeTasks = (database: Database, seconds: number, limit: number): 
 export const purgeRejectedTasks = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(database, 'purge-rejected-tasks', 'select purge_rejected_tasks($1, $2) as n', [seconds, limit]);
 
-/** Ended attempts of chats, once their month is summarised for good. */
+/** Attempts of chats that hold nothing any more, once their month is summarised for good. */
 export const purgeChatAttempts = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(database, 'purge-chat-attempts', 'select purge_chat_attempts($1, $2) as n', [seconds, limit]);
 

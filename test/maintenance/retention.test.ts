@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { runMaintenance, MaintenanceError } from '../../src/commands/maintenance.ts';
+import { nothingCharged, type AttemptEnding } from '../../src/db/chat-ledger.ts';
 import { ensureDetailPartitions, writeDetailRows } from '../../src/db/detail-rows.ts';
 import type { Database } from '../../src/db/database.ts';
 import { startRedelivery } from '../../src/db/deliveries.ts';
@@ -193,6 +194,41 @@ describe('retention', () => {
     // The ledger is for ever, and the books hold without what is gone.
     expect(await idsOf('reservation')).toContain('task_purged');
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
+  });
+
+  it("deletes a chat's attempt that nobody ended with its hold, and none of a chat that is still held", async () => {
+    const chats = openChatLedger(db);
+    const ending = (attemptId: string): AttemptEnding => ({
+      attemptId,
+      outcome: 'transient',
+      errorClass: null,
+      status: null,
+      detail: null,
+    });
+    for (const name of ['over', 'held']) {
+      const requestId = `req_${name}`;
+      const ended = ending(`att_${name}_1`);
+      await chats.admit(anAdmission(book, { requestId, attemptId: ended.attemptId }));
+      const next = { attemptId: `att_${name}_2`, n: 2, channelId: 'chn_b', channelName: 'channel-b' };
+      expect(await chats.nextAttempt({ requestId, ended, ...next })).toBe(true);
+    }
+    // Whoever ends it was never told that its second attempt was written.
+    await chats.end({ ...nothingCharged('req_over', null), attempt: ending('att_over_1') });
+    const left = () =>
+      rowsOf(db, `select id, outcome from attempt where request_id in ('req_over', 'req_held') order by id`);
+    const held = [
+      { id: 'att_held_1', outcome: 'transient' },
+      { id: 'att_held_2', outcome: null },
+    ];
+    expect(await left()).toEqual([
+      ...held,
+      { id: 'att_over_1', outcome: 'transient' },
+      { id: 'att_over_2', outcome: null },
+    ]);
+    await moveRequest(db, 'req_over', daysAgo(100));
+    await run(db, `update attempt set started_at = $1 where request_id = 'req_held'`, [daysAgo(100)]);
+    await runMaintenance(upkeep);
+    expect(await left()).toEqual(held);
   });
 
   it('erases what was asked and answered, and a callback of it cannot be sent again', async () => {

@@ -44,7 +44,11 @@ export async function moveEntries(db: Database, where: string, at: string): Prom
 export async function moveRequest(db: Database, id: string, at: string): Promise<void> {
   await moveEntries(db, `reservation_id = '${id}'`, at);
   await run(db, 'update reservation set created_at = $2, ended_at = $2 where id = $1', [id, at]);
-  await run(db, 'update attempt set started_at = $2, ended_at = $2 where request_id = $1', [id, at]);
+  await run(
+    db,
+    'update attempt set started_at = $2, ended_at = case when outcome is not null then $2::timestamptz end where request_id = $1',
+    [id, at],
+  );
   await run(db, 'update task set created_at = $2, completed_at = $2 where id = $1', [id, at]);
 }
 
