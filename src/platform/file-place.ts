@@ -10,12 +10,17 @@ export interface ByteRange {
 /** What differs between a folder and a bucket, behind `createFileStore`. */
 export interface FilePlace {
   disk: Disk;
-  /** A local folder: a stream is counted and hashed there before anything appears under its key. */
-  spoolDirectory: string;
   /** Makes the finished spool file visible under `key`, all at once; then the spool file is gone. */
-  publish(spool: string, key: string, about: { contentType: string; bytes: number }): Promise<void>;
+  publish(spool: string, key: string, options: PublishOptions): Promise<void>;
   /** Throws `FileMissingError`. */
   open(key: string, range: ByteRange | undefined): Promise<Readable>;
+}
+
+export interface PublishOptions {
+  contentType: string;
+  bytes: number;
+  /** Ends what takes time. */
+  signal?: AbortSignal | undefined;
 }
 
 /** There is no file under this key. */

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
-import { s3Place, type S3Settings } from './file-place-s3.ts';
+import type { S3Settings } from './file-place-s3.ts';
 import { type ByteRange, FileMissingError, type FilePlace } from './file-place.ts';
 
 export { FileMissingError, type ByteRange };
@@ -12,6 +12,7 @@ export { FileMissingError, type ByteRange };
 /** Where stored files live; named as in the configuration. */
 export interface FileStoreSettings extends S3Settings {
   FILES_DRIVER: 'local' | 's3';
+  /** Of the local driver; what is on its way lies there whatever the driver is. */
   FILES_LOCAL_DIR: string;
 }
 
@@ -53,19 +54,23 @@ export class FileTooLargeError extends Error {
   override readonly name = 'FileTooLargeError';
 }
 
-/** Opens the configured store. Throws with a plain sentence when the driver's packages are not installed. */
+/** Opens the configured store. */
 export async function createFileStore(settings: FileStoreSettings): Promise<FileStore> {
-  const place = settings.FILES_DRIVER === 's3' ? await s3Place(settings) : localPlace(settings.FILES_LOCAL_DIR);
-  await mkdir(place.spoolDirectory, { recursive: true });
-  await removeLeftovers(place.spoolDirectory);
+  const root = resolve(settings.FILES_LOCAL_DIR);
+  const place = settings.FILES_DRIVER === 's3' ? await openS3Place(settings) : localPlace(root);
+  // Inside the root, so that a rename to a key never crosses file systems, and where there is room for a film.
+  const spoolDirectory = join(root, 'tmp');
+  await mkdir(spoolDirectory, { recursive: true });
+  await removeLeftovers(spoolDirectory);
 
   return {
     async put(key, source, options) {
       assertKey(key);
-      const spool = join(place.spoolDirectory, `${SPOOL_PREFIX}${randomUUID()}`);
+      const spool = join(spoolDirectory, `${SPOOL_PREFIX}${randomUUID()}`);
       try {
         const written = await writeSpool(spool, source, options);
-        await place.publish(spool, key, { contentType: options.contentType, bytes: written.bytes });
+        const { contentType, signal } = options;
+        await place.publish(spool, key, { contentType, bytes: written.bytes, signal });
         return written;
       } catch (error) {
         await rm(spool, { force: true });
@@ -78,9 +83,13 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
     },
     async stat(key) {
       assertKey(key);
-      if (!(await place.disk.exists(key))) return null;
-      const { contentLength } = await place.disk.getMetaData(key);
-      return { bytes: contentLength };
+      try {
+        const { contentLength } = await place.disk.getMetaData(key);
+        return { bytes: contentLength };
+      } catch (error) {
+        if (await place.disk.exists(key)) throw error;
+        return null;
+      }
     },
     async exists(key) {
       assertKey(key);
@@ -88,17 +97,25 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
     },
     async delete(key) {
       assertKey(key);
-      await place.disk.delete(key);
+      try {
+        await place.disk.delete(key);
+      } catch (error) {
+        // Some stores call it an error that there was nothing to delete.
+        if (await place.disk.exists(key)) throw error;
+      }
     },
   };
 }
 
-function localPlace(directory: string): FilePlace {
-  const root = resolve(directory);
+/** The AWS packages take a tenth of a second to load, so they are loaded where they are used. */
+async function openS3Place(settings: S3Settings): Promise<FilePlace> {
+  const { s3Place } = await import('./file-place-s3.ts');
+  return s3Place(settings);
+}
+
+function localPlace(root: string): FilePlace {
   return {
     disk: new Disk(new FSDriver({ location: root, visibility: 'private' })),
-    // Inside the root, so that the rename never crosses file systems.
-    spoolDirectory: join(root, 'tmp'),
     async publish(spool, key) {
       const path = join(root, key);
       // flydrive's own move copies and then unlinks, which shows half a file while it runs.
