@@ -6,7 +6,7 @@ import { decodeDataUri } from '../platform/data-uri.ts';
 import { FileTooLargeError, type Stored } from '../platform/file-store.ts';
 import { newId } from '../platform/ids.ts';
 import { pause } from '../platform/pause.ts';
-import { HEAD_BYTES, probeStored } from '../platform/probe-media.ts';
+import { HEAD_BYTES, probeStored, type MediaProbe } from '../platform/probe-media.ts';
 import { discardFiles } from './discard-files.ts';
 
 type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
@@ -34,8 +34,8 @@ export type CopyReport =
 
 /**
  * Copies every result into our own file store, hashed and measured, before the upstream's links die. A transfer that
- * breaks is tried again until the deadline; a result that can never be used (private address, too large, not media, 404)
- * fails at once. What is not copied to the end leaves nothing behind.
+ * breaks, also on our own store's side, is tried again until the deadline; a result that can never be used (private address,
+ * too large, not media, 404) fails at once. What is not copied to the end leaves nothing behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
   if (input.results.length > deps.config.OUTPUTS_MAX) {
@@ -63,8 +63,9 @@ const whoseFiles = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
   ({ projectId, taskId, purpose: 'output', keptSeconds: config.CONTENT_RETENTION_SECONDS }) as const;
 
 type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
-type Fetched =
-  ({ kind: 'stored' } & Stored) | { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
+type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
+type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
+type Measured = { kind: 'measured'; media: MediaProbe } & Pick<Stored, 'bytes' | 'sha256'>;
 
 /** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
 const missingLooksMax = 5;
@@ -78,9 +79,9 @@ async function copyPatiently(
   let detail = 'the deadline came before the copy';
   let missing = 0;
   for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
-    const fetched = await fetchOnce(deps, input, result, draft.storageKey);
+    const fetched = await copyOnce(deps, input, result, draft.storageKey);
     if (input.signal.aborted) return { kind: 'interrupted' };
-    if (fetched.kind === 'stored') return describe(deps, input, result, draft, fetched);
+    if (fetched.kind === 'measured') return record(deps, input, result, draft, fetched);
     if (fetched.kind !== 'again') return fetched;
     detail = fetched.detail;
     if (detail === notThere && ++missing >= missingLooksMax) {
@@ -94,6 +95,28 @@ async function copyPatiently(
 
 const notThere = 'the result is not there';
 
+/** Our own store's trouble is no end: a result that came with the submit can be had only once, and is paid for. */
+async function copyOnce(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  storageKey: string,
+): Promise<Measured | NotStored> {
+  const { files, logger } = deps;
+  try {
+    const fetched = await fetchOnce(deps, input, result, storageKey);
+    if (fetched.kind !== 'stored') return fetched;
+    const { bytes, sha256, head } = fetched;
+    const media = await probeStored(files, storageKey, bytes, head);
+    if (media?.kind === input.type) return { kind: 'measured', media, bytes, sha256 };
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
+  } catch (error) {
+    if (input.signal.aborted) return { kind: 'interrupted' };
+    logger.warn({ err: error, task_id: input.taskId }, 'our own store did not take a result');
+    return { kind: 'again', detail: 'our own store did not take the result' };
+  }
+}
+
 async function fetchOnce(
   deps: CopyDeps,
   input: CopyInput,
@@ -103,7 +126,7 @@ async function fetchOnce(
   const { config, egress, files } = deps;
   const maxBytes = input.type === 'image' ? config.OUTPUT_IMAGE_MAX_BYTES : config.OUTPUT_VIDEO_MAX_BYTES;
   const contentType = result.mimeType ?? 'application/octet-stream';
-  const put = { maxBytes, contentType, headBytes: HEAD_BYTES };
+  const put = { maxBytes, contentType, headBytes: HEAD_BYTES, signal: input.signal };
   const unusable = (detail: string): Fetched => ({ kind: 'failed', code: 'upstream_invalid_response', detail });
   if (result.url.startsWith('data:')) {
     const decoded = decodeDataUri(result.url, { maxBytes });
@@ -160,23 +183,19 @@ function redirectOf(
   return [301, 302, 303, 307, 308].includes(answer.status ?? 0) ? (URL.parse(location, url)?.href ?? null) : null;
 }
 
-async function describe(
+async function record(
   deps: CopyDeps,
   input: CopyInput,
   result: UpstreamOutput,
   draft: FileDraft,
-  stored: Stored,
+  { media, bytes, sha256 }: Measured,
 ): Promise<Copied> {
-  const media = await probeStored(deps.files, draft.storageKey, stored.bytes, stored.head);
-  if (!media || media.kind !== input.type) {
-    return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
-  }
   const file = await recordFile(deps.db, {
     ...draft,
     ...whoseFiles(deps, input),
     mimeType: media.mime_type,
-    bytes: stored.bytes,
-    sha256: stored.sha256,
+    bytes,
+    sha256,
     width: media.width ?? result.width ?? null,
     height: media.height ?? result.height ?? null,
     duration: input.type === 'image' ? null : (media.duration ?? result.duration ?? null),

@@ -190,6 +190,38 @@ describe('the copy of a result', () => {
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
     expect(looks).toBe(2);
   });
+
+  it.each([
+    ['that came with the submit, and can be had only once', () => `data:image/png;base64,${png.toString('base64')}`],
+    ['that lies elsewhere', () => `${channel.url}/a.png`],
+  ])('tries again when our own store is in trouble, for a result %s', async (_what, url) => {
+    serve = (_request, response) => response.end(png);
+    let troubles = 0;
+    const away = () => (++troubles <= 2 ? Promise.reject(new Error('the bucket is away')) : undefined);
+    const troubled: FileStore = { ...files, put: (...given) => away() ?? files.put(...given) };
+    expect(await copyAs(await accepted(), newId('att'), { url: url(), files: troubled })).toMatchObject({
+      kind: 'copied',
+    });
+    expect(troubles).toBe(3);
+    expect(stored()).toHaveLength(1);
+  });
+
+  it('ends with the task’s time, not before, while our own store is away', async () => {
+    let tries = 0;
+    const away: FileStore = {
+      ...files,
+      put: () => {
+        tries += 1;
+        return Promise.reject(new Error('the bucket is away'));
+      },
+    };
+    const url = `data:image/png;base64,${png.toString('base64')}`;
+    const forMs = () => (tries < 2 ? 20_000 : 0);
+    const report = await copyAs(await accepted(), newId('att'), { url, files: away, forMs });
+    expect(report).toMatchObject({ kind: 'failed', code: 'output_unavailable' });
+    expect(tries).toBe(2);
+    await expectNothingKept();
+  });
 });
 
 describe('two holders of one attempt', () => {
@@ -213,14 +245,21 @@ describe('two holders of one attempt', () => {
   it('leave nothing that retention would not find, also where one dies with its bytes stored', async () => {
     const task = await accepted();
     serve = (_request, response) => response.end(png);
+    let isDead = false;
+    const forMs = () => {
+      if (isDead) throw new Error('as if it had died here');
+      return 20_000;
+    };
     const dying: FileStore = {
       ...files,
       async put(...given) {
         await files.put(...given);
-        throw new Error('as if it had died here');
+        isDead = true;
+        throw new Error('nobody hears this');
       },
     };
-    await expect(copyAs(task, newId('att'), { url: `${channel.url}/a.png`, files: dying })).rejects.toThrow('as if');
+    const copying = copyAs(task, newId('att'), { url: `${channel.url}/a.png`, files: dying, forMs });
+    await expect(copying).rejects.toThrow('as if');
     const [left] = await filesOf(task);
     expect(left).toMatchObject({ expires: true });
     expect(await files.exists(left?.storage_key ?? '')).toBe(true);
