@@ -17,7 +17,7 @@ export const createActivities = (deps: Deps) => {
     drawChannels: (taskId: string) => inConfidence(deps, () => drawChannels(planDeps, taskId)),
     finishTask: async (input: FinishInput) => {
       const { status, deliveryId } = await inConfidence(deps, () => finishTask(deps, input));
-      // Not waited for: it may take longer than the books may be kept open, and is best effort (design "Ends").
+      // Not waited for: it may take longer than the books may be kept open, and is best effort (rules "Ends").
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
       return { status, deliveryId };
     },

@@ -9,7 +9,7 @@ import { multipart, type FormPart } from './multipart.ts';
 /**
  * The only HTTP caller towards a channel's own configured origin. One call is one request: no retry, no redirect, no proxy
  * from the environment, no compression. It never throws for what the network or the provider does; what happened is told
- * as a `CallOutcome`, and the tables below say what each outcome means (design: "Routing").
+ * as a `CallOutcome`, and the tables below say what each outcome means (rules "Routing").
  */
 export interface UpstreamCaller {
   call(upstream: Upstream, call: UpstreamCall): Promise<CallOutcome>;
@@ -216,7 +216,7 @@ export type Verdict<T> =
   | { kind: 'trouble'; errorClass: ErrorClass; detail: string; status?: number; retryAfterSeconds?: number };
 
 /**
- * Reads an outcome by the table of design "Routing". `read` gives null when a 2xx answer cannot be used; `readError` says
+ * Reads an outcome by the table of rules "Routing". `read` gives null when a 2xx answer cannot be used; `readError` says
  * whether a body is the provider's own error.
  */
 export function readOutcome<T>(
@@ -276,7 +276,7 @@ function errorClassOf(status: number, own: ProviderError | null): ErrorClass {
   return errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
 }
 
-/** What each kind of trouble means for a media submit: whether the job may have been bought (design: "Routing"). */
+/** What each kind of trouble means for a media submit: whether the job may have been bought (rules "Routing"). */
 export const submitRule = {
   connect: 'transient',
   rate_limit: 'transient',
@@ -319,7 +319,7 @@ export const chatJsonBytesMax = 8_000_000;
 /** A model may think for a minute before its first byte. Milliseconds. */
 export const chatTimeouts = { headersMs: 60_000, totalMs: 90_000 };
 
-/** The same for a chat (design: "Routing", column Chat). Nothing is bought by an answer that we do not have. */
+/** The same for a chat (rules "Routing", column Chat). Nothing is bought by an answer that we do not have. */
 export const chatRule = {
   connect: 'transient',
   rate_limit: 'transient',

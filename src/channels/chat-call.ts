@@ -4,7 +4,7 @@ import type { JsonObject } from '../domain/json.ts';
 import { chatJsonBytesMax, chatTimeouts, type UpstreamCall } from './call-upstream.ts';
 import type { CallOptions } from './channel.ts';
 
-/** A chat's POST with the limits that every family shares (reliability §4). */
+/** A chat's POST with the limits that every family shares (rules "Limits"). */
 export const chatCall = (
   call: { path: string; headers: Record<string, string>; body: JsonObject },
   { signal, headersMs, timeoutMs }: CallOptions,

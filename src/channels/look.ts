@@ -27,7 +27,7 @@ export const PathId = z.string().regex(/^[A-Za-z0-9][\w.-]{0,499}$/);
 /** The saved reference is not one of this family's: the channel's family was changed under a running job. */
 export const strangeReference: PollResult = { kind: 'missing', detail: 'the saved reference cannot be read' };
 
-/** Done, and there is nothing: providers hold a picture back without saying why (design: "Routing", while polling). */
+/** Done, and there is nothing: providers hold a picture back without saying why (rules "Routing", while polling). */
 export const nothingMade = (detail: string): Extract<PollResult, { kind: 'refused' }> => ({
   kind: 'refused',
   code: 'content_policy_violation',

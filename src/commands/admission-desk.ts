@@ -20,7 +20,7 @@ const restAfterSlowMs = 2_000;
 /**
  * Where a create waits for its verdict. A few at a time let the workflow's own first step decide; whoever finds no free
  * place, or gets no answer in time because Temporal or the workers are busy or away, asks the database itself. The verdict
- * is stored, so both ways read the same one (design "The media workflow", point 2).
+ * is stored, so both ways read the same one (rules "Media tasks", point 2).
  */
 export function createAdmissionDesk(deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'workflows'>): AdmissionDesk {
   const { config, db, ledger, workflows } = deps;

@@ -14,7 +14,7 @@ export type CancelDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'cha
 };
 
 /**
- * A client's cancel (design "Ends"). From the moment it is asked for, nothing new is submitted. It is granted, with refund,
+ * A client's cancel (rules "Ends"). From the moment it is asked for, nothing new is submitted. It is granted, with refund,
  * when nothing was submitted or the upstream confirms the stop; else `task_not_cancelable`, and the task goes on with the job
  * that it has, which was left alone. Canceling a canceled task answers it again.
  */

@@ -29,7 +29,7 @@ export interface ChannelCache {
   claim(channel: ChannelRow, modelId: string): Promise<ChannelRow | null>;
   /** A claimed call that is not made after all. Never rejects: a claim lapses by itself. */
   release(channel: ChannelRow, modelId: string): Promise<void>;
-  /** Tells the breaker what a call that began at `startedAt` (`performance.now()`) came to (design "Routing"). */
+  /** Tells the breaker what a call that began at `startedAt` (`performance.now()`) came to (rules "Routing"). */
   note(channel: ChannelRow, modelId: string, attempt: Attempt<unknown>, startedAt: number): Promise<void>;
   forget(): void;
 }

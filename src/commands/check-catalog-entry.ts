@@ -25,7 +25,7 @@ export interface CatalogProblem {
   message: string;
 }
 
-/** Every rule between the members of one entry whose shape is already right (decisions "Catalog"). */
+/** Every rule between the members of one entry whose shape is already right (rules "Catalog"). */
 export function checkCatalogEntry(entry: CatalogEntry): { problems: CatalogProblem[]; warnings: string[] } {
   const problems: CatalogProblem[] = [];
   const warnings: string[] = [];
@@ -290,7 +290,7 @@ function checkChat({ model, private: hidden }: CatalogEntry, { problem }: Findin
   if (hidden.context_tokens === null) problem('private.context_tokens', 'is required for chat models');
   if (hidden.variant_field !== null) problem('private.variant_field', 'belongs to image and video models');
   if (hidden.reference_images_max !== 0) problem('private.reference_images_max', 'belongs to image and video models');
-  // Aliases live on the legacy routes, and those make pictures and clips only (decisions "Legacy").
+  // Aliases live on the legacy routes, and those make pictures and clips only (rules "Legacy").
   if (Object.keys(hidden.aliases).length > 0) problem('private.aliases', 'belong to image and video models');
 }
 

@@ -175,7 +175,7 @@ const retryAfterOf = (code: string): number | undefined =>
 
 /**
  * The channels to try, the first of them claimed. Where the breakers have opened all, the one that ends first is tried all
- * the same; where all rest it is 503 with the time until the first is back (design "Routing"). A channel whose credential cannot
+ * the same; where all rest it is 503 with the time until the first is back (rules "Routing"). A channel whose credential cannot
  * be opened here is passed over like one that is not there, before it costs an attempt.
  */
 async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelRow[]> {

@@ -16,7 +16,7 @@ export interface NewKey {
   actor: string;
 }
 
-/** Makes a key. The secret is returned here and never again: only its digest is stored (decision "Keys and auth"). */
+/** Makes a key. The secret is returned here and never again: only its digest is stored (rules "Keys and auth"). */
 export async function createKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
   given: NewKey,

@@ -52,7 +52,7 @@ const inputsOutliveSeconds = 600;
 
 /**
  * Accepts one image or video task, or throws the `GatewayError` that says why not. When it returns, the credits are held
- * and the task can no longer be lost (design "The media workflow", points 1 and 2). Throws `MayHaveBeenAccepted` where our own
+ * and the task can no longer be lost (rules "Media tasks", points 1 and 2). Throws `MayHaveBeenAccepted` where our own
  * trouble leaves that open and no Idempotency-Key would find the task again.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
@@ -141,7 +141,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
   return { task: await readTask(deps, taskId), replayed: false };
 }
 
-/** Aliases are names of the legacy routes alone (decisions "Legacy"). */
+/** Aliases are names of the legacy routes alone (rules "Legacy"). */
 const findEntry = async (
   deps: CreateDeps,
   { face, body, key }: CreateMediaRequest,
@@ -206,7 +206,7 @@ function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param
   }
 }
 
-/** 503 only if nothing could ever serve the model; open or resting channels are the workflow's patience (design "No channel"). */
+/** 503 only if nothing could ever serve the model; open or resting channels are the workflow's patience (rules "No channel"). */
 async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
   const { channels, nowMs } = await deps.channels.look();
   const serving = listServing(channels, {

@@ -19,7 +19,7 @@ export interface ForcedCancel {
 }
 
 /**
- * An operator's cancel: always ends the task with a refund (design "Ends"). PostgreSQL decides first; the workflow and, once,
+ * An operator's cancel: always ends the task with a refund (rules "Ends"). PostgreSQL decides first; the workflow and, once,
  * the upstream are told afterwards, best effort.
  */
 export async function forceCancelTask(

@@ -44,7 +44,7 @@ export async function loadCatalog(file: string): Promise<ParsedCatalog> {
 }
 
 /**
- * Checks a whole catalog before any of it counts (spec §2.1–2.3; decisions "Catalog"): shapes, prices, defaults, examples,
+ * Checks a whole catalog before any of it counts (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples,
  * aliases and upstream mappings. Throws `CatalogError` with every problem.
  */
 export function parseCatalog(text: string): ParsedCatalog {

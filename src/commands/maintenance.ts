@@ -68,7 +68,7 @@ const deleteLanes = 8;
 const jobRunDays = 30;
 
 /**
- * Daily upkeep (decisions "Jobs and retention"): makes the days' partitions, rebuilds the monthly summaries, proves the books
+ * Daily upkeep (rules "Jobs and retention"): makes the days' partitions, rebuilds the monthly summaries, proves the books
  * and writes a checkpoint, then deletes what is past its time by the database's clock, `MAINTENANCE_BATCH_MAX` rows per
  * transaction. May be killed anywhere and run again: the end is the same. Throws `MaintenanceError` after doing what it could.
  */

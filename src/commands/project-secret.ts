@@ -66,7 +66,7 @@ export async function rotateProjectSecret(
     actor,
     action: 'projects.secret.rotate',
     subject: projectId,
-    detail: { forced: force },
+    ...(force && { detail: { forced: true } }),
   });
   return showProjectSecret(deps, projectId);
 }

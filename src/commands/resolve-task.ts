@@ -7,7 +7,7 @@ import { OperatorError } from './operator-error.ts';
 
 /**
  * Closes the case of a task whose outcome upstream was not known: what the provider's books say. For operators only: the task
- * has ended and been refunded, and neither its status, its credits nor its callback change (design T1). The same answer
+ * has ended and been refunded, and neither its status, its credits nor its callback change (rules "Invariants", T1). The same answer
  * twice is one. Throws `OperatorError` for a task that has no such case, or that was answered otherwise.
  */
 export async function resolveTask(

@@ -15,7 +15,7 @@ export interface RotatedKey {
 
 /**
  * Adds a second secret to the same key: id, limits, budget and spend are shared. What opened the key before ends after
- * `KEY_ROTATION_OVERLAP_SECONDS`, or earlier where an earlier rotation said so (decision "Keys and auth"). Throws
+ * `KEY_ROTATION_OVERLAP_SECONDS`, or earlier where an earlier rotation said so (rules "Keys and auth"). Throws
  * `OperatorError` for an unknown or revoked key.
  */
 export async function rotateKey(

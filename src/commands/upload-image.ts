@@ -8,7 +8,7 @@ export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & { de
 
 /**
  * Keeps a client's picture as an input for later requests of its project, for `UPLOAD_RETENTION_SECONDS`. What is kept is
- * never what was sent: it is decoded and encoded anew, so it is a picture and nothing else (decisions "Uploads"). Throws
+ * never what was sent: it is decoded and encoded anew, so it is a picture and nothing else (rules "Uploads"). Throws
  * `invalid_image`, or `overloaded` while too many pictures wait for the decoder.
  */
 export async function uploadImage(

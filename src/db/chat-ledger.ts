@@ -105,7 +105,7 @@ export class ChatLedger {
     return this.#ends.submit(end);
   }
 
-  /** Counts one request of a key with a limit: at most `rpm` are admitted in any 60 seconds (decision "Keys and auth"). */
+  /** Counts one request of a key with a limit: at most `rpm` are admitted in any 60 seconds (rules "Keys and auth"). */
   hitRate(keyId: string, rpm: number): Promise<RateVerdict> {
     return this.#rates.submit({ keyId, rpm });
   }

@@ -72,7 +72,7 @@ export class Ledger {
     this.#finishes = new GroupCommit({ ...group, run: (ends) => finishTasks(database, ends) });
   }
 
-  /** Writes the task and its idempotency row, or nothing (design "The media workflow", point 1). */
+  /** Writes the task and its idempotency row, or nothing (rules "Media tasks", point 1). */
   createTask(task: NewTask): Promise<CreateVerdict> {
     return this.#creates.submit(task);
   }

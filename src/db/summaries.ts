@@ -24,7 +24,7 @@ export async function listOpenMonths(database: Database): Promise<string[]> {
 }
 
 /**
- * Builds one month anew from ledger, reservations and attempts (decisions "Jobs and retention"), or leaves it alone when it
+ * Builds one month anew from ledger, reservations and attempts (rules "Jobs and retention"), or leaves it alone when it
  * is frozen. Twice gives the same rows. `lagSeconds`: entries younger than this wait for the next time.
  */
 export async function rebuildMonth(

@@ -1,4 +1,4 @@
-/** What one try of a callback came to, and what follows (decision "Callbacks"). */
+/** What one try of a callback came to, and what follows (rules "Callbacks"). */
 export type DeliveryStep =
   { state: 'delivered' | 'exhausted' | 'gone' | 'blocked' } | { state: 'pending'; delaySeconds: number };
 

@@ -1,6 +1,6 @@
 import type { Attempt, ErrorClass } from './upstream.ts';
 
-/** What one outcome says of the channel it came from (design "Routing", last column). */
+/** What one outcome says of the channel it came from (rules "Routing", last column). */
 export type HealthNote =
   | { kind: 'success' }
   | { kind: 'failure'; reason: ErrorClass }

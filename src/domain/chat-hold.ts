@@ -13,7 +13,7 @@ export interface ChatHold {
 
 /**
  * The most that a request can use: UTF-8 bytes of messages, tools and schema / 2, + 8 per message, + `imageTokens` per
- * image, data-URI bytes not counted; out = `maxTokens` (decisions "Chat"). Unknown fields count too, for they may carry
+ * image, data-URI bytes not counted; out = `maxTokens` (rules "Chat"). Unknown fields count too, for they may carry
  * text (OpenAI: `prediction`).
  */
 export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
@@ -36,7 +36,7 @@ const bytesPerTokenUsual = 4;
 /** A provider's own marks around each message. */
 const tokensPerMessage = 8;
 
-/** Throws `context_length_exceeded` when the hold's input is more than the model's context (reliability §3). */
+/** Throws `context_length_exceeded` when the hold's input is more than the model's context (rules "Limits"). */
 export function checkContext({ model, private: hidden }: CatalogEntry, hold: ChatHold): void {
   if (hidden.context_tokens === null || hold.inputTokens <= hidden.context_tokens) return;
   throw new GatewayError('context_length_exceeded', {
@@ -57,7 +57,7 @@ export interface SettledUsage {
 }
 
 /**
- * What is billed for an answer (decisions "Chat"). A count that is missing is estimated, at most up to the hold, and
+ * What is billed for an answer (rules "Chat"). A count that is missing is estimated, at most up to the hold, and
  * flagged; a negative one is zero. An answer without content, without tool call *and* with zero or absent output tokens
  * is empty. The counts may be above the hold: `settledCredits` caps what they cost.
  */

@@ -17,7 +17,7 @@ export interface ChatSupports {
   extra: boolean;
 }
 
-/** The first field that a family cannot take, or null. Asked before anything is held (decisions "Chat"). */
+/** The first field that a family cannot take, or null. Asked before anything is held (rules "Chat"). */
 export function unsupportedBy(supports: ChatSupports, request: ChatRequest): string | null {
   const fields: [field: string, isSupported: boolean][] = [
     ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],

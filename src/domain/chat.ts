@@ -2,7 +2,7 @@ import type { Model, UpstreamMapping } from './catalog.ts';
 import { GatewayError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 
-/** One chat request in nobody's dialect: the faces translate into it, the adapters out of it (decisions "Chat"). */
+/** One chat request in nobody's dialect: the faces translate into it, the adapters out of it (rules "Chat"). */
 export interface ChatRequest {
   /** Our model id; the provider's name in an `UpstreamChat`. */
   model: string;

@@ -126,7 +126,7 @@ export class MayHaveBeenAccepted extends Error {
   }
 }
 
-/** Shortens what a client sent so that it may be quoted in an error: at most 100 characters (decision "Errors"). */
+/** Shortens what a client sent so that it may be quoted in an error: at most 100 characters (rules "Errors"). */
 export const quoted = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;

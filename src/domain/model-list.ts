@@ -1,6 +1,6 @@
 import type { CatalogEntry, Model } from './catalog.ts';
 
-/** Whether clients may see and use a model: active, and not hidden by its private `public: false` (decisions "Catalog"). */
+/** Whether clients may see and use a model: active, and not hidden by its private `public: false` (rules "Catalog"). */
 export const isOffered = ({ model, private: { public: isPublic } }: CatalogEntry): boolean =>
   model.status === 'active' && isPublic;
 

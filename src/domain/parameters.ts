@@ -14,7 +14,7 @@ export interface ResolveOptions {
 
 /**
  * What a create request asks of a model, with the catalog's defaults filled in: exactly this is priced, stored and sent
- * upstream (spec §2.3, §4.4; decisions "Catalog"). Media inputs stay the strings that the client sent. Throws
+ * upstream (spec §2.3, §4.4; rules "Catalog"). Media inputs stay the strings that the client sent. Throws
  * `GatewayError` with `param` for whatever the catalog entry does not accept.
  */
 export function resolveMediaRequest(
@@ -59,7 +59,7 @@ export type AcceptedParameter = { default?: ParameterValue } & (
 
 /**
  * Every tuning parameter that a model takes, in the order of the specification. The top-level array decides; without one
- * the descriptor's options, or its min, max and step (decisions "Catalog").
+ * the descriptor's options, or its min, max and step (rules "Catalog").
  */
 export function acceptedParameters(entry: CatalogEntry): ReadonlyMap<string, AcceptedParameter> {
   const { parameters } = entry.model;
@@ -136,7 +136,7 @@ const isParameterValue = (value: unknown): value is ParameterValue =>
 /** Ten decimals, because 0.1 + 0.2 is not 0.3; and a rounded -0 is 0. */
 const stepValue = (min: number, step: number, index: number): number => Number((min + index * step).toFixed(10)) + 0;
 
-/** `null` in an optional field is as if absent: official SDKs send it (decisions "Chat"). */
+/** `null` in an optional field is as if absent: official SDKs send it (rules "Chat"). */
 const given = (body: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(body, key) ? (body[key] ?? undefined) : undefined;
 
@@ -239,7 +239,7 @@ function readTuning(
   return tuning;
 }
 
-/** The vendor's own field, or the neutral `variant` beside it; two different answers are no answer (decisions "Catalog"). */
+/** The vendor's own field, or the neutral `variant` beside it; two different answers are no answer (rules "Catalog"). */
 function askedVariant(body: Record<string, unknown>, variantField: string): { value: unknown; param: string } {
   const value = given(body, variantField);
   const neutral = given(body, 'variant');

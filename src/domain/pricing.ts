@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts';
 
 /**
  * Credits for one media request: the rule that matches the resolved parameters, else, for models without rules, the flat
- * price (spec §2.3, decisions "Catalog"). `input` is what `resolveMediaRequest` answered, defaults included. Throws a
+ * price (spec §2.3, rules "Catalog"). `input` is what `resolveMediaRequest` answered, defaults included. Throws a
  * plain error where no rule matches: the catalog loader proves that this cannot happen, and guessing would sell at a loss.
  */
 export function mediaCredits(model: Model, input: JsonObject): number {
@@ -23,7 +23,7 @@ export interface TokenUsage {
 
 /**
  * Credits for one chat answer: `max(min, ceil((in × in_rate + out × out_rate) / 1000))`, rounded once, at the end
- * (decisions "Catalog"). A negative count is zero (decisions "Chat"); a count that is no safe integer throws.
+ * (rules "Catalog"). A negative count is zero (rules "Chat"); a count that is no safe integer throws.
  */
 export function chatCredits(
   pricing: Pick<Pricing, 'credits_per_1k_input_tokens' | 'credits_per_1k_output_tokens' | 'min_credits_per_request'>,

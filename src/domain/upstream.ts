@@ -2,7 +2,7 @@ import type { ErrorCode } from './errors.ts';
 import type { TaskErrorCode } from './task.ts';
 
 /**
- * What kind of trouble a call met, as recorded on the attempt row (design: "Routing").
+ * What kind of trouble a call met, as recorded on the attempt row (rules "Routing").
  * `connect` nothing was sent · `rate_limit` 429 · `provider_error` 503 or a 5xx with the provider's own JSON error ·
  * `unreadable` 5xx without it, or a 2xx that cannot be read · `interrupted` timeout or reset after the body was sent, 408, 409, 425 ·
  * `account` 401, 403, 402, exhausted quota · `unknown_model` 404 at submit · `redirect` any 3xx · `rejected` 400, 413, 422 ·
@@ -71,7 +71,7 @@ export interface UpstreamOutput {
   duration?: number;
 }
 
-/** What one look at an accepted job says (design: "Routing", while polling). */
+/** What one look at an accepted job says (rules "Routing", while polling). */
 export type PollResult =
   | { kind: 'pending'; progress?: number }
   | { kind: 'done'; outputs: UpstreamOutput[] }

@@ -15,7 +15,7 @@ export interface UploadLimits {
 }
 
 /**
- * Reads the one picture of an upload: the multipart field `file`, or a raw body with an image type (decisions "Uploads").
+ * Reads the one picture of an upload: the multipart field `file`, or a raw body with an image type (rules "Uploads").
  * Bytes are counted as they come and nothing is written anywhere. What the declared types say is not believed: look at the
  * bytes.
  *

@@ -15,7 +15,7 @@ export function generateApiKey(): string {
 
 /**
  * Whether a key is one of ours by its text alone, as a secret scanner would ask. Any single changed character breaks it.
- * Never a reason to refuse a key: those imported from the old platform have no checksum (decision "Keys and auth").
+ * Never a reason to refuse a key: those imported from the old platform have no checksum (rules "Keys and auth").
  */
 export function apiKeyChecksumOk(key: string): boolean {
   const match = OURS.exec(key);

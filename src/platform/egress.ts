@@ -122,7 +122,7 @@ export interface EgressSettings {
 }
 
 /**
- * The egress guard: the one way out for every URL that a client or a provider's reply gave us (reliability "SSRF guard",
+ * The egress guard: the one way out for every URL that a client or a provider's reply gave us (rules "Egress guard",
  * RFC 9110 for the rest). A URL is judged by its text, its name is resolved once, one address that is not public blocks it, and the
  * connection goes to an address that was judged, so a name that changes its mind gains nothing. No redirect is followed,
  * no proxy variable is read, no certificate is excused. A connection serves one exchange, but for those to trusted origins,

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 /**
  * Whether an IP address is on the public internet: `unicast` to ipaddr.js, for IPv6 also inside 2000::/3, and none of the
- * addresses that clouds answer on from inside (reliability "SSRF guard"). Anything that is not plainly an address is not public.
+ * addresses that clouds answer on from inside (rules "Egress guard"). Anything that is not plainly an address is not public.
  */
 export function isPublicAddress(ip: string): boolean {
   // isIP first: ipaddr.js also reads shorthand and octal, which a resolver never gives.

@@ -62,7 +62,7 @@ type MediaAdapter = Adapter & Required<Pick<Adapter, 'submitMedia' | 'pollMedia'
 const isMediaAdapter = (adapter: Adapter): adapter is MediaAdapter =>
   'submitMedia' in adapter && 'pollMedia' in adapter;
 
-/** What each script word at a submit must come to, whatever the family (design "Routing", column Media submit). */
+/** What each script word at a submit must come to, whatever the family (rules "Routing", column Media submit). */
 const submitFaults: [string, Partial<Attempt<Operation>>][] = [
   ['transient', { kind: 'transient', errorClass: 'provider_error', status: 503 }],
   ['rate_limit', { kind: 'transient', errorClass: 'rate_limit', status: 429, retryAfterSeconds: 7 }],

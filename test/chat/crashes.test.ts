@@ -72,13 +72,12 @@ describe('an API that is killed under chat load', () => {
     const [doomed, other] = first === gateway.baseUrl ? [first, second] : [second, first];
     const answered: Answer[] = [];
     let going = true;
+    const ask = (text: string, baseUrl: string | undefined): Promise<Answer | null> =>
+      chat(gateway, apiKey, text, { fields: tenCredits, baseUrl }).catch(() => null);
     const client = async (index: number): Promise<void> => {
       const baseUrl = index % 2 === 0 ? doomed : other;
       while (going) {
-        const answer = await chat(gateway, apiKey, `under load [[latency=300 ${usageOfFive}]]`, {
-          fields: tenCredits,
-          baseUrl,
-        }).catch(() => null);
+        const answer = await ask(`under load [[latency=300 ${usageOfFive}]]`, baseUrl);
         if (answer === null) return;
         answered.push(answer);
       }
@@ -87,7 +86,11 @@ describe('an API that is killed under chat load', () => {
     const looks: string[][] = [];
     try {
       await eventually(() => Promise.resolve(answered.length > 30));
+      // One that is surely on its way when its API dies.
+      const caught = ask('caught by it [[latency=6000]]', doomed);
+      await eventually(async () => (await gateway.hits('caught by it', 'chat')).length > 0);
       await gateway.kill('api-1');
+      expect(await caught).toBeNull();
       expect(await heldNow()).toBeGreaterThan(0);
       for (let look = 0; look < 6; look++) {
         looks.push(await brokenInvariants(sweepGraceSeconds));

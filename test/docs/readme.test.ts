@@ -19,6 +19,22 @@ describe('the README', () => {
   });
 });
 
+describe('the rules', () => {
+  it('have every section that the code names', () => {
+    const headings = [...read('docs/RULES.md').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+    const sources = ['src', 'test'].flatMap((folder) =>
+      readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${folder}/${name}`),
+    );
+    const named = sources.flatMap((path) =>
+      [...read(path).matchAll(/\brules "([^"\n]+)"/g)].map(([, section]) => section),
+    );
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter((section) => !headings.includes(section))).toEqual([]);
+  });
+});
+
 describe('the documents', () => {
   const documents = ['README.md', ...readdirSync(new URL('../../docs', import.meta.url)).map((name) => `docs/${name}`)];
 

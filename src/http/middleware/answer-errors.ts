@@ -45,9 +45,9 @@ function writeJson(ctx: AppContext): void {
 function toRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof MayHaveBeenAccepted) {
-    const { code, cause } = toRefusal(error.cause);
+    const { code, cause, retryAfterSeconds } = toRefusal(error.cause);
     const message = `The task ${error.taskId} may have been accepted all the same: ask for it before you send the request again.`;
-    return new GatewayError(code, { message, cause, shouldRetry: false, taskId: error.taskId });
+    return new GatewayError(code, { message, cause, retryAfterSeconds, shouldRetry: false, taskId: error.taskId });
   }
   if (isDatabaseTrouble(error)) return new GatewayError('service_unavailable', { retryAfterSeconds: 1, cause: error });
   return new GatewayError('internal_error', { cause: error });

@@ -17,7 +17,7 @@ interface Bucket {
 }
 
 /**
- * Requests per minute of keys that have a limit (decision "Keys and auth"). POST is exact over all instances, by the
+ * Requests per minute of keys that have a limit (rules "Keys and auth"). POST is exact over all instances, by the
  * database's clock; GET has an approximate bucket of its own in this process, so that polls never keep creates out.
  */
 export function limitRate(deps: RateDeps): AppMiddleware {

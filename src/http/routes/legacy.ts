@@ -33,7 +33,7 @@ export function legacyRoutes(deps: LegacyDeps): Route[] {
       face: 'legacy_data',
       handler: readLegacy(deps, 'task_id', legacyVideoStatus),
     },
-    // A client route in spite of its name: it takes an API key (decisions "Keys and auth").
+    // A client route in spite of its name: it takes an API key (rules "Keys and auth").
     { ...read, path: '/api/v1/internal/workflow-status', handler: readLegacy(deps, 'uuid', legacyWorkflowStatus) },
   ];
 }

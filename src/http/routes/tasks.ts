@@ -32,7 +32,7 @@ export const redeliverRoute =
     ctx.body = presentTask(deps, task);
   };
 
-/** `GET /api/v1/tasks/{task_id}/attempts`: every call made for the task, and none of who was called (decisions "Media tasks"). */
+/** `GET /api/v1/tasks/{task_id}/attempts`: every call made for the task, and none of who was called (rules "Media tasks"). */
 export const listAttemptsRoute =
   (deps: TaskDeps): AppMiddleware =>
   async (ctx) => {

@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** An attempt of a chat goes when its time is over, whether or not anybody ended it. */
-export class Migration0017ChatAttempts extends Migration {
-  override name = '0017-chat-attempts';
+export class Migration0016ChatAttempts extends Migration {
+  override name = '0016-chat-attempts';
 
   override up(): void {
     this.addSql(purgeChatAttempts);
