@@ -92,7 +92,11 @@ describe('a worker that stands still for longer than its heartbeat', () => {
     try {
       const held = await fenceOf(taskId);
       ({ name: other } = await gateway.startWorker());
-      await eventually(async () => (await fenceOf(taskId)) !== held, { what: 'another holder of the job' });
+      await eventually(async () => (await fenceOf(taskId)) !== held, {
+        // Temporal hands work to the polls that it left open, a heartbeat's limit each, and gives them up after a minute.
+        what: 'another holder of the job',
+        secondsMax: 120,
+      });
     } finally {
       await gateway.kill('worker-1', 'SIGCONT');
     }
