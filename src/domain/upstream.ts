@@ -57,9 +57,6 @@ export type ChatRefusalCode = Extract<
 
 export type AttemptOutcome = Attempt<unknown>['kind'];
 
-/** Only an attempt that surely bought nothing may be followed by another one. */
-export const mayTryNextChannel = (attempt: { kind: AttemptOutcome }): boolean => attempt.kind === 'transient';
-
 /** A result that the upstream offers, before it is copied into our own store. */
 export interface UpstreamOutput {
   /** An absolute http(s) URL, or a `data:` URI. Untrusted: it came out of a provider's reply. */
