@@ -316,9 +316,6 @@ const refusalCode = (errorClass: ErrorClass): TaskErrorCode =>
 /** A chat reply is text; anything near this is a fault or an attack. Bytes. */
 export const chatJsonBytesMax = 8_000_000;
 
-/** A model may think for a minute before its first byte. Milliseconds. */
-export const chatTimeouts = { headersMs: 60_000, totalMs: 90_000 };
-
 /** The same for a chat (rules "Routing", column Chat). Nothing is bought by an answer that we do not have. */
 export const chatRule = {
   connect: 'transient',

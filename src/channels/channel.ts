@@ -58,9 +58,9 @@ export const isAnsweredAtOnce = (operation: Operation): boolean => operation.ans
 export interface CallOptions {
   /** Ends the call, whatever it is doing. */
   signal: AbortSignal;
-  /** Until the answer's headers, in milliseconds; the adapter's own patience when absent. */
+  /** Until the answer's headers, in milliseconds; that of the adapter, else of its caller, when absent. */
   headersMs?: number;
-  /** The whole call, in milliseconds; the adapter's own patience when absent. */
+  /** The whole call, in milliseconds; that of the adapter, else of its caller, when absent. */
   timeoutMs?: number;
 }
 

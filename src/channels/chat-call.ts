@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { textOf, type ChatMessage } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
-import { chatJsonBytesMax, chatTimeouts, type UpstreamCall } from './call-upstream.ts';
+import { chatJsonBytesMax, type UpstreamCall } from './call-upstream.ts';
 import type { CallOptions } from './channel.ts';
 
-/** A chat's POST with the limits that every family shares (rules "Limits"). */
+/** A chat's POST, with the limit of its answer's size that every family shares (rules "Limits") and the asker's patience. */
 export const chatCall = (
   call: { path: string; headers: Record<string, string>; body: JsonObject },
   { signal, headersMs, timeoutMs }: CallOptions,
@@ -12,8 +12,8 @@ export const chatCall = (
   method: 'POST',
   ...call,
   signal,
-  headersMs: headersMs ?? chatTimeouts.headersMs,
-  timeoutMs: timeoutMs ?? chatTimeouts.totalMs,
+  ...(headersMs !== undefined && { headersMs }),
+  ...(timeoutMs !== undefined && { timeoutMs }),
   bodyBytesMax: chatJsonBytesMax,
 });
 
