@@ -123,7 +123,7 @@ export async function claimOverdueDeliveries(
       name: 'claim-overdue-deliveries',
       text: `with overdue as (
                select id from delivery
-               where state = 'pending' and (lease_until is null or lease_until <= clock_timestamp())
+               where ended_at is null and (lease_until is null or lease_until <= clock_timestamp())
                  and ((adopted_at is not null and next_attempt_at <= clock_timestamp())
                    or (adopted_at is null and not $5 and next_attempt_at <= clock_timestamp() - make_interval(secs => $1)
                        and (kicked_at is null or kicked_at <= clock_timestamp() - make_interval(secs => $2))))

@@ -95,7 +95,7 @@ const sinceCheckpoint: Scope = {
             union all
             select key_id, -(d_balance + d_reserved) from ledger_entry
             where id > $3 and kind in ('settle', 'adjust') and key_id is not null) takings group by 1`,
-  reservations: `select id from reservation where state = 'held'
+  reservations: `select id from reservation where ended_at is null
             union select id from reservation where created_at >= $4 or ended_at >= $4
             union select reservation_id from ledger_entry where id > $3 and reservation_id is not null`,
   tasks: `select id from task where completed_at is null and admission <> 'rejected'
@@ -119,12 +119,12 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
       'Reserved equals the held reservations, per account and per key; spent equals what was settled, less what was given back.',
     offenders: ({ spent }) => `select a.project_id as id from credit_account a
       left join (select project_id, sum(amount) as held, count(*) filter (where kind = 'media') as tasks
-                 from reservation where state = 'held' group by 1) r using (project_id)
+                 from reservation where ended_at is null group by 1) r using (project_id)
       where a.reserved <> coalesce(r.held, 0) or a.in_flight <> coalesce(r.tasks, 0)
       union all
       select k.id from api_key k
       left join (select key_id, sum(amount) as held, count(*) as begun
-                 from reservation where state = 'held' group by 1) r on r.key_id = k.id
+                 from reservation where ended_at is null group by 1) r on r.key_id = k.id
       left join (${spent}) s on s.key_id = k.id
       where k.reserved <> coalesce(r.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(r.begun, 0)`,
   },
@@ -156,7 +156,7 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
   C5: {
     promise: 'Nothing stays held past its expiry and one sweep.',
     offenders: () =>
-      `select id from reservation where state = 'held' and expires_at < clock_timestamp() - make_interval(secs => $1)`,
+      `select id from reservation where ended_at is null and expires_at < clock_timestamp() - make_interval(secs => $1)`,
   },
   C6: {
     promise: 'Of admitted tasks, succeeded if and only if settled, failed or canceled if and only if refunded.',

@@ -13,6 +13,7 @@ import { Migration0013SummaryChannel } from './0013-summary-channel.ts';
 import { Migration0014CancelRefused } from './0014-cancel-refused.ts';
 import { Migration0015TaskInputs } from './0015-task-inputs.ts';
 import { Migration0016ChatAttempts } from './0016-chat-attempts.ts';
+import { Migration0017HeldById } from './0017-held-by-id.ts';
 
 /** In the order they run. A released migration never changes; what follows is a new one. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   { name: '0014-cancel-refused', class: Migration0014CancelRefused },
   { name: '0015-task-inputs', class: Migration0015TaskInputs },
   { name: '0016-chat-attempts', class: Migration0016ChatAttempts },
+  { name: '0017-held-by-id', class: Migration0017HeldById },
 ];

@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  beginAttempt,
+  endAttempt,
+  findTaskForAttempt,
+  findTaskRouting,
+  markSeen,
+  type AttemptMemory,
+} from '../../src/db/attempts.ts';
+import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
+import type { Database } from '../../src/db/database.ts';
+import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
+import { findIdempotent } from '../../src/db/idempotency.ts';
+import { findLiveKey } from '../../src/db/keys.ts';
+import type { Ledger } from '../../src/db/ledger.ts';
+import {
+  claimSilentTasks,
+  claimUnstartedTasks,
+  findTask,
+  listStaleTasks,
+  listTasks,
+  oldestUnstartedSeconds,
+} from '../../src/db/tasks.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  admitted,
+  idempotently,
+  newId,
+  newTask,
+  openBook,
+  openLedger,
+  rowsOf,
+  run,
+  taskEnd,
+  type Book,
+} from './books.ts';
+import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+
+/**
+ * What a statement of the hot path costs must not depend on how much has happened. Every verb runs through its own code on
+ * tables with 200,000 ended chats and 50,000 ended tasks, and PostgreSQL counts the blocks that it reads, functions included.
+ */
+const endedChats = 200_000;
+const endedTasks = 50_000;
+
+/**
+ * Blocks of tables and indexes that one call with one member may read. An index of this size has three levels; a verb looks up
+ * to 20 rows up and writes up to ten. A scan of a table, or of a whole index, reads a thousand and more.
+ */
+const blocksMax = 250;
+
+let scratch: TestDatabase;
+let observer: Database;
+let book: Book;
+let channelId: string;
+/** Opened, and its statements planned, while the tables were empty. */
+let oldSession: Session;
+/** Opened when the tables were full and analyzed. */
+let newSession: Session;
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  observer = await scratch.open({ poolMax: 1 });
+  book = await openBook(observer, { credits: 1_000_000 });
+  channelId = await addChannel(observer);
+  oldSession = await openSession();
+  await readsOfEveryVerb(oldSession);
+  await run(observer, `set statement_timeout = 0`);
+  for (const text of historyOf(book)) await run(observer, text);
+});
+afterAll(() => scratch.drop());
+
+describe('in a session that planned its statements on empty tables', () => {
+  it('reads a bounded number of blocks in every verb after VACUUM ANALYZE', async () => {
+    await run(observer, 'vacuum analyze');
+
+    await readsOfEveryVerb(oldSession);
+    expect(excessive(await readsOfEveryVerb(oldSession))).toEqual([]);
+  });
+});
+
+describe('in a session that planned its statements on full tables', () => {
+  beforeAll(async () => {
+    newSession = await openSession();
+    // The first call of a PL/pgSQL function plans its statements, which reads blocks of its own.
+    await readsOfEveryVerb(newSession);
+  });
+
+  it('reads a bounded number of blocks in every verb', async () => {
+    expect(excessive(await readsOfEveryVerb(newSession))).toEqual([]);
+  });
+
+  it('reads no more for each chat of a batch of 64 than for a single chat', async () => {
+    const { chats, reads } = newSession;
+    const admissions = Array.from({ length: 64 }, () => anAdmission(book, { channelId }));
+
+    const admitting = await reads(() => Promise.all(admissions.map((admission) => chats.admit(admission))));
+    const ending = await reads(() => Promise.all(admissions.map((admission) => chats.end(settledEnd(admission, 1)))));
+
+    for (const { blocks, scans } of [admitting, ending]) {
+      expect(blocks).toBeLessThan(64 * blocksMax);
+      expect(scans).toEqual([]);
+    }
+  });
+
+  it('reads a bounded number of blocks for a task that fails and is refunded', async () => {
+    const task = await admitted(newSession.ledger, newTask(book, 1));
+
+    const { blocks, scans } = await newSession.reads(() =>
+      newSession.ledger.finishTask(taskEnd(task.taskId, 'failed')),
+    );
+
+    expect(scans).toEqual([]);
+    expect(blocks).toBeLessThan(blocksMax);
+  });
+});
+
+/** One connection, so that PostgreSQL's counters belong to the verb that ran. */
+interface Session {
+  db: Database;
+  ledger: Ledger;
+  chats: ChatLedger;
+  reads: (work: () => Promise<unknown>) => Promise<Reads>;
+}
+
+async function openSession(): Promise<Session> {
+  const db = await scratch.open({ poolMax: 1 });
+  return { db, ledger: openLedger(db), chats: openChatLedger(db), reads: readsOf(db) };
+}
+
+const excessive = (reads: [verb: string, reads: Reads][]): [verb: string, reads: Reads][] =>
+  reads.filter(([, { blocks, scans }]) => blocks > blocksMax || scans.length > 0);
+
+/** Runs every verb of a chat, of a media task and of the sweeps, and tells what each of them read. */
+async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<[verb: string, reads: Reads][]> {
+  const noted: [string, Reads][] = [];
+  async function note<T>(verb: string, work: () => Promise<T>): Promise<T> {
+    let value!: T;
+    noted.push([verb, await reads(async () => (value = await work()))]);
+    return value;
+  }
+
+  await note('find a key', () => findLiveKey(db, [Buffer.alloc(32)]));
+  await note('find an idempotency key', () =>
+    findIdempotent(db, { projectId: book.projectId, route: '/api/v1/chat/completions', key: 'unknown' }),
+  );
+  await note('count a request', () => chats.hitRate(book.keyId, 1_000_000));
+  const first = anAdmission(book, {
+    rpm: 1_000_000,
+    channelId,
+    idempotency: { route: '/api/v1/chat/completions', key: newId('idem'), fingerprint: 'same', keptSeconds: 60 },
+  });
+  expect(await note('admit a chat', () => chats.admit(first))).toMatchObject({ verdict: { kind: 'admitted' } });
+  const second = { ...first, attemptId: newId('att') };
+  await note('begin the second attempt of a chat', () =>
+    chats.nextAttempt({
+      requestId: first.requestId,
+      ended: { attemptId: first.attemptId, outcome: 'transient', errorClass: null, status: 503, detail: null },
+      attemptId: second.attemptId,
+      n: 2,
+      channelId: 'chn_b',
+      channelName: 'channel-b',
+    }),
+  );
+  await note('settle a chat', () => chats.end(settledEnd(second, 1)));
+  const refunded = anAdmission(book, { channelId });
+  await chats.admit(refunded);
+  await note('refund a chat', () => chats.end({ ...settledEnd(refunded, 1), settle: null }));
+
+  const task = newTask(book, 1, { ...idempotently(newId('idem')), callbackUrl: 'https://example.com/hook' });
+  await note('create a task', () => ledger.createTask(task));
+  await note('reserve a task', () => ledger.reserveTask(task.taskId, true));
+  await note('read the routing of a task', () => findTaskRouting(db, task.taskId));
+  await note('read a task for its attempt', () => findTaskForAttempt(db, task.taskId));
+  const attempt = await note('begin an attempt', () => begin(db, task.taskId));
+  if (!attempt) throw new Error('the attempt did not begin');
+  await note('mark a task as seen', () => markSeen(db, task.taskId, 50));
+  await note('end an attempt', () => endAttempt(db, attempt, { outcome: 'ok', outputs: [] }));
+  const end = taskEnd(task.taskId, 'succeeded');
+  await note('finish a task', () => ledger.finishTask(end));
+  await note('poll a task', () => findTask(db, task.taskId));
+  await note('list the newest tasks of a project', () => listTasks(db, { projectId: book.projectId, limit: 20 }));
+
+  const token = newId('token');
+  const claim = await note('claim a delivery', () =>
+    claimDelivery(db, { deliveryId: end.deliveryId, token, leaseSeconds: 60 }),
+  );
+  if (!claim) throw new Error('there is no delivery');
+  await note('read a delivery', () => readDelivery(db, end.deliveryId));
+  await note('end a try of a delivery', () =>
+    endDeliveryTry(db, {
+      deliveryId: end.deliveryId,
+      token,
+      state: 'delivered',
+      delaySeconds: 0,
+      status: 200,
+      errorClass: null,
+      claimedAt: claim.claimedAt,
+    }),
+  );
+
+  await note('sweep expired chats', () => expireChats(db, 100));
+  await note('sweep stale tasks', () => listStaleTasks(db, 100));
+  await note('sweep unstarted tasks', () => claimUnstartedTasks(db, 100, 60));
+  await note('sweep silent tasks', () => claimSilentTasks(db, { openSeconds: 60, silentSeconds: 120, limit: 100 }));
+  await note('sweep for the oldest unstarted task', () => oldestUnstartedSeconds(db));
+  await note('sweep overdue deliveries', () =>
+    claimOverdueDeliveries(db, { lateSeconds: 5, kickSeconds: 300, limit: 100, except: [], adoptedOnly: false }),
+  );
+  return noted;
+}
+
+const begin = (db: Database, taskId: string): Promise<AttemptMemory | null> =>
+  beginAttempt(db, {
+    attemptId: newId('att'),
+    taskId,
+    channelId,
+    fence: newId('fence'),
+    submitSeconds: 60,
+    costMicroUsd: 0,
+    probeSeconds: 30,
+    adapter: 'openai',
+  });
+
+interface Reads {
+  /** Blocks of tables and of their indexes, from memory or from disk. */
+  blocks: number;
+  /** Tables that a sequential scan read, of those that grow. */
+  scans: string[];
+  /** Blocks by table: where to look when a bound is broken. */
+  tables: Record<string, number>;
+}
+
+const growing = [
+  'reservation',
+  'ledger_entry',
+  'attempt',
+  'task',
+  'delivery',
+  'delivery_attempt',
+  'idempotency',
+  'rate_slot',
+];
+
+/** Runs work on the one connection of `db` and tells what it read there, by PostgreSQL's own counters. */
+function readsOf(db: Database): (work: () => Promise<unknown>) => Promise<Reads> {
+  const counters = async (): Promise<Map<string, { blocks: number; scans: number }>> => {
+    // The session writes its counters at the end of this statement.
+    await run(db, 'select pg_stat_force_next_flush()');
+    await run(observer, 'select pg_stat_clear_snapshot()');
+    const rows = await rowsOf<{ relname: string; blocks: number; scans: number }>(
+      observer,
+      `select relname, seq_scan as scans, heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0) as blocks
+       from pg_statio_user_tables join pg_stat_user_tables using (relid, relname)`,
+    );
+    return new Map(rows.map(({ relname, blocks, scans }) => [relname, { blocks, scans }]));
+  };
+  return async (work) => {
+    const before = await counters();
+    await work();
+    const after = await counters();
+    const reads: Reads = { blocks: 0, scans: [], tables: {} };
+    for (const [table, { blocks, scans }] of after) {
+      const earlier = before.get(table) ?? { blocks: 0, scans: 0 };
+      if (blocks > earlier.blocks) reads.tables[table] = blocks - earlier.blocks;
+      reads.blocks += blocks - earlier.blocks;
+      if (scans > earlier.scans && growing.includes(table)) reads.scans.push(table);
+    }
+    return reads;
+  };
+}
+
+async function addChannel(db: Database): Promise<string> {
+  const channelId = newId('chn');
+  await run(
+    db,
+    `insert into channel (id, name, adapter, base_url, credential, groups)
+     values ($1, $1, 'openai', 'http://127.0.0.1:1', 'sealed', '{default}')`,
+    [channelId],
+  );
+  return channelId;
+}
+
+/** A history as the verbs write it: reservations are inserted as held and end later; ids rise with time. */
+function historyOf({ projectId, keyId }: Book): string[] {
+  const who = `'${projectId}', '${keyId}'`;
+  const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`;
+  const at = (total: number): string =>
+    `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
+  const chats = `from generate_series(1, ${endedChats}) n`;
+  const tasks = `from generate_series(1, ${endedTasks}) n`;
+  return [
+    // Rows come without foreign keys' checks and without triggers: only what the verbs read later matters here.
+    `set session_replication_role = replica`,
+    `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
+     select ${id('req')}, ${who}, 'chat', 'model-a', 1, ${at(endedChats)}, ${at(endedChats)} ${chats}`,
+    `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
+     select ${id('task')}, ${who}, 'media', 'model-a', 1, ${at(endedTasks)}, ${at(endedTasks)} ${tasks}`,
+    // Summarizes the page ranges of BRIN indexes while their rows are held, as autovacuum does.
+    `vacuum reservation`,
+    `update reservation set state = 'settled', settled_amount = 1, ended_at = created_at + interval '1 second' where state = 'held'`,
+    `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, started_at, model_id, outcome, ended_at)
+     select ${id('att')}, ${id('req')}, 1, 'chn_a', 'channel-a', 'fence', ${at(endedChats)}, ${at(endedChats)}, 'model-a', 'ok',
+            clock_timestamp() ${chats}`,
+    `insert into idempotency (project_id, route, key, fingerprint, request_id, status, expires_at)
+     select '${projectId}', '/api/v1/chat/completions', 'key-' || n, 'same', ${id('req')}, 200,
+            clock_timestamp() + interval '1 day' ${chats}`,
+    `insert into task (id, project_id, key_id, request_id, type, model_id, input, snapshot, credits_quoted, callback_url, created_at,
+                       deadline_at, admission, last_seen_at)
+     select ${id('task')}, ${who}, 'req_t', 'image', 'model-a', '{}', '{}', 1, 'https://example.com/hook', ${at(endedTasks)},
+            ${at(endedTasks)}, 'reserved', ${at(endedTasks)} ${tasks}`,
+    `update task set workflow_started_at = created_at, status = 'succeeded', output = '[]', credits_reserved = 1, credits_charged = 1,
+       completed_at = created_at + interval '1 second', expires_at = created_at + interval '7 days' where completed_at is null`,
+    `insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, created_at)
+     select ${id('dlv')}, ${id('task')}, '${projectId}', 'evt_0' || n, 'https://example.com/hook', ${at(endedTasks)},
+            ${at(endedTasks)} ${tasks}`,
+    `update delivery set state = 'delivered', next_attempt_at = null, ended_at = created_at where state = 'pending'`,
+    `insert into delivery_attempt (delivery_id, n, started_at, ended_at, status)
+     select ${id('dlv')}, 1, ${at(endedTasks)}, ${at(endedTasks)}, 200 ${tasks}`,
+    `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved, created_at)
+     select ${who}, ${id('req')}, e.kind, e.b, e.r, ${at(endedChats)}
+     from generate_series(1, ${endedChats}) n cross join (values ('hold', -1, 1), ('settle', 0, -1)) e (kind, b, r)`,
+    `set session_replication_role = origin`,
+  ];
+}
