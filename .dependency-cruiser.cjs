@@ -1,8 +1,8 @@
-/** The rooms of docs/ARCHITECTURE.md: which may see which. Run by `npm run arch`. */
-const room = (name, ...sees) => ({
+/** The layers of docs/ARCHITECTURE.md: which may import which. Run by `npm run arch`. */
+const layer = (name, ...sees) => ({
   name: `${name}-sees-only-${sees.join('-') || 'itself'}`,
   severity: 'error',
-  from: { path: `^src/${name}/` },
+  from: { path: `^src/${name}(/|[.]ts$)` },
   to: { path: '^src/', pathNot: `^src/(${[name, ...sees].join('|')})(/|[.]ts$)` },
 });
 const typesOnly = (from, to) => ({
@@ -14,16 +14,20 @@ const typesOnly = (from, to) => ({
 
 module.exports = {
   forbidden: [
-    room('domain'),
-    room('platform', 'domain'),
-    room('channels', 'domain', 'platform'),
-    room('db', 'domain'),
-    room('commands', 'domain', 'db', 'channels', 'platform', 'deps', 'config'),
-    room('activities', 'domain', 'commands', 'deps', 'config'),
-    room('workflows', 'domain', 'activities'),
-    room('http', 'domain', 'commands', 'platform', 'deps', 'config'),
-    room('sandbox', 'domain', 'platform'),
+    layer('domain'),
+    layer('platform', 'domain'),
+    layer('channels', 'domain', 'platform'),
+    layer('db', 'domain'),
+    layer('caches', 'domain', 'db', 'platform', 'config'),
+    // The types of what main builds; it imports from the layers below it and nothing above.
+    layer('deps', 'domain', 'db', 'channels', 'platform', 'caches', 'config'),
+    layer('commands', 'domain', 'db', 'channels', 'platform', 'caches', 'deps', 'config'),
+    layer('activities', 'domain', 'commands', 'deps', 'config'),
+    layer('workflows', 'domain', 'activities'),
+    layer('http', 'domain', 'commands', 'caches', 'platform', 'deps', 'config'),
+    layer('sandbox', 'domain', 'platform'),
     typesOnly('workflows', 'activities'),
+    typesOnly('http', 'caches'),
     {
       name: 'nothing-imports-main',
       severity: 'error',
@@ -37,7 +41,7 @@ module.exports = {
       to: { dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'pure-rooms-touch-no-node-core',
+      name: 'pure-layers-touch-no-node-core',
       severity: 'error',
       from: { path: '^src/(domain|workflows)/' },
       to: { dependencyTypes: ['core'] },
@@ -53,8 +57,8 @@ module.exports = {
       severity: 'error',
       comment: 'Outbound sockets are opened by the egress guard, the upstream caller and the servers in main only.',
       from: {
-        path: '^src/(domain|db|commands|activities|workflows|http|channels|platform)/',
-        pathNot: '^src/(http/server|channels/call-upstream|platform/(egress|public-address|resolve-name))[.]ts$',
+        path: '^src/(domain|db|caches|commands|activities|workflows|http|channels|platform)/',
+        pathNot: '^src/(http/server|channels/call-upstream|platform/egress/[^/]+)[.]ts$',
       },
       to: { path: '(^|/)(undici|http|https|net|tls|dns)(/|$)', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
     },

@@ -1,6 +1,6 @@
-import { ensureChannel } from '../src/commands/ensure-channel.ts';
+import { ensureChannel } from '../src/commands/channels/ensure-channel.ts';
 import { loadConfig } from '../src/config.ts';
-import { createSealer } from '../src/platform/seal.ts';
+import { createSealer } from '../src/platform/crypto/seal.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { sendLoad, type LoadResult } from './http-load.ts';

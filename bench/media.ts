@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createWorkflowClient, type WorkflowClient } from '../src/platform/workflow-client.ts';
+import { createWorkflowClient, type WorkflowClient } from '../src/platform/temporal/workflow-client.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../test/support/temporal-namespace.ts';
 import { cpuSeconds, ownCpuSeconds } from './cpu-seconds.ts';

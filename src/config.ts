@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { crashPoints, readCrashSetting } from './platform/crash-point.ts';
-import { isCidr } from './platform/public-address.ts';
+import { isCidr } from './platform/egress/public-address.ts';
 
 /**
  * The one place that reads the environment. Every variable with its default; grouped as the code uses it. Production starts

@@ -1,19 +1,19 @@
 import type { Adapters } from './channels/registry.ts';
-import type { CatalogCache } from './commands/catalog-cache.ts';
-import type { ChannelCache } from './commands/channel-cache.ts';
-import type { KeyCache } from './commands/key-cache.ts';
+import type { CatalogCache } from './caches/catalog-cache.ts';
+import type { ChannelCache } from './caches/channel-cache.ts';
+import type { KeyCache } from './caches/key-cache.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { ChatLedger } from './db/chat-ledger.ts';
 import type { Ledger } from './db/ledger.ts';
-import type { ByteRoom } from './platform/byte-room.ts';
-import type { Egress } from './platform/egress.ts';
-import type { FileStore } from './platform/file-store.ts';
-import type { Logger } from './platform/logger.ts';
-import type { Metrics } from './platform/metrics.ts';
-import type { Sealer } from './platform/seal.ts';
-import type { UrlSigner } from './platform/signed-url.ts';
-import type { WorkflowClient } from './platform/workflow-client.ts';
+import type { MemoryBudget } from './platform/memory-budget.ts';
+import type { Egress } from './platform/egress/egress.ts';
+import type { FileStore } from './platform/files/file-store.ts';
+import type { Logger } from './platform/observe/logger.ts';
+import type { Metrics } from './platform/observe/metrics.ts';
+import type { Sealer } from './platform/crypto/seal.ts';
+import type { UrlSigner } from './platform/crypto/signed-url.ts';
+import type { WorkflowClient } from './platform/temporal/workflow-client.ts';
 
 /** Everything that is built once in `main` and handed on; a function asks for the `Pick` that it uses. */
 export interface Deps {
@@ -29,7 +29,7 @@ export interface Deps {
   egress: Egress;
   files: FileStore;
   /** For the bytes of inputs on their way upstream. */
-  inputRoom: ByteRoom;
+  inputMemory: MemoryBudget;
   urls: UrlSigner;
   sealer: Sealer;
   metrics: Metrics;

@@ -1,10 +1,10 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { deliverCallback } from '../commands/deliver-callback.ts';
-import { finishTask } from '../commands/finish-task.ts';
+import { deliverCallback } from '../commands/callbacks/deliver-callback.ts';
+import { finishTask } from '../commands/tasks/finish-task.ts';
 import { runJob } from '../commands/jobs/run-job.ts';
-import { drawChannels, planTask } from '../commands/plan-task.ts';
-import { AttemptInterrupted, runAttempt, type AttemptSignals } from '../commands/run-attempt.ts';
-import { stopUpstream } from '../commands/stop-upstream.ts';
+import { drawChannels, planTask } from '../commands/tasks/plan-task.ts';
+import { AttemptInterrupted, runAttempt, type AttemptSignals } from '../commands/tasks/run-attempt.ts';
+import { stopUpstream } from '../commands/tasks/stop-upstream.ts';
 import type { Deps } from '../deps.ts';
 import type { JobName } from '../domain/job.ts';
 import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';

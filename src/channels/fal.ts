@@ -10,7 +10,7 @@ import {
   type UpstreamCaller,
 } from './call-upstream.ts';
 import { namedInputs } from './named-inputs.ts';
-import { PathId, toUnsettled, unconfirmed, type Trouble } from './look.ts';
+import { PathId, toUnsettled, unconfirmed, type Trouble } from './poll.ts';
 
 /**
  * fal's queue: images and video. Base URL `https://queue.fal.run`.

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { atOnceCall, classifyAtOnce, inlineInput } from './at-once.ts';
+import { atOnceCall, classifyAtOnce, inlineInput } from './synchronous-result.ts';
 import { classifySubmit, readOutcome, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
 import { readGeminiError } from './gemini-error.ts';
-import { nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { nothingMade, strangeReference, toUnsettled } from './poll.ts';
 
 /**
  * Gemini's pictures (image output of `generateContent`) and Veo (`predictLongRunning`).

@@ -5,7 +5,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import { classifySubmit, readOutcome, type CallOutcome, type ReadError, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled } from './poll.ts';
 import { probeBy } from './probe.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { atOnceCall, classifyAtOnce, inlineInput } from './at-once.ts';
+import { atOnceCall, classifyAtOnce, inlineInput } from './synchronous-result.ts';
 import { classifySubmit, isContentPolicy, readOutcome, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { PathId, strangeReference, toUnsettled } from './look.ts';
+import { PathId, strangeReference, toUnsettled } from './poll.ts';
 import type { FormPart } from './multipart.ts';
 import { readOpenaiError } from './openai-error.ts';
 

@@ -4,7 +4,7 @@ import type { MediaInputKey } from '../domain/parameters.ts';
 import type { PollResult } from '../domain/upstream.ts';
 import { classifySubmit, readOutcome, type CallOutcome, type ReadError, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
 import { namedInputs } from './named-inputs.ts';
 import { probeBy } from './probe.ts';
 

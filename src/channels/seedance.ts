@@ -10,7 +10,7 @@ import {
   type UpstreamCaller,
 } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
 import { probeBy } from './probe.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Attempt, PollResult } from '../domain/upstream.ts';
 import { classifySubmit, readOutcome, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './look.ts';
+import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { probeBy } from './probe.ts';
 

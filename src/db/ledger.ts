@@ -11,7 +11,7 @@ export interface NewTask {
   projectId: string;
   keyId: string;
   requestId: string;
-  face: string;
+  dialect: string;
   type: TaskType;
   modelId: string;
   input: JsonObject;
@@ -99,7 +99,7 @@ async function createTasks(database: Database, tasks: NewTask[]): Promise<Create
     project_id: task.projectId,
     key_id: task.keyId,
     request_id: task.requestId,
-    face: task.face,
+    dialect: task.dialect,
     type: task.type,
     model_id: task.modelId,
     input: task.input,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database } from './database.ts';
 
-/** A task as its clients see it, before it is put into a face's words. Times are unix seconds. */
+/** A task as its clients see it, before it is put into a dialect's words. Times are unix seconds. */
 export interface TaskView {
   id: string;
   projectId: string;

@@ -2,7 +2,7 @@ import type { Model, UpstreamMapping } from './catalog.ts';
 import { GatewayError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 
-/** One chat request in nobody's dialect: the faces translate into it, the adapters out of it (rules "Chat"). */
+/** One chat request in nobody's dialect: the dialects translate into it, the adapters out of it (rules "Chat"). */
 export interface ChatRequest {
   /** Our model id; the provider's name in an `UpstreamChat`. */
   model: string;
@@ -30,7 +30,7 @@ export type ChatMessage =
   | { role: 'system' | 'developer'; content: ChatContent; name?: string }
   | { role: 'user'; content: ChatContent; name?: string }
   | { role: 'assistant'; content: ChatContent | null; toolCalls: ToolCall[]; name?: string }
-  /** The answer to one tool call of an earlier assistant message; the faces prove that there is one. */
+  /** The answer to one tool call of an earlier assistant message; the dialects prove that there is one. */
   | { role: 'tool'; toolCallId: string; content: ChatContent };
 
 export type ChatContent = string | ChatPart[];

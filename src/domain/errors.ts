@@ -1,6 +1,6 @@
 /**
  * Every refusal that Tollgate can answer, in one table. HTTP statuses stand apart in `http/error-status.ts`, which does
- * not compile while a code has none; the three faces say the same row in three dialects.
+ * not compile while a code has none; the three dialects say the same row in three dialects.
  */
 export type ErrorType =
   | 'invalid_request_error'

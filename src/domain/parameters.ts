@@ -5,7 +5,7 @@ import type { ResolvedInput, TaskType } from './task.ts';
 
 export interface ResolveOptions {
   /** Legacy routes ignore tuning parameters that the model lacks; pictures, clips and sounds are refused there too. */
-  face?: 'core' | 'legacy';
+  dialect?: 'core' | 'legacy';
   /** What the route makes; without it any media model will do. */
   type?: TaskType;
   /** Throws `GatewayError('invalid_url')` for a media input whose text is not acceptable. */
@@ -20,7 +20,7 @@ export interface ResolveOptions {
 export function resolveMediaRequest(
   entry: CatalogEntry,
   body: Record<string, unknown>,
-  { face = 'core', type, checkUrl }: ResolveOptions = {},
+  { dialect = 'core', type, checkUrl }: ResolveOptions = {},
 ): { input: ResolvedInput } {
   const { model } = entry;
   if (model.type === 'chat' || (type !== undefined && model.type !== type)) {
@@ -28,7 +28,7 @@ export function resolveMediaRequest(
     throw new GatewayError('model_type_mismatch', { message, param: 'model' });
   }
   const accepted = acceptedParameters(entry);
-  refuseUnsupported(entry, accepted, body, face);
+  refuseUnsupported(entry, accepted, body, dialect);
 
   const input: ResolvedInput = { prompt: readPrompt(body) };
   const negativePrompt = model.parameters.negative_prompt === true ? given(body, 'negative_prompt') : undefined;
@@ -144,7 +144,7 @@ function refuseUnsupported(
   entry: CatalogEntry,
   accepted: ReadonlyMap<string, AcceptedParameter>,
   body: Record<string, unknown>,
-  face: 'core' | 'legacy',
+  dialect: 'core' | 'legacy',
 ): void {
   const { id, parameters } = entry.model;
   const optionalKeys = [...mediaInputKeys, 'negative_prompt'] as const;
@@ -154,7 +154,7 @@ function refuseUnsupported(
   const mayBeNull = new Set([...optionalKeys, ...tuningKeys, 'variant']);
   for (const [key, value] of Object.entries(body)) {
     if (known.has(key) || (value === null && mayBeNull.has(key))) continue;
-    if (face === 'legacy' && !mediaInputKeys.some((input) => input === key) && !looksLikeMediaInput(key, value))
+    if (dialect === 'legacy' && !mediaInputKeys.some((input) => input === key) && !looksLikeMediaInput(key, value))
       continue;
     const message = `This field is not supported for the model ${id}.`;
     throw new GatewayError('unsupported_parameter', { message, param: quoted(key) });

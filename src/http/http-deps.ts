@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { DetailRow } from '../commands/detail-recorder.ts';
+import type { DetailRow } from '../commands/details/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
 import type { Config } from '../config.ts';
 

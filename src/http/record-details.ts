@@ -1,4 +1,4 @@
-import type { DetailRow } from '../commands/detail-recorder.ts';
+import type { DetailRow } from '../commands/details/detail-recorder.ts';
 import type { AppContext } from './context.ts';
 
 /**

@@ -23,7 +23,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof redeliverRoute>[0] &
   Parameters<typeof uploadImageRoute>[0];
 
-const client = { auth: 'api_key', face: 'openai' } as const;
+const client = { auth: 'api_key', dialect: 'openai' } as const;
 
 /**
  * Every route of the service: who may come in, in which dialect errors are told, how large a body may be, who answers.
@@ -68,7 +68,7 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   ...legacyRoutes(deps),
   ...geminiRoutes(geminiGeneration(deps)),
   ...jobRoutes(deps),
-  { method: 'GET', path: '/files/:id', auth: 'signed', face: 'openai', body: 'none', handler: showFile(deps) },
+  { method: 'GET', path: '/files/:id', auth: 'signed', dialect: 'openai', body: 'none', handler: showFile(deps) },
 ];
 
 /** Two actions of one model; the colon before an action is a letter like any other. */
@@ -76,7 +76,7 @@ function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>)
   const shared = {
     method: 'POST',
     auth: 'api_key',
-    face: 'gemini',
+    dialect: 'gemini',
     body: 'json',
     rate: 'in_handler',
   } as const;

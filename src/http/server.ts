@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Config } from '../config.ts';
 import { GatewayError, type ErrorCode } from '../domain/errors.ts';
-import { newId } from '../platform/ids.ts';
+import { newId } from '../platform/crypto/ids.ts';
 import type { AppState } from './context.ts';
-import { openaiError } from './faces/openai.ts';
+import { openaiError } from './dialects/openai.ts';
 
 export interface HttpServer {
   /** Where it listens, without a trailing slash. */

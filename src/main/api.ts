@@ -1,14 +1,14 @@
-import { createAdmissionDesk } from '../commands/admission-desk.ts';
-import { createDetailRecorder } from '../commands/detail-recorder.ts';
-import { createRetryBudget } from '../commands/retry-budget.ts';
-import { openSignedFile } from '../commands/open-signed-file.ts';
+import { createAdmissionDesk } from '../commands/tasks/admission-desk.ts';
+import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
+import { createRetryBudget } from '../commands/chat/retry-budget.ts';
+import { openSignedFile } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
 import { createRoutes } from '../http/routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
-import { createImageDecoder } from '../platform/decode-image.ts';
+import { createImageDecoder } from '../platform/media/decode-image.ts';
 import { buildDeps } from './build-deps.ts';
 import { announce, configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 

@@ -1,24 +1,24 @@
 import { createUpstreamCaller, type UpstreamTimeouts } from '../channels/call-upstream.ts';
 import { createAdapters } from '../channels/registry.ts';
-import { createCatalogCache } from '../commands/catalog-cache.ts';
-import { createChannelCache } from '../commands/channel-cache.ts';
-import { createKeyCache } from '../commands/key-cache.ts';
+import { createCatalogCache } from '../caches/catalog-cache.ts';
+import { createChannelCache } from '../caches/channel-cache.ts';
+import { createKeyCache } from '../caches/key-cache.ts';
 import type { Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
-import { createByteRoom } from '../platform/byte-room.ts';
-import { describeError } from '../platform/describe-error.ts';
+import { createMemoryBudget } from '../platform/memory-budget.ts';
+import { describeError } from '../platform/observe/describe-error.ts';
 import { armCrashPoint } from '../platform/crash-point.ts';
-import { createEgress } from '../platform/egress.ts';
-import { createFileStore } from '../platform/file-store.ts';
-import { createLogger } from '../platform/logger.ts';
-import { createMetrics } from '../platform/metrics.ts';
-import { createSealer, deriveKeys } from '../platform/seal.ts';
-import { createUrlSigner } from '../platform/signed-url.ts';
-import { createWorkflowClient, type TemporalAccess } from '../platform/workflow-client.ts';
+import { createEgress } from '../platform/egress/egress.ts';
+import { createFileStore } from '../platform/files/file-store.ts';
+import { createLogger } from '../platform/observe/logger.ts';
+import { createMetrics } from '../platform/observe/metrics.ts';
+import { createSealer, deriveKeys } from '../platform/crypto/seal.ts';
+import { createUrlSigner } from '../platform/crypto/signed-url.ts';
+import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
 
 export interface Built {
   deps: Deps;
@@ -104,7 +104,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     adapters: createAdapters(caller),
     egress,
     files: await createFileStore(config),
-    inputRoom: createByteRoom(config.INPUTS_BUFFERED_MAX_BYTES),
+    inputMemory: createMemoryBudget(config.INPUTS_BUFFERED_MAX_BYTES),
     urls: createUrlSigner({
       keys: deriveKeys(config.MASTER_KEYS, 'file-urls'),
       baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../deps.ts';
 import { taskQueues } from '../domain/workflow-contract.ts';
-import { temporalConnectionOptions } from '../platform/workflow-client.ts';
+import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
 import { temporalAccess } from './build-deps.ts';
 import { ensureTemporalPatiently } from './ensure-temporal.ts';
 import { workflowBundle } from './workflow-bundle.ts';

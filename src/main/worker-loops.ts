@@ -1,9 +1,9 @@
-import { decideAbandonedCancels } from '../commands/decide-abandoned-cancels.ts';
-import { endStaleTasks } from '../commands/end-stale-tasks.ts';
+import { decideAbandonedCancels } from '../commands/tasks/decide-abandoned-cancels.ts';
+import { endStaleTasks } from '../commands/tasks/end-stale-tasks.ts';
 import { jobIntervals } from '../commands/jobs/job-table.ts';
 import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
-import { processCallbacks } from '../commands/process-callbacks.ts';
-import { resumeSilentTasks, startUnstartedTasks } from '../commands/start-tasks.ts';
+import { processCallbacks } from '../commands/callbacks/process-callbacks.ts';
+import { resumeSilentTasks, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createUpstreamCaller } from '../../src/channels/call-upstream.ts';
 import { adapterFamilies, createAdapters } from '../../src/channels/registry.ts';
-import { loadCatalog } from '../../src/commands/load-catalog.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import { families } from '../../src/sandbox/families.ts';
 
 const caller = createUpstreamCaller();

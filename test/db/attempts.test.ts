@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { setChannelEnabled } from '../../src/commands/set-channel-enabled.ts';
+import { setChannelEnabled } from '../../src/commands/channels/set-channel-enabled.ts';
 import { beginAttempt, endAttempt, saveOperation, saveResult, type AttemptMemory } from '../../src/db/attempts.ts';
 import { restChannel } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';

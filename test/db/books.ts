@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { QueryResultRow } from 'pg';
-import { addCredits } from '../../src/commands/add-credits.ts';
+import { addCredits } from '../../src/commands/projects/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
 import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger.ts';
 import { verifyLedger } from '../../src/db/verify-ledger.ts';
@@ -53,7 +53,7 @@ export function newTask(book: Book, credits: number, over: Partial<NewTask> = {}
     taskId,
     ...book,
     requestId: newId('req'),
-    face: 'openai',
+    dialect: 'openai',
     type: 'image',
     modelId: 'model-a',
     input: { prompt: 'a red fox' },

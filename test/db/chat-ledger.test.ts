@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustCredits } from '../../src/commands/adjust-credits.ts';
+import { adjustCredits } from '../../src/commands/projects/adjust-credits.ts';
 import { ChatLedger, expireChats, type ChatAdmission, type ChatAdmissionRequest } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { accountOf, addKey, breachesIn, entriesOf, newId, openBook, rowsOf, run, type Book } from './books.ts';

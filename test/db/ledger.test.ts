@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addCredits } from '../../src/commands/add-credits.ts';
+import { addCredits } from '../../src/commands/projects/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { CreateVerdict, Ledger } from '../../src/db/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

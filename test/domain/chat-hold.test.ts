@@ -9,7 +9,7 @@ import {
   settledUsage,
   utf8Bytes,
 } from '../../src/domain/chat-hold.ts';
-import { loadCatalog } from '../../src/commands/load-catalog.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 
 const asking = (more: Partial<ChatRequest> = {}): ChatRequest => ({
   model: 'm',

@@ -8,7 +8,7 @@ import {
 } from '../../src/domain/chat.ts';
 import { familiesTaking, unsupportedBy, type ChatSupports } from '../../src/domain/chat-supports.ts';
 import { fromGeminiSchema } from '../../src/domain/gemini-schema.ts';
-import { loadCatalog } from '../../src/commands/load-catalog.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 
 const asking = (more: Partial<ChatRequest> = {}): ChatRequest => ({
   model: 'm',

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadCatalog } from '../../src/commands/load-catalog.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import type { CatalogEntry, Parameters } from '../../src/domain/catalog.ts';
 import { errorTable, GatewayError } from '../../src/domain/errors.ts';
 import { modelList, publicModel } from '../../src/domain/model-list.ts';
@@ -172,7 +172,7 @@ describe('the parameters of a media request', () => {
   });
 
   it('ignores unsupported tuning on legacy routes, but never drops a picture, a clip or a sound', () => {
-    const legacy: ResolveOptions = { face: 'legacy', type: 'image' };
+    const legacy: ResolveOptions = { dialect: 'legacy', type: 'image' };
     const tuning = {
       duration: 5,
       resolution: '720p',
@@ -218,9 +218,9 @@ describe('the parameters of a media request', () => {
       fc.dictionary(fc.string(), fc.anything()),
     );
     fc.assert(
-      fc.property(fc.constantFrom(...media), body, fc.constantFrom('core', 'legacy'), (entry, fields, face) => {
+      fc.property(fc.constantFrom(...media), body, fc.constantFrom('core', 'legacy'), (entry, fields, dialect) => {
         try {
-          const { input } = resolveMediaRequest(entry, { prompt: 'a fox', ...fields }, { face });
+          const { input } = resolveMediaRequest(entry, { prompt: 'a fox', ...fields }, { dialect });
           expect(mediaCredits(entry.model, input)).toBeGreaterThanOrEqual(1);
         } catch (error) {
           if (!(error instanceof GatewayError)) throw error;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadCatalog } from '../../src/commands/load-catalog.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import type { CatalogEntry } from '../../src/domain/catalog.ts';
 import { acceptedParameters, listValues, resolveMediaRequest } from '../../src/domain/parameters.ts';
 import { chatCredits, mediaCredits } from '../../src/domain/pricing.ts';

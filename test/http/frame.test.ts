@@ -20,21 +20,21 @@ const throwing =
     Promise.reject(make());
 const withCode = (code: string, message = 'secret SELECT 1'): Error => Object.assign(new Error(message), { code });
 
-const client = { auth: 'api_key', face: 'openai' } as const;
+const client = { auth: 'api_key', dialect: 'openai' } as const;
 const routes: Route[] = [
   { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: fine },
   { ...client, method: 'GET', path: '/api/v1/models/:model', body: 'none', handler: fine },
   { ...client, method: 'POST', path: '/echo', body: 'json', handler: echo },
-  { ...client, method: 'POST', path: '/legacy', face: 'legacy', body: 'json', handler: echo },
+  { ...client, method: 'POST', path: '/legacy', dialect: 'legacy', body: 'json', handler: echo },
   {
     ...client,
     method: 'POST',
     path: '/api/v1beta/models/:model',
-    face: 'gemini',
+    dialect: 'gemini',
     body: 'json',
     handler: echo,
   },
-  { method: 'POST', path: '/job', auth: 'job_token', face: 'openai', body: 'none', handler: fine },
+  { method: 'POST', path: '/job', auth: 'job_token', dialect: 'openai', body: 'none', handler: fine },
   ...Object.entries({
     '/throws/bug': () => new Error('the password is hunter2'),
     '/throws/pg': () => new Error('wrapped', { cause: withCode('57P01') }),
@@ -372,7 +372,7 @@ describe('the rate of a route whose handler counts it', () => {
     ctx.state.rateCounted = true;
     return Promise.reject(new GatewayError('insufficient_credits'));
   };
-  const chat = { ...client, method: 'POST', face: 'openai', body: 'json', rate: 'in_handler' } as const;
+  const chat = { ...client, method: 'POST', dialect: 'openai', body: 'json', rate: 'in_handler' } as const;
   const own = [
     { ...chat, path: '/counting', handler: counting },
     { ...chat, path: '/away', handler: throwing(() => withCode('57P01')) },

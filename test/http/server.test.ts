@@ -27,7 +27,7 @@ function gate(): { route: Route; inside: () => number; release: () => void } {
     ctx.body = { ok: true };
   };
   return {
-    route: { method: 'POST', path: '/gate', auth: 'api_key', face: 'openai', body: 'json', handler },
+    route: { method: 'POST', path: '/gate', auth: 'api_key', dialect: 'openai', body: 'json', handler },
     inside: () => inside,
     release,
   };

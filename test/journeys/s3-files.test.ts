@@ -7,8 +7,8 @@ import { mediaRoutes } from '../support/api-client.ts';
 import { filesBelow } from '../support/files-below.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { startS3Server, type S3Server } from '../support/s3-server.ts';
-import { png } from '../uploads/pictures.ts';
-import { upload } from '../uploads/upload.ts';
+import { png } from '../support/pictures.ts';
+import { upload } from '../support/upload.ts';
 
 let s3: S3Server;
 let folder: string;

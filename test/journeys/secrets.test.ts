@@ -6,7 +6,7 @@ import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
-import { png } from '../uploads/pictures.ts';
+import { png } from '../support/pictures.ts';
 
 let gateway: Gateway;
 let project: TestProject;

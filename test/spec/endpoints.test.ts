@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { quickCallbacks, startReceiver, verified, type Receiver } from '../callbacks/receiver.ts';
+import { quickCallbacks, startReceiver, verified, type Receiver } from '../commands/callbacks/receiver.ts';
 import { mediaRoutes, Task, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { adapterFamilies } from '../../src/channels/registry.ts';
-import { addCredits } from '../../src/commands/add-credits.ts';
-import { applyCatalog } from '../../src/commands/apply-catalog.ts';
-import { createCatalogCache } from '../../src/commands/catalog-cache.ts';
-import { createKey } from '../../src/commands/create-key.ts';
-import { createProject } from '../../src/commands/create-project.ts';
-import { ensureChannel } from '../../src/commands/ensure-channel.ts';
+import { addCredits } from '../../src/commands/projects/add-credits.ts';
+import { applyCatalog } from '../../src/commands/catalog/apply-catalog.ts';
+import { createCatalogCache } from '../../src/caches/catalog-cache.ts';
+import { createKey } from '../../src/commands/projects/create-key.ts';
+import { createProject } from '../../src/commands/projects/create-project.ts';
+import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { createSealer } from '../../src/platform/seal.ts';
+import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { projectFolder } from './program.ts';
 
 export interface KeyOptions {

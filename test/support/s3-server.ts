@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { FileStoreSettings } from '../../src/platform/file-store.ts';
+import type { FileStoreSettings } from '../../src/platform/files/file-store.ts';
 
 export interface S3Server {
   url: string;

@@ -8,7 +8,14 @@ import { loadConfig } from '../../src/config.ts';
 import { findPendingDelivery } from '../../src/db/deliveries.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import type { JsonValue } from '../../src/domain/json.ts';
-import { answer, quickCallbacks, startReceiver, takeIt, type Behaviour, type Receiver } from '../callbacks/receiver.ts';
+import {
+  answer,
+  quickCallbacks,
+  startReceiver,
+  takeIt,
+  type Behaviour,
+  type Receiver,
+} from '../commands/callbacks/receiver.ts';
 import { newTask } from '../db/books.ts';
 import { hasEnded, mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';

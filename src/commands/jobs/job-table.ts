@@ -1,12 +1,12 @@
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { jobNames, type JobName, type JobSummary } from '../../domain/job.ts';
-import { decideAbandonedCancels } from '../decide-abandoned-cancels.ts';
-import { endStaleTasks } from '../end-stale-tasks.ts';
-import { runMaintenance } from '../maintenance.ts';
-import { probeChannels } from '../probe-channels.ts';
-import { processCallbacks } from '../process-callbacks.ts';
-import { resumeSilentTasks, startUnstartedTasks } from '../start-tasks.ts';
+import { decideAbandonedCancels } from '../tasks/decide-abandoned-cancels.ts';
+import { endStaleTasks } from '../tasks/end-stale-tasks.ts';
+import { runMaintenance } from './maintenance.ts';
+import { probeChannels } from '../channels/probe-channels.ts';
+import { processCallbacks } from '../callbacks/process-callbacks.ts';
+import { resumeSilentTasks, startUnstartedTasks } from '../tasks/start-tasks.ts';
 
 /** All that any job's command uses. */
 export type JobDeps = Pick<

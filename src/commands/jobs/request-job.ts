@@ -1,6 +1,6 @@
 import { beginJob, findJobRun, type JobRun } from '../../db/jobs.ts';
 import type { JobName } from '../../domain/job.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../platform/crypto/ids.ts';
 import { pause } from '../../platform/pause.ts';
 import type { JobDeps } from './job-table.ts';
 import { runJob } from './run-job.ts';

@@ -1,7 +1,7 @@
 import { beginJob, endJob, extendJobLease } from '../../db/jobs.ts';
 import type { JobName, JobSummary, JobTrigger } from '../../domain/job.ts';
-import { newId } from '../../platform/ids.ts';
-import { MaintenanceError } from '../maintenance.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { MaintenanceError } from './maintenance.ts';
 import { jobs, type JobDeps } from './job-table.ts';
 
 /** What became of it; `ran: false` while another run of the same job is under way, whose id is told. */

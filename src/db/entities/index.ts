@@ -161,7 +161,7 @@ export const Task = defineEntity({
     projectId: p.string().fieldName('project_id'),
     keyId: p.string().fieldName('key_id'),
     requestId: p.string().fieldName('request_id'),
-    face: p.string().default('openai'),
+    dialect: p.string().default('openai'),
     type: p.string().$type<'image' | 'video'>(),
     modelId: p.string().fieldName('model_id'),
     status: p.string().$type<'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled'>().default('queued'),

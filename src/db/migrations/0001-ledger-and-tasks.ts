@@ -146,7 +146,7 @@ create table task (
   project_id text not null references project (id),
   key_id text not null references api_key (id),
   request_id text not null,
-  face text not null default 'openai',
+  dialect text not null default 'openai',
   type text not null check (type in ('image', 'video')),
   model_id text not null,
   status text not null default 'queued' check (status in ('queued', 'processing', 'succeeded', 'failed', 'canceled')),

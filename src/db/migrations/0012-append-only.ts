@@ -89,9 +89,9 @@ begin
     elsif purse.budget is not null and purse.budget - purse.spent - purse.reserved < (member->>'credits')::bigint then
       verdict := 'key_budget_exceeded';
     else
-      insert into task (id, project_id, key_id, request_id, face, type, model_id, input, snapshot, credits_quoted,
+      insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
                         callback_url, deadline_at)
-      values (member->>'task_id', member->>'project_id', member->>'key_id', member->>'request_id', member->>'face',
+      values (member->>'task_id', member->>'project_id', member->>'key_id', member->>'request_id', member->>'dialect',
               member->>'type', member->>'model_id', member->'input', member->'snapshot', (member->>'credits')::bigint,
               member->>'callback_url',
               clock_timestamp() + make_interval(secs => (member->>'deadline_seconds')::float8));

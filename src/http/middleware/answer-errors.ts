@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
-import { describeError } from '../../platform/describe-error.ts';
+import { describeError } from '../../platform/observe/describe-error.ts';
 import { statusOf } from '../error-status.ts';
-import { errorBodyOf, faceOfPath } from '../faces/face.ts';
+import { errorBodyOf, dialectOfPath } from '../dialects/dialect.ts';
 import { ClientGone } from '../read-body.ts';
 
 /**
@@ -78,8 +78,8 @@ function answer(ctx: AppContext, refusal: GatewayError): void {
   if (refusal.shouldRetry === false) ctx.set('x-should-retry', 'false');
   const wait = refusal.retryAfterSeconds ?? (status === 503 && refusal.shouldRetry !== false ? 1 : undefined);
   if (wait !== undefined) ctx.set('retry-after', String(Math.max(1, Math.ceil(wait))));
-  const face = ctx.state.route?.face ?? faceOfPath(ctx.path);
-  const body = Buffer.from(JSON.stringify(errorBodyOf[face](refusal, status)));
+  const dialect = ctx.state.route?.dialect ?? dialectOfPath(ctx.path);
+  const body = Buffer.from(JSON.stringify(errorBodyOf[dialect](refusal, status)));
   ctx.status = status;
   ctx.type = 'json';
   ctx.body = body;

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
-import { isPlausibleApiKey } from '../../platform/api-key.ts';
+import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { allCredentials, bearerCredentials, hasKeyInQuery } from '../credentials.ts';
 import type { HttpDeps } from '../http-deps.ts';
-import type { FailureThrottle } from '../failure-throttle.ts';
+import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
 
 /**
  * Lets a request through with a valid API key, in `ctx.state.key`, and answers every other with one and the same 401.
@@ -17,7 +17,7 @@ export function demandApiKey(
 ): AppMiddleware {
   return async (ctx, next) => {
     if (hasKeyInQuery(new URLSearchParams(ctx.querystring))) throw refuse(ctx, failures, 'invalid_api_key');
-    const credentials = allCredentials(ctx.req, { gemini: ctx.state.route?.face === 'gemini' });
+    const credentials = allCredentials(ctx.req, { gemini: ctx.state.route?.dialect === 'gemini' });
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
     const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;

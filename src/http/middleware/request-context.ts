@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { DetailRow } from '../../commands/detail-recorder.ts';
-import { newId } from '../../platform/ids.ts';
+import type { DetailRow } from '../../commands/details/detail-recorder.ts';
+import { newId } from '../../platform/crypto/ids.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { detailOf } from '../record-details.ts';
 

@@ -4,25 +4,25 @@ import {
   type ChatAnswered,
   type ChatDeps,
   type PreparedChat,
-} from '../../commands/complete-chat.ts';
-import { findModelFor } from '../../commands/find-model.ts';
-import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/idempotent-chat.ts';
+} from '../../commands/chat/complete-chat.ts';
+import { findModelFor } from '../../commands/catalog/find-model.ts';
+import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { ChatRequest } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { sha256Hex } from '../../platform/hash.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { openaiCompletion, readOpenaiChat } from '../faces/openai-chat.ts';
+import { openaiCompletion, readOpenaiChat } from '../dialects/openai-chat.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
-import { countRate } from '../count-rate.ts';
-import { setRateHeaders } from '../rate-headers.ts';
+import { countRate } from '../rate-limits/count-rate.ts';
+import { setRateHeaders } from '../rate-limits/rate-headers.ts';
 
 type Stored = Parameters<typeof findStoredAnswer>[0];
 export type ChatRouteDeps = ChatDeps & Stored;
 
 /** How one dialect asks and answers. */
-export interface ChatFace {
+export interface ChatDialect {
   /** The route's template: part of an Idempotency-Key's scope and of the fingerprint. */
   route: string;
   read(body: JsonObject): ChatRequest;
@@ -33,19 +33,19 @@ export interface ChatFace {
 
 /** `POST /api/v1/chat/completions` (spec §4.2). */
 export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware => {
-  const face: ChatFace = { route: '/api/v1/chat/completions', read: readOpenaiChat, write: openaiCompletion };
+  const dialect: ChatDialect = { route: '/api/v1/chat/completions', read: readOpenaiChat, write: openaiCompletion };
   return async (ctx) => {
     ctx.type = 'application/json; charset=utf-8';
-    ctx.body = await answerChat(deps, ctx, face);
+    ctx.body = await answerChat(deps, ctx, dialect);
   };
 };
 
 /**
- * One chat in the words of a face; the answer's body as text. Order: rate, idempotency look-up, validation, admission. Where
+ * One chat in the words of a dialect; the answer's body as text. Order: rate, idempotency look-up, validation, admission. Where
  * nothing is looked up the rate is counted by the admission itself, in the same call; a request that is refused before is
  * counted by the frame.
  */
-export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace): Promise<string> {
+export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<string> {
   const key = keyOf(ctx);
   const body = ctx.request.body ?? {};
   const idempotencyKey = readIdempotencyKey(ctx);
@@ -53,7 +53,7 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
     idempotencyKey === null
       ? null
       : {
-          route: face.route,
+          route: dialect.route,
           key: idempotencyKey,
           fingerprint: sha256Hex(canonicalJson({ method: 'POST', path: ctx.path, body })),
         };
@@ -65,7 +65,7 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
     if (stored !== null) return asReplay(ctx, stored);
   }
   deps.retryBudget.note();
-  const prepared = await prepare(deps, ctx, face, body);
+  const prepared = await prepare(deps, ctx, dialect, body);
   const { requestId } = ctx.state;
   const completed = await completeChat(deps, {
     requestId,
@@ -80,7 +80,7 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
     sealAnswer: (text) => sealAnswer(deps, requestId, text),
     render: (answer) => ({
       body: JSON.stringify(
-        face.write({
+        dialect.write({
           ...answer,
           id: `chatcmpl-${requestId.replace(/^req_/, '')}`,
           created: Math.floor(Date.now() / 1000),
@@ -99,14 +99,19 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, face: Cha
   return completed.body;
 }
 
-async function prepare(deps: ChatRouteDeps, ctx: AppContext, face: ChatFace, body: JsonObject): Promise<PreparedChat> {
-  const request = face.read(body);
+async function prepare(
+  deps: ChatRouteDeps,
+  ctx: AppContext,
+  dialect: ChatDialect,
+  body: JsonObject,
+): Promise<PreparedChat> {
+  const request = dialect.read(body);
   const entry = await findModelFor(deps, request.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;
   try {
     return prepareChat(deps, entry, request);
   } catch (error) {
-    throw face.inItsWords?.(error) ?? error;
+    throw dialect.inItsWords?.(error) ?? error;
   }
 }
 

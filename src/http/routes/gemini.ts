@@ -1,15 +1,15 @@
-import { createMediaTask } from '../../commands/create-media-task.ts';
-import { readOutputs } from '../../commands/read-outputs.ts';
-import { waitForTask } from '../../commands/wait-for-task.ts';
+import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
+import { readOutputs } from '../../commands/files/read-outputs.ts';
+import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { createByteBudget, type ByteShare } from '../byte-budget.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { countRate, type RateDeps } from '../count-rate.ts';
-import { geminiResponse, readGeminiChat } from '../faces/gemini-chat.ts';
-import { geminiPictures, readGeminiImage, toCoreImage } from '../faces/gemini-image.ts';
-import { inGeminiWords } from '../faces/gemini-params.ts';
+import { countRate, type RateDeps } from '../rate-limits/count-rate.ts';
+import { geminiResponse, readGeminiChat } from '../dialects/gemini-chat.ts';
+import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
+import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { answerChat, type ChatRouteDeps } from './chat.ts';
 
@@ -91,7 +91,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   const { task, replayed } = await createMediaTask(deps, {
     requestId: ctx.state.requestId,
     key: keyOf(ctx),
-    face: 'gemini',
+    dialect: 'gemini',
     type: 'image',
     route: keyScope,
     idempotencyKey,

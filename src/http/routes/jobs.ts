@@ -8,7 +8,7 @@ import type { Route } from '../route.ts';
 
 /** The internal endpoints of spec §4.8, for an external scheduler with a job token. */
 export function jobRoutes(deps: JobDeps): Route[] {
-  const shared = { auth: 'job_token', face: 'openai', body: 'none' } as const;
+  const shared = { auth: 'job_token', dialect: 'openai', body: 'none' } as const;
   const path = (name: JobName) => `/api/internal/jobs/${name}`;
   return [
     ...jobNames.map((name): Route => ({ ...shared, method: 'POST', path: path(name), handler: startJob(deps, name) })),

@@ -1,17 +1,17 @@
-import { createMediaTask } from '../../commands/create-media-task.ts';
-import { showTaskOf } from '../../commands/show-task.ts';
+import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
+import { showTaskOf } from '../../commands/tasks/show-task.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { inLegacyWords, toCoreMedia } from '../faces/legacy-media.ts';
+import { inLegacyWords, toCoreMedia } from '../dialects/legacy-media.ts';
 import {
   legacyCreated,
   legacyResult,
   legacyVideoStatus,
   legacyWorkflowStatus,
   type LegacyTask,
-} from '../faces/legacy-task.ts';
+} from '../dialects/legacy-task.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import type { Route } from '../route.ts';
 
@@ -22,7 +22,7 @@ type LegacyDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof show
  * created.
  */
 export function legacyRoutes(deps: LegacyDeps): Route[] {
-  const client = { auth: 'api_key', face: 'legacy' } as const;
+  const client = { auth: 'api_key', dialect: 'legacy' } as const;
   const read = { ...client, method: 'GET', body: 'none' } as const;
   return [
     { ...client, method: 'POST', path: createPath, body: 'json', handler: createLegacy(deps) },
@@ -30,7 +30,7 @@ export function legacyRoutes(deps: LegacyDeps): Route[] {
     {
       ...read,
       path: '/api/v1/video/status',
-      face: 'legacy_data',
+      dialect: 'legacy_data',
       handler: readLegacy(deps, 'task_id', legacyVideoStatus),
     },
     // A client route in spite of its name: it takes an API key (rules "Keys and auth").
@@ -47,7 +47,7 @@ const createLegacy =
     const { task, replayed } = await createMediaTask(deps, {
       requestId: ctx.state.requestId,
       key: keyOf(ctx),
-      face: 'legacy',
+      dialect: 'legacy',
       route: createPath,
       idempotencyKey: readIdempotencyKey(ctx),
       body,

@@ -1,5 +1,5 @@
-import { createMediaTask } from '../../commands/create-media-task.ts';
-import { presentTask } from '../../commands/present-task.ts';
+import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
+import { presentTask } from '../../commands/tasks/present-task.ts';
 import type { TaskType } from '../../domain/task.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
@@ -18,7 +18,7 @@ const createMedia =
     const { task, replayed } = await createMediaTask(deps, {
       requestId: ctx.state.requestId,
       key: keyOf(ctx),
-      face: 'openai',
+      dialect: 'openai',
       type,
       route,
       idempotencyKey: readIdempotencyKey(ctx),

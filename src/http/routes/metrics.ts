@@ -1,4 +1,4 @@
-import type { Metrics } from '../../platform/metrics.ts';
+import type { Metrics } from '../../platform/observe/metrics.ts';
 import type { Route } from '../route.ts';
 
 /**
@@ -9,7 +9,7 @@ export const metricsRoute = ({ metrics }: { metrics: Pick<Metrics, 'read'> }): R
   method: 'GET',
   path: '/metrics',
   auth: 'none',
-  face: 'openai',
+  dialect: 'openai',
   body: 'none',
   handler: (ctx) => {
     ctx.set('content-type', 'text/plain; version=0.0.4; charset=utf-8');

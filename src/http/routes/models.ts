@@ -1,5 +1,5 @@
-import type { CatalogCache } from '../../commands/catalog-cache.ts';
-import { sha256Hex } from '../../platform/hash.ts';
+import type { CatalogCache } from '../../caches/catalog-cache.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { isOffered, modelList, publicModel } from '../../domain/model-list.ts';

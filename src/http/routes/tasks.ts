@@ -1,8 +1,8 @@
-import { listTaskAttempts } from '../../commands/list-task-attempts.ts';
-import { cancelTask } from '../../commands/cancel-task.ts';
-import { presentTask } from '../../commands/present-task.ts';
-import { redeliverCallback } from '../../commands/redeliver-callback.ts';
-import { showTaskOf } from '../../commands/show-task.ts';
+import { listTaskAttempts } from '../../commands/tasks/list-task-attempts.ts';
+import { cancelTask } from '../../commands/tasks/cancel-task.ts';
+import { presentTask } from '../../commands/tasks/present-task.ts';
+import { redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
+import { showTaskOf } from '../../commands/tasks/show-task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 
 type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];

@@ -1,4 +1,4 @@
-import { uploadImage, type UploadDeps } from '../../commands/upload-image.ts';
+import { uploadImage, type UploadDeps } from '../../commands/files/upload-image.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { createByteBudget } from '../byte-budget.ts';

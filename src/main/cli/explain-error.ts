@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
-import type { CatalogProblem } from '../../commands/check-catalog-entry.ts';
-import { CatalogError } from '../../commands/load-catalog.ts';
+import type { CatalogProblem } from '../../commands/catalog/check-catalog-entry.ts';
+import { CatalogError } from '../../commands/catalog/load-catalog.ts';
 import { ConfigError } from '../../config.ts';
 import { plainMessage } from '../plain-message.ts';
 import { UsageError } from './usage-error.ts';

@@ -1,12 +1,12 @@
 import { createUpstreamCaller } from '../../channels/call-upstream.ts';
 import { createAdapters } from '../../channels/registry.ts';
-import { createChannelCache } from '../../commands/channel-cache.ts';
+import { createChannelCache } from '../../caches/channel-cache.ts';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
 import { Ledger } from '../../db/ledger.ts';
-import { createLogger } from '../../platform/logger.ts';
-import { createMetrics } from '../../platform/metrics.ts';
-import { createWorkflowClient } from '../../platform/workflow-client.ts';
+import { createLogger } from '../../platform/observe/logger.ts';
+import { createMetrics } from '../../platform/observe/metrics.ts';
+import { createWorkflowClient } from '../../platform/temporal/workflow-client.ts';
 import { temporalAccess, upstreamPatience } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */

@@ -3,8 +3,8 @@ import { loadConfig, type Config } from '../../config.ts';
 import { openDatabase, type Database } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import type { Deps } from '../../deps.ts';
-import { createSealer, deriveKeys } from '../../platform/seal.ts';
-import { createUrlSigner } from '../../platform/signed-url.ts';
+import { createSealer, deriveKeys } from '../../platform/crypto/seal.ts';
+import { createUrlSigner } from '../../platform/crypto/signed-url.ts';
 import { operatorEnvironment } from './operator-environment.ts';
 
 export type Environment = Record<string, string | undefined>;
@@ -60,8 +60,8 @@ export const upstreams: Needs<UpstreamDeps> = async (env) => {
 export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = async (env) => {
   const [opened, { createEgress }, { createFileStore }] = await Promise.all([
     upstreams(env),
-    import('../../platform/egress.ts'),
-    import('../../platform/file-store.ts'),
+    import('../../platform/egress/egress.ts'),
+    import('../../platform/files/file-store.ts'),
   ]);
   const { config } = opened.deps;
   const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });

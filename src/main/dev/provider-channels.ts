@@ -1,11 +1,11 @@
-import { addChannel } from '../../commands/add-channel.ts';
-import { credentialContext } from '../../commands/ensure-channel.ts';
-import { setChannelEnabled } from '../../commands/set-channel-enabled.ts';
-import { setChannel } from '../../commands/set-channel.ts';
+import { addChannel } from '../../commands/channels/add-channel.ts';
+import { credentialContext } from '../../commands/channels/ensure-channel.ts';
+import { setChannelEnabled } from '../../commands/channels/set-channel-enabled.ts';
+import { setChannel } from '../../commands/channels/set-channel.ts';
 import { listAudit } from '../../db/operators.ts';
 import { listChannels, type ChannelRow } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
-import { SealError } from '../../platform/seal.ts';
+import { SealError } from '../../platform/crypto/seal.ts';
 import { providers, type ProviderKeyName } from './providers.ts';
 
 type ProviderDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'catalog'>;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { applyCatalog } from '../../../commands/apply-catalog.ts';
-import { loadCatalog } from '../../../commands/load-catalog.ts';
+import { applyCatalog } from '../../../commands/catalog/apply-catalog.ts';
+import { loadCatalog } from '../../../commands/catalog/load-catalog.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { listModels } from '../../../db/models.ts';
 import type { CatalogEntry } from '../../../domain/catalog.ts';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { adapterFamilies } from '../../../channels/registry.ts';
-import { addChannel } from '../../../commands/add-channel.ts';
+import { addChannel } from '../../../commands/channels/add-channel.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
-import { setChannelEnabled } from '../../../commands/set-channel-enabled.ts';
-import { setChannel } from '../../../commands/set-channel.ts';
-import { testChannel, type ChannelTest } from '../../../commands/test-channel.ts';
+import { setChannelEnabled } from '../../../commands/channels/set-channel-enabled.ts';
+import { setChannel } from '../../../commands/channels/set-channel.ts';
+import { testChannel, type ChannelTest } from '../../../commands/channels/test-channel.ts';
 import { listModels } from '../../../db/models.ts';
 import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/operators.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';

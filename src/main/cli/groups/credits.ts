@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { addCredits, showCredits, type Credits } from '../../../commands/add-credits.ts';
-import { adjustCredits } from '../../../commands/adjust-credits.ts';
+import { addCredits, showCredits, type Credits } from '../../../commands/projects/add-credits.ts';
+import { adjustCredits } from '../../../commands/projects/adjust-credits.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { count, shortText } from '../input.ts';
 import { database, type DatabaseDeps } from '../operator-deps.ts';

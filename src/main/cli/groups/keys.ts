@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { createKey } from '../../../commands/create-key.ts';
-import { revokeKey } from '../../../commands/revoke-key.ts';
-import { rotateKey } from '../../../commands/rotate-key.ts';
-import { setKey } from '../../../commands/set-key.ts';
+import { createKey } from '../../../commands/projects/create-key.ts';
+import { revokeKey } from '../../../commands/projects/revoke-key.ts';
+import { rotateKey } from '../../../commands/projects/rotate-key.ts';
+import { setKey } from '../../../commands/projects/set-key.ts';
 import { listModels } from '../../../db/models.ts';
 import { listKeys } from '../../../db/operators.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';

@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { createProject } from '../../../commands/create-project.ts';
-import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../../commands/project-secret.ts';
-import { setProjectEnabled } from '../../../commands/set-project-enabled.ts';
+import { createProject } from '../../../commands/projects/create-project.ts';
+import {
+  rotateProjectSecret,
+  showProjectSecret,
+  type ProjectSecret,
+} from '../../../commands/projects/project-secret.ts';
+import { setProjectEnabled } from '../../../commands/projects/set-project-enabled.ts';
 import { recordAudit } from '../../../db/audit.ts';
 import { listProjects } from '../../../db/operators.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';

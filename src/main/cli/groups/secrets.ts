@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { resealSecrets } from '../../../commands/reseal-secrets.ts';
+import { resealSecrets } from '../../../commands/projects/reseal-secrets.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { databaseAndSecrets, type SecretsDeps } from '../operator-deps.ts';
 import { table } from '../plain-text.ts';

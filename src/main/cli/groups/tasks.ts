@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
-import { forceCancelTask } from '../../../commands/force-cancel-task.ts';
+import { forceCancelTask } from '../../../commands/tasks/force-cancel-task.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
-import { presentTask } from '../../../commands/present-task.ts';
-import { redeliverCallback } from '../../../commands/redeliver-callback.ts';
-import { resolveTask } from '../../../commands/resolve-task.ts';
+import { presentTask } from '../../../commands/tasks/present-task.ts';
+import { redeliverCallback } from '../../../commands/callbacks/redeliver-callback.ts';
+import { resolveTask } from '../../../commands/tasks/resolve-task.ts';
 import { recordAudit } from '../../../db/audit.ts';
 import { findResolution, listAttemptDetails } from '../../../db/operators.ts';
 import { findTask, listTasks, type TaskView } from '../../../db/tasks.ts';

@@ -1,0 +1,43 @@
+import type { Attempt, UpstreamOutput } from '../domain/upstream.ts';
+import { splitDataUri } from '../domain/chat.ts';
+import { classifySubmit, type CallOutcome, type ReadError, type UpstreamCall } from './call-upstream.ts';
+import type { CallOptions, MediaInput, Operation, SubmitDone } from './channel.ts';
+import { nothingMade } from './poll.ts';
+
+/** A submit whose answer is the result: it may think for minutes and answers with pictures in base64. */
+export const atOnceCall = (
+  call: Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'form'>,
+  { signal, headersMs, timeoutMs }: CallOptions,
+): UpstreamCall => ({
+  method: 'POST',
+  ...call,
+  signal,
+  headersMs: headersMs ?? patienceMs,
+  timeoutMs: timeoutMs ?? patienceMs,
+  bodyBytesMax: inlineJsonBytesMax,
+});
+
+/** Longer than any submit is let run: the caller's signal ends it (`SUBMIT_AT_ONCE_TIMEOUT_SECONDS`). */
+const patienceMs = 600_000;
+
+/** A 4k PNG is about 20 MB, a third more in base64; some models answer with several. Bytes. */
+const inlineJsonBytesMax = 64_000_000;
+
+/** What such a submit came to. `read` gives null for a 2xx that cannot be used, and no outputs for one that holds none. */
+export function classifyAtOnce(
+  outcome: CallOutcome,
+  read: (json: unknown) => UpstreamOutput[] | null,
+  readError: ReadError,
+): Attempt<Operation> | SubmitDone {
+  const attempt = classifySubmit(outcome, read, readError);
+  if (attempt.kind !== 'ok') return attempt;
+  if (attempt.value.length > 0) return { kind: 'done', outputs: attempt.value };
+  return { ...nothingMade('done without outputs'), errorClass: 'content_policy', status: 200 };
+}
+
+/** An input's bytes. Families that ask for them set `inputsAsBytes`, so a URL here is a bug of ours. */
+export function inlineInput(input: MediaInput): { mimeType: string; base64: string } {
+  const inline = splitDataUri(input.url);
+  if (!inline) throw new Error('this family takes inputs as bytes only');
+  return inline;
+}

@@ -1,0 +1,111 @@
+import { open } from 'node:fs/promises';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import { quoted } from '../../domain/errors.ts';
+import { CatalogFileEntry } from './catalog-file-entry.ts';
+import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
+import type { CatalogProblem } from './check-catalog-entry.ts';
+
+export interface ParsedCatalog {
+  entries: CatalogEntry[];
+  /** What is allowed but surely worth a look, one sentence each, with the model's id. */
+  warnings: string[];
+}
+
+/** A catalog that is not usable: everything that is wrong with it, not only the first thing. */
+export class CatalogError extends Error {
+  readonly problems: readonly CatalogProblem[];
+
+  constructor(problems: readonly CatalogProblem[]) {
+    const lines = problems.map(({ model, path, message }) => `${[model, path].filter(Boolean).join(' ')}: ${message}`);
+    super(`The catalog is not usable:\n${lines.join('\n')}`);
+    this.name = 'CatalogError';
+    this.problems = problems;
+  }
+}
+
+/** Reads a catalog file of at most `catalogBytesMax` bytes. Throws `CatalogError`, or the file system's own error. */
+export async function loadCatalog(file: string): Promise<ParsedCatalog> {
+  const handle = await open(file, 'r');
+  try {
+    // One byte more than allowed, so that a file that grows while it is read is still bounded and still refused.
+    const buffer = Buffer.alloc(catalogBytesMax + 1);
+    let length = 0;
+    while (length < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return parseCatalog(buffer.toString('utf8', 0, length));
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Checks a whole catalog before any of it counts (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples,
+ * aliases and upstream mappings. Throws `CatalogError` with every problem.
+ */
+export function parseCatalog(text: string): ParsedCatalog {
+  const items = readModels(text);
+  const parsed = items.map(readEntry);
+  const entries = parsed.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+  const findings = entries.map(checkCatalogEntry);
+  const problems = [
+    ...parsed.flatMap((item) => item.problems),
+    ...findings.flatMap((finding) => finding.problems),
+    ...checkCatalogNames(entries),
+  ];
+  if (problems.length > 0) throw new CatalogError(problems);
+  return { entries, warnings: findings.flatMap((finding) => finding.warnings) };
+}
+
+/** A catalog of thousands of models fits; a wrong file given by mistake does not fill the memory. */
+export const catalogBytesMax = 2_000_000;
+const modelsMax = 2_000;
+
+function readModels(text: string): unknown[] {
+  const refuse = (message: string) => new CatalogError([{ model: 'catalog', path: '', message }]);
+  if (Buffer.byteLength(text) > catalogBytesMax) throw refuse(`must have at most ${catalogBytesMax} bytes`);
+  const document = parseDocument(text, { schema: 'core', stringKeys: true, uniqueKeys: true });
+  const [syntaxError] = [...document.errors, ...document.warnings];
+  if (syntaxError !== undefined) throw refuse(`is not readable YAML: ${syntaxError.message}`);
+  let content: unknown;
+  try {
+    // No YAML aliases: a few nested ones grow to billions of values, and a repeated entry reads better written out.
+    content = document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    throw refuse(`is not readable YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const file = z.strictObject({ models: z.array(z.unknown()).min(1).max(modelsMax) }).safeParse(content);
+  if (!file.success) throw refuse(`must be a list under "models": ${z.prettifyError(file.error)}`);
+  return file.data.models;
+}
+
+function readEntry(item: unknown, index: number): { entry?: CatalogEntry; problems: CatalogProblem[] } {
+  const id = z.looseObject({ id: z.string() }).safeParse(item);
+  const model = id.success ? quoted(id.data.id) : `models[${index}]`;
+  const hostile = hostileKey(item, 0);
+  if (hostile !== undefined) return { problems: [{ model, path: '', message: hostile }] };
+  const parsed = CatalogFileEntry.safeParse(item);
+  if (parsed.success) {
+    const { private: hidden, ...publicPart } = parsed.data;
+    return { entry: { model: publicPart, private: hidden }, problems: [] };
+  }
+  return {
+    problems: parsed.error.issues.map(({ path, message }) => ({ model, path: path.map(String).join('.'), message })),
+  };
+}
+
+/** Keys that would reach for a prototype, and nesting without end, are nobody's honest catalog. */
+function hostileKey(value: unknown, depth: number): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > 32) return 'is nested deeper than 32 levels';
+  for (const [name, child] of Object.entries(value)) {
+    if (name === '__proto__' || name === 'constructor' || name === 'prototype') return `must not have a key "${name}"`;
+    const found = hostileKey(child, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

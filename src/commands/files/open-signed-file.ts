@@ -1,0 +1,56 @@
+import type { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import { findFile } from '../../db/files.ts';
+import type { Deps } from '../../deps.ts';
+import type { ByteRange } from '../../platform/files/file-store.ts';
+
+export interface OpenedFile {
+  stream(range?: ByteRange): Readable;
+  bytes: number;
+  mimeType: string;
+  sha256: string;
+  fileName: string;
+}
+
+const extensions: Record<string, string> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+  'image/avif': 'avif',
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+  'video/quicktime': 'mov',
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+};
+
+/** The file behind a signed URL; null for a wrong or expired signature and for a file that is gone, all alike. */
+export async function openSignedFile(
+  { db, files, urls }: Pick<Deps, 'db' | 'files' | 'urls'>,
+  fileId: string,
+  expires: number,
+  signature: string,
+): Promise<OpenedFile | null> {
+  if (!urls.verify(fileId, String(expires), signature, Date.now() / 1000)) return null;
+  const file = await findFile(db, fileId);
+  if (!file || !(await files.exists(file.storageKey))) return null;
+  return {
+    bytes: file.bytes,
+    mimeType: file.mimeType,
+    sha256: file.sha256,
+    fileName: `${file.id}.${extensions[file.mimeType] ?? 'bin'}`,
+    stream(range) {
+      const out = new PassThrough();
+      files.open(file.storageKey, range).then(
+        (source) =>
+          source
+            .on('error', (error) => out.destroy(error))
+            .pipe(out)
+            .on('close', () => source.destroy()),
+        (error: Error) => out.destroy(error),
+      );
+      return out;
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { recordAudit } from '../../db/audit.ts';
+import { ApiKey, ApiKeySecret, Project } from '../../db/entities/index.ts';
+import type { Deps } from '../../deps.ts';
+import { digestApiKey, displayPartsOf, generateApiKey } from '../../platform/crypto/api-key.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { OperatorError } from '../operator-error.ts';
+
+export interface NewKey {
+  projectId: string;
+  name?: string;
+  models?: string[] | null;
+  rpm?: number | null;
+  budget?: number | null;
+  inFlightMax?: number | null;
+  expiresAt?: Date | null;
+  actor: string;
+}
+
+/** Makes a key. The secret is returned here and never again: only its digest is stored (rules "Keys and auth"). */
+export async function createKey(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  given: NewKey,
+): Promise<{ keyId: string; apiKey: string }> {
+  const keyId = newId('key');
+  const apiKey = generateApiKey();
+  const em = db.orm.em.fork();
+  if (!(await em.findOne(Project, { id: given.projectId })))
+    throw new OperatorError(`There is no project ${given.projectId}.`);
+  await em.transactional(async (inside) => {
+    inside.create(ApiKey, {
+      id: keyId,
+      projectId: given.projectId,
+      name: given.name ?? '',
+      models: given.models ?? null,
+      rpm: given.rpm ?? null,
+      budget: given.budget ?? null,
+      inFlightMax: given.inFlightMax ?? null,
+      expiresAt: given.expiresAt ?? null,
+    });
+    await inside.flush();
+    inside.create(ApiKeySecret, { keyId, ...newSecretRow(config, apiKey) });
+  });
+  const { name, models, rpm, budget, inFlightMax, expiresAt } = given;
+  await recordAudit(db, {
+    actor: given.actor,
+    action: 'keys.create',
+    subject: keyId,
+    detail: {
+      project_id: given.projectId,
+      name,
+      models,
+      rpm,
+      budget,
+      in_flight_max: inFlightMax,
+      expires_at: expiresAt,
+    },
+  });
+  return { keyId, apiKey };
+}
+
+/** The stored half of a secret, under the pepper that is written with now. */
+export function newSecretRow({ KEY_PEPPERS }: Deps['config'], apiKey: string) {
+  const [pepper] = KEY_PEPPERS;
+  if (!pepper) throw new Error('no pepper is configured');
+  return {
+    id: newId('sec'),
+    digest: digestApiKey(apiKey, pepper.secret),
+    pepperId: pepper.id,
+    ...displayPartsOf(apiKey),
+  };
+}

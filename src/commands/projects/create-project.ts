@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { recordAudit } from '../../db/audit.ts';
+import { CreditAccount, Project } from '../../db/entities/index.ts';
+import type { Deps } from '../../deps.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+
+export interface CreatedProject {
+  projectId: string;
+  /** `whsec_` and base64 of 32 bytes, as Standard Webhooks has it. */
+  webhookSecret: string;
+}
+
+/** Makes a project with an empty account and its callback secret. */
+export async function createProject(
+  { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
+  { name, actor }: { name: string; actor: string },
+): Promise<CreatedProject> {
+  const projectId = newId('prj');
+  const webhookSecret = newWebhookSecret();
+  await db.orm.em.fork().transactional(async (em) => {
+    em.create(Project, {
+      id: projectId,
+      name,
+      callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)),
+    });
+    await em.flush();
+    em.create(CreditAccount, { projectId });
+  });
+  await recordAudit(db, { actor, action: 'projects.create', subject: projectId, detail: { name } });
+  return { projectId, webhookSecret };
+}
+
+/** A new callback secret: 32 random bytes in the form of Standard Webhooks. */
+export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** What a sealed callback secret is bound to: moved to another row it does not open. */
+export const callbackSecretContext = (projectId: string) => `project|callback_secret|${projectId}` as const;

@@ -1,0 +1,216 @@
+import { draftFiles, recordFile, type FileDraft } from '../../db/files.ts';
+import type { Deps } from '../../deps.ts';
+import type { TaskErrorCode, TaskOutput, TaskType } from '../../domain/task.ts';
+import type { UpstreamOutput } from '../../domain/upstream.ts';
+import { decodeDataUri } from '../../platform/media/data-uri.ts';
+import { FileTooLargeError, type Stored } from '../../platform/files/file-store.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { pause } from '../../platform/pause.ts';
+import { HEAD_BYTES, probeStored, type MediaProbe } from '../../platform/media/probe-media.ts';
+import { discardFiles } from '../files/discard-files.ts';
+
+type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
+
+export interface CopyInput {
+  attemptId: string;
+  /** Part of the files' names: a holder that was overtaken must not touch what another one has stored and was paid for. */
+  fence: string;
+  projectId: string;
+  taskId: string;
+  type: TaskType;
+  results: UpstreamOutput[];
+  /** The channel's own configured origin is operator-trusted; every other URL goes through the egress guard. */
+  channelBaseUrl: string;
+  /** Sent to that origin only: some providers ask for the credential with every file. */
+  channelHeaders?: Record<string, string>;
+  remainingMs: () => number;
+  signal: AbortSignal;
+}
+
+export type CopyReport =
+  | { kind: 'copied'; outputs: TaskOutput[] }
+  | { kind: 'failed'; code: TaskErrorCode; detail: string }
+  | { kind: 'interrupted' };
+
+/**
+ * Copies every result into our own file store, hashed and measured, before the upstream's links die. A transfer that
+ * breaks, also on our own store's side, is tried again until the deadline; a result that can never be used (private address,
+ * too large, not media, 404) fails at once. What is not copied to the end leaves nothing behind.
+ */
+export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
+  if (input.results.length > deps.config.OUTPUTS_MAX) {
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: 'more results than are taken from one job' };
+  }
+  const copies = input.results.map((result, index) => {
+    const storageKey = `outputs/${input.attemptId}-${input.fence}-${index}`;
+    return { result, draft: { id: newId('file'), storageKey } };
+  });
+  const drafts = copies.map(({ draft }) => draft);
+  await draftFiles(deps.db, { ...whoseFiles(deps, input), drafts });
+  const outputs: TaskOutput[] = [];
+  for (const { result, draft } of copies) {
+    const copied = await copyPatiently(deps, input, result, draft);
+    if (copied.kind !== 'copied') {
+      await discardFiles(deps, drafts);
+      return copied;
+    }
+    outputs.push(copied.output);
+  }
+  return { kind: 'copied', outputs };
+}
+
+const whoseFiles = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
+  ({ projectId, taskId, purpose: 'output', keptSeconds: config.CONTENT_RETENTION_SECONDS }) as const;
+
+type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
+type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
+type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
+type Measured = { kind: 'measured'; media: MediaProbe } & Pick<Stored, 'bytes' | 'sha256'>;
+
+/** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
+const missingLooksMax = 5;
+
+async function copyPatiently(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  draft: FileDraft,
+): Promise<Copied> {
+  let detail = 'the deadline came before the copy';
+  let missing = 0;
+  for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
+    const fetched = await copyOnce(deps, input, result, draft.storageKey);
+    if (input.signal.aborted) return { kind: 'interrupted' };
+    if (fetched.kind === 'measured') return record(deps, input, result, draft, fetched);
+    if (fetched.kind !== 'again') return fetched;
+    detail = fetched.detail;
+    if (detail === notThere && ++missing >= missingLooksMax) {
+      return { kind: 'failed', code: 'upstream_invalid_response', detail };
+    }
+    await pause(Math.min(waitMs, input.remainingMs()), input.signal);
+    if (input.signal.aborted) return { kind: 'interrupted' };
+  }
+  return { kind: 'failed', code: 'output_unavailable', detail };
+}
+
+const notThere = 'the result is not there';
+
+/** Our own store's trouble is no end: a result that came with the submit can be had only once, and is paid for. */
+async function copyOnce(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  storageKey: string,
+): Promise<Measured | NotStored> {
+  const { files, logger } = deps;
+  try {
+    const fetched = await fetchOnce(deps, input, result, storageKey);
+    if (fetched.kind !== 'stored') return fetched;
+    const { bytes, sha256, head } = fetched;
+    const media = await probeStored(files, storageKey, bytes, head);
+    if (media?.kind === input.type) return { kind: 'measured', media, bytes, sha256 };
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
+  } catch (error) {
+    if (input.signal.aborted) return { kind: 'interrupted' };
+    logger.warn({ err: error, task_id: input.taskId }, 'our own store did not take a result');
+    return { kind: 'again', detail: 'our own store did not take the result' };
+  }
+}
+
+async function fetchOnce(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  storageKey: string,
+): Promise<Fetched> {
+  const { config, egress, files } = deps;
+  const maxBytes = input.type === 'image' ? config.OUTPUT_IMAGE_MAX_BYTES : config.OUTPUT_VIDEO_MAX_BYTES;
+  const contentType = result.mimeType ?? 'application/octet-stream';
+  const put = { maxBytes, contentType, headBytes: HEAD_BYTES, signal: input.signal };
+  const unusable = (detail: string): Fetched => ({ kind: 'failed', code: 'upstream_invalid_response', detail });
+  if (result.url.startsWith('data:')) {
+    const decoded = decodeDataUri(result.url, { maxBytes });
+    if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be read');
+    return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, put)) };
+  }
+  const from = (url: string) =>
+    egress.download(
+      url,
+      {
+        timeoutMs: Math.max(1, Math.ceil(Math.min(config.OUTPUT_FETCH_TIMEOUT_SECONDS * 1000, input.remainingMs()))),
+        maxBytes,
+        signal: input.signal,
+        trustedOrigins: [input.channelBaseUrl],
+        trustedHeaders: input.channelHeaders ?? {},
+      },
+      (body) => files.put(storageKey, body, put),
+    );
+  try {
+    const first = await from(result.url);
+    // Providers that guard their files answer with where the bytes are. One step only, judged like every other URL.
+    const next = redirectOf(first, result.url, input.channelBaseUrl);
+    const download = next === null ? first : await from(next);
+    switch (download.kind) {
+      case 'saved':
+        return { kind: 'stored', ...download.value };
+      case 'blocked':
+        return unusable(`the result's URL is not acceptable: ${download.reason}`);
+      case 'answer':
+        if (download.status === 404 || download.status === 410) return { kind: 'again', detail: notThere };
+        if (download.status >= 300 && download.status < 500 && download.status !== 408 && download.status !== 429) {
+          return unusable(`the result's URL answered ${download.status}`);
+        }
+        return { kind: 'again', detail: `the result's URL answered ${download.status}` };
+      case 'failed':
+        if (download.reason === 'too_large') return unusable('the result is too large');
+        return { kind: 'again', detail: `fetching the result failed: ${download.reason}` };
+    }
+  } catch (error) {
+    if (error instanceof FileTooLargeError) return unusable('the result is too large');
+    throw error;
+  }
+}
+
+/** Where the channel's own origin sends us on to; null for everything else. */
+function redirectOf(
+  answer: { kind: string; status?: number; headers?: Record<string, string> },
+  url: string,
+  channelBaseUrl: string,
+): string | null {
+  const isOwn = URL.parse(url)?.origin === URL.parse(channelBaseUrl)?.origin;
+  const location = answer.headers?.location;
+  if (!isOwn || answer.kind !== 'answer' || location === undefined) return null;
+  return [301, 302, 303, 307, 308].includes(answer.status ?? 0) ? (URL.parse(location, url)?.href ?? null) : null;
+}
+
+async function record(
+  deps: CopyDeps,
+  input: CopyInput,
+  result: UpstreamOutput,
+  draft: FileDraft,
+  { media, bytes, sha256 }: Measured,
+): Promise<Copied> {
+  const file = await recordFile(deps.db, {
+    ...draft,
+    ...whoseFiles(deps, input),
+    mimeType: media.mime_type,
+    bytes,
+    sha256,
+    width: media.width ?? result.width ?? null,
+    height: media.height ?? result.height ?? null,
+    duration: input.type === 'image' ? null : (media.duration ?? result.duration ?? null),
+  });
+  return {
+    kind: 'copied',
+    output: {
+      file_id: file.id,
+      mime_type: file.mimeType,
+      bytes: file.bytes,
+      width: file.width,
+      height: file.height,
+      duration: file.duration,
+      sha256: file.sha256,
+      expires_at: file.expiresAt,
+    },
+  };
+}

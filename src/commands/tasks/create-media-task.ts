@@ -1,0 +1,220 @@
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { resolveMediaRequest } from '../../domain/parameters.ts';
+import { mediaCredits } from '../../domain/pricing.ts';
+import { listServing } from '../../domain/routing.ts';
+import { taskSnapshot, type TaskSnapshot } from '../../domain/task-snapshot.ts';
+import type { TaskType } from '../../domain/task.ts';
+import type { FileDraft } from '../../db/files.ts';
+import type { Admission, NewTask } from '../../db/ledger.ts';
+import { findIdempotent } from '../../db/idempotency.ts';
+import { findTask, type TaskView } from '../../db/tasks.ts';
+import type { Deps } from '../../deps.ts';
+import { crashPoint } from '../../platform/crash-point.ts';
+import { EgressRefusal } from '../../platform/egress/egress.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { discardFiles } from '../files/discard-files.ts';
+import { findModelFor } from '../catalog/find-model.ts';
+import { findLegacyModelFor } from '../catalog/legacy-model.ts';
+import { fileIdIn, storeInputs } from './store-inputs.ts';
+import type { AdmissionDesk } from './admission-desk.ts';
+
+export interface CreateMediaRequest {
+  requestId: string;
+  key: { keyId: string; projectId: string; models: string[] | null };
+  dialect: 'openai' | 'legacy' | 'gemini';
+  /** What the route makes; without it whatever the model makes. */
+  type?: TaskType;
+  /** The route's template: part of the idempotency key's scope and of the fingerprint. */
+  route: string;
+  idempotencyKey: string | null;
+  body: JsonObject;
+  /** The body in the words of the core routes, where it is in others; asked after a replay was looked for. The preset is what a legacy alias stands for, else empty. */
+  coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
+}
+
+export interface CreatedMediaTask {
+  task: TaskView;
+  /** The answer to an Idempotency-Key that was used before. */
+  replayed: boolean;
+}
+
+type CreateDeps = Pick<
+  Deps,
+  'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger'
+> & { desk: AdmissionDesk };
+
+/** Files are held before the deadline begins, and an attempt may read them until the sweep has ended its task. */
+const inputsOutliveSeconds = 600;
+
+/**
+ * Accepts one image or video task, or throws the `GatewayError` that says why not. When it returns, the credits are held
+ * and the task can no longer be lost (rules "Media tasks", points 1 and 2). Throws `MayHaveBeenAccepted` where our own
+ * trouble leaves that open and no Idempotency-Key would find the task again.
+ */
+export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
+  const fingerprint = sha256Hex(canonicalJson({ method: 'POST', path: request.route, body: request.body }));
+  // Before validation, so that a replay survives changes of the catalog.
+  const earlier = await findReplay(deps, request, fingerprint);
+  if (earlier) return earlier;
+
+  const { entry, preset } = await findEntry(deps, request);
+  const body = request.coreBody?.(entry, preset) ?? request.body;
+  const callbackUrl = readCallbackUrl(deps, body.callback_url);
+  const { input } = resolveMediaRequest(entry, body, {
+    dialect: request.dialect === 'legacy' ? 'legacy' : 'core',
+    ...(request.type !== undefined && { type: request.type }),
+    checkUrl: (value, param) => checkInputUrl(deps, value, param),
+  });
+  // Chat models were refused a line above.
+  const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
+  const credits = mediaCredits(entry.model, input);
+  const snapshot = taskSnapshot(entry, input);
+  await assertSomeChannel(deps, entry.model.id, snapshot);
+  await deps.desk.assertNotOverloaded();
+
+  const taskId = newId('task');
+  const deadlineSeconds = type === 'image' ? deps.config.IMAGE_DEADLINE_SECONDS : deps.config.VIDEO_DEADLINE_SECONDS;
+  const stored = await storeInputs(deps, {
+    taskId,
+    projectId: request.key.projectId,
+    input,
+    heldSeconds: deadlineSeconds + inputsOutliveSeconds,
+  });
+  const task: NewTask = {
+    taskId,
+    projectId: request.key.projectId,
+    keyId: request.key.keyId,
+    requestId: request.requestId,
+    dialect: request.dialect,
+    type,
+    modelId: entry.model.id,
+    input: stored.input,
+    snapshot,
+    credits,
+    callbackUrl,
+    deadlineSeconds,
+    idempotency:
+      request.idempotencyKey === null
+        ? null
+        : {
+            route: request.route,
+            key: request.idempotencyKey,
+            fingerprint,
+            keptSeconds: deps.config.IDEMPOTENCY_SECONDS,
+          },
+  };
+  try {
+    return await acceptTask(deps, task, stored.files);
+  } catch (error) {
+    // Without a key a second try is a second task, and the sweeps run the first if its row was written.
+    if (error instanceof GatewayError || request.idempotencyKey !== null) throw error;
+    throw new MayHaveBeenAccepted(taskId, error);
+  }
+}
+
+/** From the row that cannot be lost to the verdict about credits. */
+async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): Promise<CreatedMediaTask> {
+  const { taskId, projectId, type, modelId, input } = task;
+  const verdict = await deps.ledger.createTask(task);
+  if (verdict.kind !== 'created') await discardFiles(deps, files);
+  switch (verdict.kind) {
+    case 'reused':
+      throw new GatewayError('idempotency_key_reused');
+    case 'refused':
+      throw new GatewayError(verdict.code);
+    case 'replay':
+      return replay(deps, verdict.taskId);
+    case 'created':
+      break;
+  }
+  crashPoint('after_commit_before_start');
+  const admission = await deps.desk.admit({ taskId, projectId, type, modelId, input });
+  if (!admission.admitted) {
+    await discardFiles(deps, files);
+    throw refusal(admission);
+  }
+  crashPoint('after_start_before_reply');
+  return { task: await readTask(deps, taskId), replayed: false };
+}
+
+/** Aliases are names of the legacy routes alone (rules "Legacy"). */
+const findEntry = async (
+  deps: CreateDeps,
+  { dialect, body, key }: CreateMediaRequest,
+): Promise<{ entry: CatalogEntry; preset: JsonObject }> =>
+  dialect === 'legacy'
+    ? findLegacyModelFor(deps, body.model, key)
+    : { entry: await findModelFor(deps, body.model, key), preset: {} };
+
+async function findReplay(
+  deps: CreateDeps,
+  request: CreateMediaRequest,
+  fingerprint: string,
+): Promise<CreatedMediaTask | null> {
+  if (request.idempotencyKey === null) return null;
+  const earlier = await findIdempotent(deps.db, {
+    projectId: request.key.projectId,
+    route: request.route,
+    key: request.idempotencyKey,
+  });
+  if (!earlier?.taskId) return null;
+  if (earlier.fingerprint !== fingerprint) throw new GatewayError('idempotency_key_reused');
+  return replay(deps, earlier.taskId);
+}
+
+/** The first request with this key may still wait for its verdict: asking for it again answers the same one. */
+async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTask> {
+  const admission = await deps.ledger.reserveTask(taskId, false);
+  if (!admission.admitted) throw refusal(admission);
+  return { task: await readTask(deps, taskId), replayed: true };
+}
+
+const refusal = ({ refusalCode }: Admission): GatewayError =>
+  refusalCode === 'concurrency_limit_exceeded'
+    ? new GatewayError(refusalCode, { retryAfterSeconds: 5 })
+    : new GatewayError(refusalCode ?? 'service_unavailable');
+
+async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
+  const task = await findTask(deps.db, taskId);
+  if (!task) throw new Error(`task ${taskId} was admitted and is not there`);
+  return task;
+}
+
+function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw new GatewayError('invalid_callback_url', { param: 'callback_url' });
+  try {
+    return egress.checkUrl(value, { purpose: 'callback' });
+  } catch (error) {
+    if (!(error instanceof EgressRefusal)) throw error;
+    const message = `callback_url ${error.message}.`;
+    throw new GatewayError('invalid_callback_url', { message, param: 'callback_url', cause: error });
+  }
+}
+
+function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param: string): void {
+  if (value.startsWith('data:') || fileIdIn(deps, value) !== null) return;
+  try {
+    deps.egress.checkUrl(value, { purpose: 'input' });
+  } catch (error) {
+    if (!(error instanceof EgressRefusal)) throw error;
+    throw new GatewayError('invalid_url', { message: `${param}: ${error.message}`, param, cause: error });
+  }
+}
+
+/** 503 only if nothing could ever serve the model; open or resting channels are the workflow's patience (rules "No channel"). */
+async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
+  const { channels, nowMs } = await deps.channels.look();
+  const serving = listServing(channels, {
+    modelId,
+    groups,
+    families: Object.keys(upstream),
+    tried: new Set(),
+    nowMs,
+  });
+  if (serving.length === 0) throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
+}

@@ -1,0 +1,96 @@
+import { draftFiles, findSourced, nameSource, recordFile, type FileDraft, type FileRow } from '../../db/files.ts';
+import type { Deps } from '../../deps.ts';
+import { inputRule, isOfKind } from '../../domain/media-input.ts';
+import type { MediaInputKey } from '../../domain/parameters.ts';
+import { FileTooLargeError, type Stored } from '../../platform/files/file-store.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { HEAD_BYTES, probeStored, type MediaProbe } from '../../platform/media/probe-media.ts';
+import { discardFiles } from '../files/discard-files.ts';
+
+export type FetchInputDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
+
+export interface WantedInput {
+  taskId: string;
+  projectId: string;
+  param: MediaInputKey;
+  url: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** Why the client's URL cannot be used; it names the parameter and no host. */
+export class InputUnavailable extends Error {}
+
+/**
+ * What a client's URL leads to, as a file of ours: fetched once for its task through the egress guard, so that every attempt
+ * sends the same bytes. Of two who fetch at once the first to have it all decides. Throws `InputUnavailable`; the next attempt
+ * may have more luck.
+ */
+export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Promise<FileRow> {
+  const source = sha256Hex(wanted.url);
+  const known = await findSourced(deps.db, wanted.taskId, source);
+  if (known) return fitting(deps, wanted, known);
+  const id = newId('file');
+  const draft = { id, storageKey: `inputs/${id}` };
+  await draftFiles(deps.db, { ...whoseFile(deps, wanted), drafts: [draft] });
+  try {
+    const { stored, media } = await fetchMedia(deps, wanted, draft);
+    const { mime_type: mimeType, width, height, duration } = media;
+    const { bytes, sha256 } = stored;
+    const file = await recordFile(deps.db, {
+      ...draft,
+      ...whoseFile(deps, wanted),
+      ...{ mimeType, bytes, sha256, width, height, duration },
+    });
+    if (await nameSource(deps.db, id, source)) return file;
+  } catch (error) {
+    await discardFiles(deps, [draft]);
+    throw error;
+  }
+  await discardFiles(deps, [draft]);
+  const first = await findSourced(deps.db, wanted.taskId, source);
+  if (!first) throw new Error('neither this copy of an input nor another one is the task’s');
+  return fitting(deps, wanted, first);
+}
+
+const whoseFile = ({ config }: FetchInputDeps, { projectId, taskId }: WantedInput) =>
+  ({ projectId, taskId, purpose: 'input', keptSeconds: config.CONTENT_RETENTION_SECONDS }) as const;
+
+/** The same URL may stand in two parameters, which take different things. */
+function fitting({ config }: FetchInputDeps, { param }: WantedInput, file: FileRow): FileRow {
+  const rule = inputRule(param, config);
+  if (!isOfKind(rule, file.mimeType)) throw notOfKind(param, rule.kind);
+  if (file.bytes > rule.maxBytes) throw new InputUnavailable(`${param} is too large`);
+  return file;
+}
+
+const notOfKind = (param: MediaInputKey, kind: string) => new InputUnavailable(`${param} is no ${kind} known here`);
+
+async function fetchMedia(
+  { config, egress, files }: FetchInputDeps,
+  { url, param, timeoutMs, signal }: WantedInput,
+  { storageKey }: FileDraft,
+): Promise<{ stored: Stored; media: MediaProbe }> {
+  const rule = inputRule(param, config);
+  const { maxBytes } = rule;
+  const contentType = 'application/octet-stream';
+  const answer = await egress
+    .download(url, { timeoutMs, maxBytes, signal }, (body) =>
+      files.put(storageKey, body, { maxBytes, contentType, headBytes: HEAD_BYTES }),
+    )
+    .catch((error: unknown) => {
+      if (error instanceof FileTooLargeError) return { kind: 'failed', reason: 'too_large' } as const;
+      throw error;
+    });
+  if (answer.kind === 'answer') throw new InputUnavailable(`${param} could not be fetched: HTTP ${answer.status}`);
+  if (answer.kind !== 'saved') {
+    const isTooLarge = answer.reason === 'too_large';
+    throw new InputUnavailable(
+      isTooLarge ? `${param} is too large` : `${param} could not be fetched: ${answer.reason}`,
+    );
+  }
+  const media = await probeStored(files, storageKey, answer.value.bytes, answer.value.head);
+  if (!media || !isOfKind(rule, media.mime_type)) throw notOfKind(param, rule.kind);
+  return { stored: answer.value, media };
+}

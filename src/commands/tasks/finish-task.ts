@@ -1,0 +1,30 @@
+import type { Deps } from '../../deps.ts';
+import type { FinishInput, FinishReport } from '../../domain/workflow-contract.ts';
+import { crashPoint } from '../../platform/crash-point.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+
+/**
+ * Ends a task once: status, money and the callback's row in one transaction. Called again, or after somebody else ended it,
+ * it changes nothing and says what stands. `finished`: this call was the one that ended it.
+ */
+export async function finishTask(
+  { config, ledger, logger }: Pick<Deps, 'config' | 'ledger' | 'logger'>,
+  { taskId, outcome }: FinishInput,
+): Promise<FinishReport & { finished: boolean }> {
+  if (outcome.kind === 'succeeded') crashPoint('after_result_before_finish_tx');
+  const finish = await ledger.finishTask({
+    taskId,
+    status: outcome.kind,
+    errorCode: outcome.kind === 'failed' ? outcome.code : outcome.kind === 'canceled' ? 'canceled' : null,
+    outcomeUnknown: outcome.kind === 'failed' && outcome.unknown,
+    retentionSeconds: config.CONTENT_RETENTION_SECONDS,
+    deliveryId: newId('dlv'),
+    eventId: newId('evt'),
+  });
+  if (finish.finished) {
+    crashPoint('after_finish_commit_before_ack');
+    const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
+    logger.info({ task_id: taskId, status: finish.status, error_code: finish.errorCode, ...alarm }, 'task ended');
+  }
+  return { status: finish.status, deliveryId: finish.deliveryId, finished: finish.finished };
+}

@@ -1,0 +1,141 @@
+import { buffer } from 'node:stream/consumers';
+import type { MediaInput, MediaRequest } from '../../channels/channel.ts';
+import { findFile, type FileRow } from '../../db/files.ts';
+import type { Deps } from '../../deps.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
+import { EgressRefusal } from '../../platform/egress/egress.ts';
+import { fetchInput, InputUnavailable } from './fetch-input.ts';
+
+export type InputDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'inputMemory' | 'logger' | 'urls'>;
+
+export interface InputsWanted {
+  taskId: string;
+  projectId: string;
+  input: JsonObject;
+  /** For a provider that takes no URLs. */
+  asBytes: boolean;
+  remainingMs: () => number;
+  /** Ends fetching and waiting. */
+  signal: AbortSignal;
+}
+
+export type InputsReport =
+  | { kind: 'ready'; inputs: Pick<MediaRequest, 'image' | 'referenceImages' | 'videoUrl' | 'audioUrl'> }
+  /** An input cannot be had; the detail names the parameter and no host. */
+  | { kind: 'failed'; detail: string };
+
+/** The inputs of one attempt, with room for their bytes in this process. */
+export interface HeldInputs {
+  /** Reads what travels as bytes. Throws where the file store does. */
+  read(): Promise<InputsReport>;
+  /** Gives the room back; what was read must not be kept longer. Called again it changes nothing. */
+  release(): void;
+}
+
+export const hasMediaInputs = (input: JsonObject): boolean => mediaInputKeys.some((key) => input[key] !== undefined);
+
+/**
+ * Makes the media inputs ready for one submit. Our own files travel as bytes, so that they work from a machine that no provider
+ * can reach, or as their signed URL where `PUBLIC_BASE_URL` is public https; a client's own public URL as it is, or, for a
+ * provider that takes only bytes, as our copy of it. Bytes in memory are counted: it waits until the process has room for those
+ * of this attempt. Null when the signal fired, or the time was over, before it was ready.
+ */
+export async function holdInputs(deps: InputDeps, wanted: InputsWanted): Promise<HeldInputs | null> {
+  const { inputMemory } = deps;
+  let places: Places;
+  try {
+    places = await placesOf(deps, wanted);
+  } catch (error) {
+    if (!(error instanceof InputUnavailable)) throw error;
+    return wanted.signal.aborted ? null : failed(error.message);
+  }
+  const bytes = [...places.values()].flat().reduce((sum, place) => sum + ('file' in place ? place.file.bytes : 0), 0);
+  if (bytes > inputMemory.maxBytes) return failed('the inputs are larger together than what is sent as bytes');
+  const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(wanted.remainingMs())));
+  const release =
+    bytes === 0
+      ? () => undefined
+      : await inputMemory.take(bytes, { owner: wanted.projectId, signal: AbortSignal.any([wanted.signal, timeout]) });
+  return release && { read: () => readAll(deps, places), release };
+}
+
+const failed = (detail: string): HeldInputs => ({
+  read: () => Promise.resolve({ kind: 'failed', detail }),
+  release: () => undefined,
+});
+
+/** Where an input is: at an address that the provider can reach, or in our file store. */
+type Place = MediaInput | { file: FileRow };
+type Places = Map<MediaInputKey, Place[]>;
+
+async function placesOf(deps: InputDeps, wanted: InputsWanted): Promise<Places> {
+  const places: Places = new Map();
+  for (const param of mediaInputKeys) {
+    const value: JsonValue | undefined = wanted.input[param];
+    const found: Place[] = [];
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (typeof item === 'string') found.push(await placeOf(deps, wanted, param, item));
+    }
+    if (found.length > 0) places.set(param, found);
+  }
+  return places;
+}
+
+const fetchTimeoutMs = 30_000;
+
+async function placeOf(deps: InputDeps, wanted: InputsWanted, param: MediaInputKey, value: string): Promise<Place> {
+  const { taskId, projectId, asBytes, signal } = wanted;
+  if (!value.startsWith('file_')) {
+    if (!asBytes) return { url: value };
+    const timeoutMs = Math.max(1, Math.ceil(Math.min(fetchTimeoutMs, wanted.remainingMs())));
+    return { file: await fetchInput(deps, { taskId, projectId, param, url: value, timeoutMs, signal }) };
+  }
+  const file = await findFile(deps.db, value);
+  if (!file) {
+    // A file that a live task uses is not deleted, so this is a bug or a lost disk.
+    deps.logger.error({ task_id: taskId, file_id: value, alarm: true }, 'an input of a live task is gone');
+    throw new InputUnavailable('our own copy of an input is gone');
+  }
+  return !asBytes && canBeFetched(deps) ? { url: deps.urls.sign(file.id, file.expiresAt) } : { file };
+}
+
+/** Whether a provider can reach our own files. */
+function canBeFetched({ config, egress }: InputDeps): boolean {
+  if (!config.PUBLIC_BASE_URL.startsWith('https:')) return false;
+  try {
+    egress.checkUrl(config.PUBLIC_BASE_URL, { purpose: 'input' });
+    return true;
+  } catch (error) {
+    if (error instanceof EgressRefusal) return false;
+    throw error;
+  }
+}
+
+async function readAll(deps: InputDeps, places: Places): Promise<InputsReport> {
+  const read = async (param: MediaInputKey): Promise<MediaInput[]> => {
+    const inputs: MediaInput[] = [];
+    for (const place of places.get(param) ?? []) {
+      inputs.push('file' in place ? await dataUri(deps, place.file) : place);
+    }
+    return inputs;
+  };
+  const [image] = await read('image');
+  const referenceImages = await read('reference_images');
+  const [videoUrl] = await read('video_url');
+  const [audioUrl] = await read('audio_url');
+  return {
+    kind: 'ready',
+    inputs: {
+      ...(image && { image }),
+      ...(referenceImages.length > 0 && { referenceImages }),
+      ...(videoUrl && { videoUrl }),
+      ...(audioUrl && { audioUrl }),
+    },
+  };
+}
+
+async function dataUri({ files }: InputDeps, { mimeType, storageKey }: FileRow): Promise<MediaInput> {
+  const bytes = await buffer(await files.open(storageKey));
+  return { url: `data:${mimeType};base64,${bytes.toString('base64')}` };
+}

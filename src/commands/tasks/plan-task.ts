@@ -1,0 +1,64 @@
+import { findPendingDelivery } from '../../db/deliveries.ts';
+import { findTaskRouting } from '../../db/attempts.ts';
+import type { Deps } from '../../deps.ts';
+import { drawOrder } from '../../domain/routing.ts';
+import { isTerminal } from '../../domain/task.ts';
+import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../domain/workflow-contract.ts';
+
+type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels'> & { random: () => number };
+
+const nothing: ChannelDraw = { channels: [], waitMs: null, moreLater: false };
+
+/** The workflow's first step: the stored verdict about credits, and the order in which to try the channels. */
+export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan> {
+  const { config } = deps;
+  const admission = await deps.ledger.reserveTask(taskId, true);
+  const limits = {
+    attemptsMax: config.ATTEMPTS_MAX,
+    channelWaitsMax: config.CHANNEL_WAITS_MAX,
+    heartbeatTimeoutMs: config.ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS * 1000,
+    ...deliveryLimits(config),
+  };
+  const ended = isTerminal(admission.status);
+  const draw = admission.admitted && !ended && admission.remainingMs > 0 ? await drawChannels(deps, taskId) : nothing;
+  const deliveryId = ended && admission.admitted ? await findPendingDelivery(deps.db, taskId) : null;
+  return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, deliveryId, draw, limits };
+}
+
+/** Every try may meet a few turns in which somebody else holds it. */
+export const deliveryLimits = (config: Deps['config']): DeliveryLimits => ({
+  deliveryTurnsMax: (config.CALLBACK_LADDER_SECONDS.length + 1) * 8,
+  deliveryTryMs: config.CALLBACK_LEASE_SECONDS * 1000,
+});
+
+/**
+ * Draws the channels for a task: those it has begun with come first and in their order, for their rows remember what came
+ * of them; then the open ones it has not tried, up to the limit of attempts.
+ */
+export async function drawChannels(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
+  const routing = await findTaskRouting(deps.db, taskId);
+  if (!routing) return nothing;
+  const { modelId, groups, families, attempted } = routing;
+  const { channels, nowMs } = await deps.channels.look();
+  const { order, reopensAtMs } = drawOrder(
+    channels,
+    {
+      modelId,
+      groups,
+      families,
+      tried: new Set(attempted.map(({ channelId }) => channelId)),
+      nowMs,
+    },
+    deps.random,
+  );
+  const unfinished = attempted
+    .filter(({ outcome }) => outcome !== 'transient')
+    .map(({ channelId, name }) => ({ id: channelId, name }));
+  const attemptsLeft = Math.max(0, deps.config.ATTEMPTS_MAX - attempted.length);
+  const fresh = order.slice(0, attemptsLeft).map(({ id, name }) => ({ id, name }));
+  return {
+    channels: [...unfinished, ...fresh],
+    waitMs: reopensAtMs === null || attemptsLeft === 0 ? null : Math.max(0, Math.ceil(reopensAtMs - nowMs)),
+    moreLater: reopensAtMs !== null && attemptsLeft > fresh.length,
+  };
+}

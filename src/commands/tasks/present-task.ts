@@ -1,0 +1,44 @@
+import type { TaskView } from '../../db/tasks.ts';
+import type { Deps } from '../../deps.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { taskErrorTable } from '../../domain/task.ts';
+
+/** The task as its client polls it and as its callback carries it (rules "Media tasks"): equal in both, URLs included. */
+export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonObject {
+  return {
+    task_id: task.id,
+    object: 'task',
+    type: task.type,
+    model: task.modelId,
+    status: task.status,
+    progress: task.progress,
+    created_at: task.createdAt,
+    started_at: task.startedAt,
+    completed_at: task.completedAt,
+    expires_at: task.expiresAt,
+    input: task.input,
+    output:
+      task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
+      null,
+    error:
+      task.errorCode === null
+        ? null
+        : {
+            code: task.errorCode,
+            message: taskErrorTable[task.errorCode].message,
+            retryable: taskErrorTable[task.errorCode].retryable,
+          },
+    credits: { ...task.credits },
+    callback:
+      task.callback === null
+        ? null
+        : {
+            state: task.callback.state,
+            attempts: task.callback.attempts,
+            last_status: task.callback.lastStatus,
+            next_attempt_at: task.callback.nextAttemptAt,
+          },
+    attempts: task.attempts,
+    request_id: task.requestId,
+  };
+}

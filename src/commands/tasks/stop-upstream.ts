@@ -1,0 +1,18 @@
+import { listStops } from '../../db/stops.ts';
+import type { Deps } from '../../deps.ts';
+import { stopJob } from './stop-job.ts';
+
+/**
+ * Tells the upstream, once, to stop the jobs of a task that ended without success. Best effort: the task has ended and its
+ * credits are back whatever the upstream says. Nothing is done for a task that has not ended so.
+ */
+export async function stopUpstream(
+  deps: Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>,
+  taskId: string,
+): Promise<void> {
+  for (const job of await listStops(deps.db, taskId)) {
+    const answer = await stopJob(deps, job, { running: 'stop', againAfterSeconds: null });
+    if (answer === 'unable' || answer === 'claimed') continue;
+    deps.logger.info({ task_id: taskId, attempt_id: job.attemptId, answer }, 'upstream job told to stop');
+  }
+}

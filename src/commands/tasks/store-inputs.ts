@@ -1,0 +1,116 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { inputRule, isOfKind, type InputRule } from '../../domain/media-input.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
+import { draftFiles, holdFile, recordFile, type FileDraft } from '../../db/files.ts';
+import type { Deps } from '../../deps.ts';
+import { decodeDataUri } from '../../platform/media/data-uri.ts';
+import { isId, newId } from '../../platform/crypto/ids.ts';
+import { probeBytes } from '../../platform/media/probe-media.ts';
+import { discardFiles } from '../files/discard-files.ts';
+
+type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
+
+/**
+ * Makes every media input of a task either a `file_…` id or a URL that is not ours, so that no row carries pictures. The
+ * project's own files, named by id or by their URL, are kept for `heldSeconds` at least; the bytes of `data:` inputs go into
+ * the file store. Throws `file_not_found`, `invalid_image` or `invalid_url` with `param`, and leaves nothing stored then.
+ */
+export async function storeInputs(
+  deps: StoreDeps,
+  given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
+): Promise<{ input: JsonObject; files: FileDraft[] }> {
+  // Refusals come first: what they cost is a look-up.
+  const held = await mapInputs(given.input, async (value, param) => {
+    const fileId = fileIdIn(deps, value);
+    if (fileId !== null) await holdOwnFile(deps, { ...given, fileId, param });
+    return fileId ?? value;
+  });
+  const files: FileDraft[] = [];
+  try {
+    const input = await mapInputs(held, async (value, param) => {
+      if (!value.startsWith('data:')) return value;
+      const stored = await storeDataUri(deps, given, value, param);
+      files.push(stored);
+      return stored.id;
+    });
+    return { input, files };
+  } catch (error) {
+    await discardFiles(deps, files);
+    throw error;
+  }
+}
+
+/** The file of ours that an input names, by its id or by its URL; null for every other input. */
+export const fileIdIn = ({ urls }: Pick<Deps, 'urls'>, value: string): string | null =>
+  value.startsWith('file_') ? value : urls.fileIdOf(value);
+
+async function mapInputs(
+  input: JsonObject,
+  replace: (value: string, param: MediaInputKey) => Promise<string>,
+): Promise<JsonObject> {
+  const one = async (value: JsonValue, param: MediaInputKey): Promise<JsonValue> =>
+    typeof value === 'string' ? replace(value, param) : value;
+  const mapped: JsonObject = { ...input };
+  for (const key of mediaInputKeys) {
+    const value = input[key];
+    if (Array.isArray(value)) mapped[key] = await inTurn(value, (item) => one(item, key));
+    else if (value !== undefined) mapped[key] = await one(value, key);
+  }
+  return mapped;
+}
+
+async function holdOwnFile(
+  { config, db }: Pick<Deps, 'config' | 'db'>,
+  given: { fileId: string; projectId: string; heldSeconds: number; param: MediaInputKey },
+): Promise<void> {
+  const { fileId, projectId, heldSeconds, param } = given;
+  const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
+  if (!file) throw new GatewayError('file_not_found', { param });
+  const rule = inputRule(param, config);
+  if (!isOfKind(rule, file.mimeType)) throw otherKind(rule, param);
+  // An upload was judged when it came; encoding it anew may have made it larger, and it is usable all the same.
+  const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, config.UPLOAD_STORED_MAX_BYTES) : rule.maxBytes;
+  if (file.bytes > maxBytes) {
+    throw new GatewayError('invalid_url', { message: `${param} names a file that is too large for it.`, param });
+  }
+}
+
+const otherKind = ({ kind }: InputRule, param: MediaInputKey): GatewayError =>
+  new GatewayError(kind === 'image' ? 'invalid_image' : 'invalid_url', {
+    message: `${param} holds no ${kind} that is known here.`,
+    param,
+  });
+
+async function storeDataUri(
+  { config, db, files }: StoreDeps,
+  { taskId, projectId }: { taskId: string; projectId: string },
+  uri: string,
+  param: MediaInputKey,
+): Promise<FileDraft> {
+  const rule = inputRule(param, config);
+  const decoded = decodeDataUri(uri, { maxBytes: rule.maxBytes });
+  if (decoded.kind !== 'ok') {
+    throw new GatewayError('invalid_url', { message: `${param} holds a data: URI that cannot be read.`, param });
+  }
+  const media = await probeBytes(decoded.bytes);
+  if (!media || !isOfKind(rule, media.mime_type)) throw otherKind(rule, param);
+
+  const id = newId('file');
+  const draft = { id, storageKey: `inputs/${id}` };
+  const whose = { projectId, taskId, purpose: 'input', keptSeconds: config.CONTENT_RETENTION_SECONDS } as const;
+  await draftFiles(db, { ...whose, drafts: [draft] });
+  const { bytes, sha256 } = await files.put(draft.storageKey, decoded.bytes, {
+    maxBytes: decoded.bytes.length,
+    contentType: media.mime_type,
+  });
+  const { mime_type: mimeType, width, height, duration } = media;
+  await recordFile(db, { ...draft, ...whose, mimeType, bytes, sha256, width, height, duration });
+  return draft;
+}
+
+async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}

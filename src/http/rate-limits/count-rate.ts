@@ -1,0 +1,18 @@
+import type { Deps } from '../../deps.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { setRateHeaders } from './rate-headers.ts';
+
+export interface RateDeps {
+  chatLedger: Pick<Deps['chatLedger'], 'hitRate'>;
+}
+
+/** Counts one request of a key that has a limit, and throws 429 when it is over. The limiter away: 503, never "allow all". */
+export async function countRate({ chatLedger }: RateDeps, ctx: AppContext): Promise<void> {
+  const { keyId, rpm } = keyOf(ctx);
+  ctx.state.rateCounted = true;
+  if (rpm === null) return;
+  const rate = await chatLedger.hitRate(keyId, rpm);
+  setRateHeaders(ctx, rpm, rate);
+  if (!rate.admitted) throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: rate.retryAfterSeconds ?? 1 });
+}

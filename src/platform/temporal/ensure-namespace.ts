@@ -1,0 +1,36 @@
+import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { searchAttributes } from '../../domain/workflow-contract.ts';
+
+/** Registers a namespace that a wiped server no longer has. Rejects where we may not even look, as on hosted ones. */
+export async function ensureNamespace({ workflowService }: ConnectionLike, namespace: string): Promise<void> {
+  try {
+    await workflowService.describeNamespace({ namespace });
+  } catch (error) {
+    if (!hasCode(error, grpcNotFound)) throw error;
+    const retention = { workflowExecutionRetentionPeriod: msToTs(closedWorkflowsKept) };
+    await workflowService.registerNamespace({ namespace, ...retention }).catch((refused: unknown) => {
+      // Another worker was faster.
+      if (!hasCode(refused, grpcAlreadyExists)) throw refused;
+    });
+  }
+}
+
+/** A wiped Temporal has none of ours, and the development server reads its command line only for a new file. */
+export async function ensureSearchAttributes({ operatorService }: ConnectionLike, namespace: string): Promise<void> {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  const missing = Object.values(searchAttributes).filter((name) => !(name in customAttributes));
+  if (missing.length === 0) return;
+  await operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, keywordType])),
+  });
+}
+
+/** For the Temporal UI only: what must last is in the database. */
+const closedWorkflowsKept = '3 days';
+const keywordType = 2;
+const grpcNotFound = 5;
+const grpcAlreadyExists = 6;
+
+const hasCode = (error: unknown, code: number): boolean => isGrpcServiceError(error) && Number(error.code) === code;

@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createChannelCache, type ChannelCache } from '../../src/caches/channel-cache.ts';
+import { loadConfig } from '../../src/config.ts';
+import {
+  claimChannel,
+  listChannels,
+  noteChannelFailure,
+  noteChannelSuccess,
+  raiseChannelAlarm,
+  releaseChannel,
+  restChannel,
+} from '../../src/db/channels.ts';
+import type { Database } from '../../src/db/database.ts';
+import { healthNoteOf, noteOutcome, type OutcomeWindow } from '../../src/domain/channel-health.ts';
+import type { Attempt, ErrorClass } from '../../src/domain/upstream.ts';
+import { createLogger } from '../../src/platform/observe/logger.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let books: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  books = await createTestDatabase();
+  db = await books.open();
+});
+afterAll(() => books?.drop());
+
+const channelId = 'ch_1';
+const modelId = 'model-a';
+const bounds = { failuresMax: 5, openSeconds: 30, openMaxSeconds: 300 };
+
+beforeEach(async () => {
+  await db.query({ name: '', text: 'delete from channel' });
+  await db.query({
+    name: '',
+    text: `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, enabled)
+           values ('${channelId}', 'one', 'openai', 'http://127.0.0.1:1', 'sealed', '{chat}', 1, 1, true)`,
+  });
+});
+
+const fails = (over: { ageSeconds?: number; open?: boolean; modelId?: string } = {}) =>
+  noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason: 'connect', open: false, ...over }, bounds);
+const succeeds = (ageSeconds = 0) => noteChannelSuccess(db, { channelId, modelId, ageSeconds });
+const claims = () => claimChannel(db, { channelId, modelId, probeSeconds: 10 });
+/** Lets time pass for the breaker without waiting for it. */
+const later = (seconds: number) =>
+  db.query(
+    {
+      name: '',
+      text: `update channel_health set closed_until = closed_until - make_interval(secs => $1),
+               opened_at = opened_at - make_interval(secs => $1), probe_until = probe_until - make_interval(secs => $1),
+               alarm_at = alarm_at - make_interval(secs => $1)`,
+    },
+    [seconds],
+  );
+/** For how many seconds it was closed when it was, by opening, probe or rest; 0 when calls may go there. */
+const closedFor = async (model = modelId): Promise<number> => {
+  const until = await closedUntil(model);
+  if (until === null) return 0;
+  const [row] = await db.query<{ since: number }>(
+    {
+      name: '',
+      text: `select extract(epoch from case when probe_until is null then coalesce(opened_at, updated_at) else updated_at end)::float8 * 1000 as since
+             from channel_health where model_id = $1`,
+    },
+    [model],
+  );
+  return Math.round((until - (row?.since ?? 0)) / 1000);
+};
+const closedUntil = async (model: string): Promise<number | null> => {
+  const { channels } = await listChannels(db);
+  return channels[0]?.closedUntil[model] ?? null;
+};
+const times = async <T>(count: number, act: () => Promise<T>): Promise<T[]> => {
+  const answers: T[] = [];
+  for (let n = 0; n < count; n++) answers.push(await act());
+  return answers;
+};
+
+describe('the breaker of a channel and model', () => {
+  it('opens at the fifth failure in a row, for thirty seconds, and for that model alone', async () => {
+    expect(await times(5, fails)).toEqual([false, false, false, false, true]);
+    expect(await closedFor()).toBe(30);
+    expect(await claims()).toBe(false);
+    expect(await claimChannel(db, { channelId, modelId: 'model-b', probeSeconds: 10 })).toBe(true);
+  });
+
+  it('starts counting again after a success in between', async () => {
+    await times(4, fails);
+    expect(await succeeds()).toBe(true);
+    expect(await times(4, fails)).toEqual([false, false, false, false]);
+    expect(await claims()).toBe(true);
+  });
+
+  it('opens once, however many failures are told at the same moment', async () => {
+    const told = await Promise.all(Array.from({ length: 20 }, () => fails()));
+    expect(told.filter(Boolean)).toHaveLength(1);
+    expect(await closedFor()).toBe(30);
+  });
+
+  it('lets one call at a time through after its time, until that one is given back or its own time is over', async () => {
+    await fails({ open: true });
+    await later(31);
+    const asked = await Promise.all(Array.from({ length: 12 }, () => claims()));
+    expect(asked.filter(Boolean)).toHaveLength(1);
+    expect(await closedFor()).toBe(10);
+    await later(11);
+    expect([await claims(), await claims()]).toEqual([true, false]);
+    await releaseChannel(db, { channelId, modelId });
+    expect([await claims(), await claims()]).toEqual([true, false]);
+  });
+
+  it('stays open one step longer after each probe that failed, 300 seconds at most', async () => {
+    await times(5, fails);
+    const lengths = [await closedFor()];
+    for (let probes = 0; probes < 11; probes++) {
+      await later(301);
+      expect(await claims()).toBe(true);
+      expect(await fails()).toBe(true);
+      lengths.push(await closedFor());
+    }
+    expect(lengths).toEqual([30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]);
+    await later(301);
+    await claims();
+    expect(await succeeds()).toBe(true);
+    expect(await times(5, fails)).toEqual([false, false, false, false, true]);
+    expect(await closedFor()).toBe(30);
+  });
+
+  it('believes no call that began before it opened, whatever came of it', async () => {
+    await fails({ open: true });
+    await later(31);
+    await claims();
+    expect(await fails({ ageSeconds: 40 })).toBe(false);
+    expect(await succeeds(40)).toBe(false);
+    expect(await claims()).toBe(false);
+    expect(await succeeds(2)).toBe(true);
+    expect(await claims()).toBe(true);
+    expect(await closedFor()).toBe(0);
+  });
+
+  it('is closed by a call that went there while it was open, for want of another channel', async () => {
+    await fails({ open: true });
+    await later(5);
+    expect(await succeeds(1)).toBe(true);
+    expect(await closedFor()).toBe(0);
+  });
+
+  it('leaves a rest alone, and a success ends no rest', async () => {
+    await restChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
+    const until = await closedUntil('*');
+    await times(4, fails);
+    await succeeds();
+    expect(await claims()).toBe(false);
+    expect(until).not.toBeNull();
+    expect(await closedUntil('*')).toBe(until);
+  });
+});
+
+describe('an alarm', () => {
+  it('is new once, and stands until a call that began after it succeeds', async () => {
+    const raise = () => raiseChannelAlarm(db, { channelId, modelId: '*', alarm: 'account' });
+    expect([await raise(), await raise()]).toEqual([true, false]);
+    await later(10);
+    expect(await succeeds(15)).toBe(false);
+    expect(await raise()).toBe(false);
+    expect(await succeeds(5)).toBe(true);
+    expect(await raise()).toBe(true);
+  });
+});
+
+describe('the share of failures in the last minute', () => {
+  const told = (outcomes: string): boolean[] => {
+    const window: OutcomeWindow = { outcomes: [] };
+    return [...outcomes].map((one, index) => noteOutcome(window, one === 'f', index * 10));
+  };
+
+  it('is too large when more than half of ten or more failed', () => {
+    expect(told('sfsfsfsfs').at(-1)).toBe(false);
+    expect(told('fffff')).not.toContain(true);
+    expect(told('sfsfsfsfsf').at(-1)).toBe(false);
+    expect(told('sfsfsfsfff').at(-1)).toBe(true);
+    expect(told('ffffffffff').indexOf(true)).toBe(9);
+  });
+
+  it('is judged only when a call fails, and forgets what is older', () => {
+    expect(told('ffffffs').at(-1)).toBe(false);
+    const window: OutcomeWindow = { outcomes: [] };
+    for (let n = 0; n < 9; n++) noteOutcome(window, true, n);
+    expect(noteOutcome(window, true, 60_020)).toBe(false);
+    expect(window.outcomes).toHaveLength(1);
+  });
+
+  it('keeps a bounded memory of a busy channel', () => {
+    const window: OutcomeWindow = { outcomes: [] };
+    for (let n = 0; n < 5_000; n++) noteOutcome(window, false, n / 100);
+    expect(window.outcomes).toHaveLength(200);
+  });
+});
+
+describe('what an outcome says of its channel', () => {
+  it.each<[ErrorClass, string]>([
+    ['connect', 'failure'],
+    ['provider_error', 'failure'],
+    ['unreadable', 'failure'],
+    ['interrupted', 'failure'],
+    ['redirect', 'failure'],
+    ['rate_limit', 'rate_limit'],
+    ['account', 'account'],
+    ['unknown_model', 'unknown_model'],
+    ['rejected', 'neutral'],
+    ['content_policy', 'neutral'],
+    ['job_failed', 'neutral'],
+  ])('%s is %s', (errorClass, kind) => {
+    expect(healthNoteOf({ kind: 'transient', errorClass, detail: '' }).kind).toBe(kind);
+  });
+});
+
+describe('the channels as one process knows them', () => {
+  const config = loadConfig({
+    DATABASE_URL: 'postgres://127.0.0.1/none',
+    KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
+    MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+    RATE_LIMIT_REST_MAX_SECONDS: '60',
+  });
+  const alarms: string[] = [];
+  const logs: unknown[] = [];
+  const logger = createLogger('info', 'test', { write: (line) => void logs.push(JSON.parse(line)) });
+  const open = (): ChannelCache =>
+    createChannelCache(db, 0, config, { logger, metrics: { alarm: (reason) => void alarms.push(reason) } });
+  const failed = (errorClass: ErrorClass, retryAfterSeconds?: number): Attempt<unknown> => ({
+    kind: 'transient',
+    errorClass,
+    detail: '',
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+  const good: Attempt<unknown> = { kind: 'ok', value: null };
+  const drawn = async (cache: ChannelCache) => {
+    const channel = await cache.find(channelId);
+    if (!channel) throw new Error('there is no channel');
+    return channel;
+  };
+  const tell = async (cache: ChannelCache, attempt: Attempt<unknown>, startedAt = performance.now()) =>
+    cache.note(await drawn(cache), modelId, attempt, startedAt);
+
+  it('open it when more than half of ten calls fail, though no five in a row do', async () => {
+    const cache = open();
+    for (const one of 'ffsffsffsf') await tell(cache, one === 'f' ? failed('connect') : good);
+    expect(await closedFor()).toBe(30);
+    expect(logs).toContainEqual(expect.objectContaining({ channel: 'one', model: modelId, reason: 'connect' }));
+  });
+
+  it('open it no second time for what was counted before: one failure after its recovery is one failure', async () => {
+    const cache = open();
+    const before = performance.now();
+    for (let n = 0; n < 5; n++) await tell(cache, failed('connect'));
+    // Calls that were on their way come home.
+    for (let n = 0; n < 12; n++) await tell(cache, failed('interrupted'), before);
+    await later(31);
+    const probe = await cache.claim(await drawn(cache), modelId);
+    expect(probe?.id).toBe(channelId);
+    await tell(cache, good);
+    await tell(cache, failed('connect'));
+    expect(await closedFor()).toBe(0);
+  });
+
+  it.each<[string, Attempt<unknown>]>([
+    ['says nothing of the channel', { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' }],
+    ['meets an unknown model', failed('unknown_model')],
+  ])('let the next call probe at once when the probe %s', async (_case, attempt) => {
+    const cache = open();
+    await fails({ open: true });
+    await later(31);
+    expect(await cache.claim(await drawn(cache), modelId)).not.toBeNull();
+    const channel = { ...(await drawn(cache)), openedModels: [modelId] };
+    await cache.note(channel, modelId, attempt, performance.now());
+    expect(await cache.claim(channel, modelId)).not.toBeNull();
+  });
+
+  it('give no claim on a channel that was closed, or switched off, since it was drawn', async () => {
+    const cache = open();
+    const channel = await drawn(cache);
+    await fails({ open: true });
+    expect(await cache.claim(channel, modelId)).toBeNull();
+    await db.query({ name: '', text: 'delete from channel_health' });
+    expect(await cache.claim(channel, modelId)).not.toBeNull();
+    await db.query({ name: '', text: 'update channel set enabled = false' });
+    expect(await cache.claim(channel, modelId)).toBeNull();
+  });
+
+  it('rest it for what a 429 asked for, within bounds, and let the longer rest stand', async () => {
+    const cache = open();
+    await tell(cache, failed('rate_limit'));
+    expect(await closedFor('*')).toBe(5);
+    await tell(cache, failed('rate_limit', 7));
+    expect(await closedFor('*')).toBe(7);
+    await tell(cache, failed('rate_limit', 3_600));
+    expect(await closedFor('*')).toBe(60);
+    const until = await closedUntil('*');
+    await tell(cache, failed('rate_limit', 1));
+    expect(await closedUntil('*')).toBe(until);
+  });
+
+  it('rest it for five minutes when our account there is refused, and alarm once', async () => {
+    alarms.length = 0;
+    const cache = open();
+    await tell(cache, failed('account'));
+    await tell(cache, failed('account'));
+    expect(alarms).toEqual(['account']);
+    expect(logs).toContainEqual(expect.objectContaining({ alarm: true, channel: 'one', reason: 'account' }));
+    expect(await closedFor('*')).toBe(300);
+  });
+});

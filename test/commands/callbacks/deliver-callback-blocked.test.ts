@@ -1,0 +1,199 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { deliverCallback, type DeliverDeps } from '../../../src/commands/callbacks/deliver-callback.ts';
+import { callbackSecretContext, newWebhookSecret } from '../../../src/commands/projects/create-project.ts';
+import { loadConfig } from '../../../src/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import type { Ledger } from '../../../src/db/ledger.ts';
+import { createEgress, type EgressSettings } from '../../../src/platform/egress/egress.ts';
+import { createLogger } from '../../../src/platform/observe/logger.ts';
+import type { ResolvedAddress } from '../../../src/platform/egress/resolve-name.ts';
+import { createSealer, deriveKeys } from '../../../src/platform/crypto/seal.ts';
+import { createUrlSigner } from '../../../src/platform/crypto/signed-url.ts';
+import { admitted, breachesIn, newTask, openBook, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { quickCallbacks } from './receiver.ts';
+
+const PUBLIC: ResolvedAddress = { address: '93.184.216.34', family: 4 };
+const LOOPBACK: ResolvedAddress = { address: '127.0.0.1', family: 4 };
+
+let scratch: TestDatabase;
+let db: Database;
+let ledger: Ledger;
+/** Listens on loopback; whoever denies an address leaves it without a connection. */
+let sentinel: { port: number; connections: () => number; close: () => Promise<void> };
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await scratch.open();
+  ledger = openLedger(db);
+});
+afterAll(() => scratch.drop());
+beforeEach(async () => (sentinel = await startSentinel()));
+afterEach(async () => {
+  expect(sentinel.connections()).toBe(0);
+  await sentinel.close();
+  expect(await breachesIn(db)).toEqual([]);
+});
+
+describe('a callback to an address that is not public', () => {
+  it.each([
+    ['loopback', [LOOPBACK]],
+    ['a private one beside a public one', [PUBLIC, LOOPBACK]],
+    ['the metadata service', [{ address: '169.254.169.254', family: 4 }]],
+    ['a private IPv6 one beside a public IPv4 one', [PUBLIC, { address: 'fd00:ec2::254', family: 6 }]],
+    ['loopback mapped into IPv6', [{ address: '::ffff:127.0.0.1', family: 6 }]],
+  ])('is blocked for good, and nobody is called: its name resolves to %s', async (_what, addresses) => {
+    const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
+    const report = await deliverCallback(depsWith({ resolver: () => Promise.resolve(addresses) }), deliveryId);
+    expect(report).toEqual({ over: true, waitMs: 0, delivered: false });
+    expect(await deliveryOf(deliveryId)).toEqual({
+      state: 'blocked',
+      attempts: 1,
+      last_status: null,
+      error_class: 'blocked:address',
+    });
+    await expectTaskUntouched(taskId);
+    // Blocked is final: a further turn sends nothing.
+    expect(await deliverCallback(depsWith({ resolver: () => Promise.resolve([PUBLIC]) }), deliveryId)).toEqual({
+      over: true,
+      waitMs: 0,
+      delivered: false,
+    });
+    expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
+  });
+
+  it('is blocked when the name changes its mind between two tries', async () => {
+    const { deliveryId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
+    const answers = [[PUBLIC], [LOOPBACK]];
+    const dialled: string[] = [];
+    const deps = depsWith({
+      resolver: () => Promise.resolve(answers.shift() ?? [LOOPBACK]),
+      dial: (addresses) => {
+        dialled.push(...addresses.map(({ address }) => address));
+        return nobodyThere();
+      },
+    });
+    expect(await deliverCallback(deps, deliveryId)).toMatchObject({ over: false });
+    expect(await deliveryOf(deliveryId)).toMatchObject({
+      state: 'pending',
+      attempts: 1,
+      error_class: 'failed:connect',
+    });
+    await due(deliveryId);
+    expect(await deliverCallback(deps, deliveryId)).toEqual({ over: true, waitMs: 0, delivered: false });
+    expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 2 });
+    expect(dialled).toEqual([PUBLIC.address]);
+  });
+
+  it('is asked for its address once a try, and connected to that answer', async () => {
+    const { deliveryId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
+    let looks = 0;
+    const dialled: string[][] = [];
+    await deliverCallback(
+      depsWith({
+        resolver: () => Promise.resolve(++looks === 1 ? [PUBLIC] : [LOOPBACK]),
+        dial: (addresses) => {
+          dialled.push(addresses.map(({ address }) => address));
+          return nobodyThere();
+        },
+      }),
+      deliveryId,
+    );
+    expect([looks, dialled]).toEqual([1, [[PUBLIC.address]]]);
+  });
+
+  it('is blocked when the range that allowed it at create is no longer open', async () => {
+    const { deliveryId } = await pendingDelivery(`http://127.0.0.1:${sentinel.port}/`);
+    expect(await deliverCallback(depsWith({ allowCidrs: ['10.0.0.0/8'] }), deliveryId)).toEqual({
+      over: true,
+      waitMs: 0,
+      delivered: false,
+    });
+    expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
+  });
+});
+
+describe('a callback whose name has no address just now', () => {
+  it('waits for its next try', async () => {
+    const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
+    const resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.example'));
+    expect(await deliverCallback(depsWith({ resolver }), deliveryId)).toMatchObject({ over: false });
+    expect(await deliveryOf(deliveryId)).toEqual({
+      state: 'pending',
+      attempts: 1,
+      last_status: null,
+      error_class: 'failed:dns',
+    });
+    await expectTaskUntouched(taskId);
+  });
+});
+
+const config = loadConfig({
+  ...quickCallbacks,
+  DATABASE_URL: 'postgresql://127.0.0.1/none',
+  KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
+  MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+});
+const sealer = createSealer(config.MASTER_KEYS);
+
+const depsWith = (settings: Partial<EgressSettings>): DeliverDeps => ({
+  config,
+  db,
+  sealer,
+  egress: createEgress({ allowCidrs: [], callbackPorts: [sentinel.port], ...settings }),
+  urls: createUrlSigner({ keys: deriveKeys(config.MASTER_KEYS, 'file-urls'), baseUrl: 'http://127.0.0.1' }),
+  logger: createLogger('silent', 'test'),
+});
+
+/** The callback of a task that has just failed. */
+async function pendingDelivery(callbackUrl: string): Promise<{ taskId: string; deliveryId: string }> {
+  const book = await openBook(db, { credits: 10 });
+  const sealed = sealer.seal(newWebhookSecret(), callbackSecretContext(book.projectId));
+  await run(db, 'update project set callback_secret = $2 where id = $1', [book.projectId, sealed]);
+  const { taskId } = await admitted(ledger, newTask(book, 4, { callbackUrl }));
+  const { deliveryId } = await ledger.finishTask(taskEnd(taskId, 'failed'));
+  if (deliveryId === null) throw new Error('the end of the task made no delivery');
+  return { taskId, deliveryId };
+}
+
+async function deliveryOf(deliveryId: string) {
+  const [row] = await rowsOf(
+    db,
+    `select d.state, d.attempts, d.last_status,
+       (select a.error_class from delivery_attempt a where a.delivery_id = d.id order by a.n desc limit 1) as error_class
+     from delivery d where d.id = $1`,
+    [deliveryId],
+  );
+  return row;
+}
+
+async function expectTaskUntouched(taskId: string): Promise<void> {
+  expect(await rowsOf(db, 'select status, error_code from task where id = $1', [taskId])).toEqual([
+    { status: 'failed', error_code: 'upstream_failed' },
+  ]);
+  expect(await rowsOf(db, 'select kind from ledger_entry where reservation_id = $1 order by kind', [taskId])).toEqual([
+    { kind: 'hold' },
+    { kind: 'refund' },
+  ]);
+}
+
+const due = (deliveryId: string) =>
+  run(db, 'update delivery set next_attempt_at = clock_timestamp() where id = $1', [deliveryId]);
+
+async function startSentinel() {
+  let count = 0;
+  const server = createServer((socket) => {
+    count += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    connections: () => count,
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  };
+}
+
+/** A connection that is refused, without leaving this machine. */
+const nobodyThere = (): Socket => connect({ host: '127.0.0.1', port: 1 });

@@ -1,0 +1,455 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { rotateProjectSecret } from '../../../src/commands/projects/project-secret.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { mediaRoutes, type Task } from '../../support/api-client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { entriesOf } from '../../support/rows.ts';
+import {
+  answer,
+  inTurn,
+  quickCallbacks,
+  startReceiver,
+  takeIt,
+  verified,
+  type Behaviour,
+  type Receiver,
+} from './receiver.ts';
+
+let gateway: Gateway;
+let receiver: Receiver;
+/** Trusted by nobody, for it signed itself. */
+let selfSigned: Receiver;
+/** Where a redirect points. */
+let sentinel: Receiver;
+let project: TestProject;
+/** Waits between tries take their time, so those who wait are sent off together, each to a path of its own. */
+let slow: Record<
+  | 'refusing'
+  | 'redirecting'
+  | 'selfSigned'
+  | 'nobody'
+  | 'refusingOnce'
+  | 'refusingThrice'
+  | 'askingForTomorrow'
+  | 'hanging'
+  | 'drippingHeaders'
+  | 'closing'
+  | 'drippingBody'
+  | 'unreadable',
+  Promise<Delivered>
+>;
+beforeAll(async () => {
+  const fixture = (name: string) =>
+    readFileSync(new URL(`../../platform/egress/fixtures/${name}`, import.meta.url), 'utf8');
+  receiver = await startReceiver();
+  sentinel = await startReceiver();
+  selfSigned = await startReceiver({
+    tls: { cert: fixture('receiver-certificate.pem'), key: fixture('receiver-key.pem') },
+  });
+  const nobody = await startReceiver();
+  await nobody.close();
+  gateway = await startGateway({ env: quickCallbacks });
+  project = await gateway.project({ credits: 10_000 });
+  slow = {
+    refusing: deliver('a fox', answer(500)),
+    redirecting: deliver('a fox', answer(302, { location: sentinel.at('secret') })),
+    selfSigned: deliver('a fox', takeIt, { to: selfSigned }),
+    nobody: deliver('a fox', takeIt, { to: nobody }),
+    refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), whenAskedAgain)),
+    refusingThrice: deliver('a fox', inTurn(answer(500), answer(503), answer(404), takeIt)),
+    askingForTomorrow: deliver('a fox', inTurn(answer(429, { 'retry-after': '86400' }), takeIt)),
+    hanging: deliver(
+      'a fox',
+      inTurn(() => undefined, takeIt),
+    ),
+    drippingHeaders: deliver('a fox', inTurn(dripHeaders, takeIt)),
+    closing: deliver(
+      'a fox',
+      inTurn((response) => void response.destroy(), takeIt),
+    ),
+    drippingBody: deliver('a fox', (response) => void drip(response.writeHead(200))),
+    unreadable: deliver('a fox', takeIt, { apiKey: await keyWithoutSecret() }),
+  };
+  for (const one of Object.values(slow)) one.catch(() => undefined);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await Promise.all([receiver, sentinel, selfSigned].map((server) => server.close()));
+});
+// Whatever became of a callback: the books add up.
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+describe('a callback', () => {
+  it('is one signed POST with the task as it is polled, its URLs too', async () => {
+    const { name, task } = await deliver('a fox');
+    expect(task.callback).toEqual({ state: 'delivered', attempts: 1, last_status: 204, next_attempt_at: null });
+    const calls = receiver.calls(name);
+    expect(calls).toHaveLength(1);
+    const [call] = calls;
+    const event = verified(call!, project.webhookSecret);
+    const { callback: _now, ...polled } = task;
+    const { callback: _then, ...data } = event.data;
+    expect(data).toEqual(polled);
+    expect(event.type).toBe('task.succeeded');
+    expect(event.id).toBe(call?.headers['webhook-id']);
+    expect(Date.parse(event.timestamp)).toBe((task.completed_at ?? 0) * 1_000);
+    expect(call).toMatchObject({
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': task.request_id },
+    });
+    expect(data.output?.[0]?.url).toMatch(new RegExp(`^${gateway.baseUrl}/files/`));
+  });
+
+  it('says task.failed with the error and the refund', async () => {
+    const { name, task } = await deliver('a fox [[fail=refused]]');
+    const event = verified(receiver.calls(name)[0]!, project.webhookSecret);
+    expect(event).toMatchObject({
+      type: 'task.failed',
+      data: {
+        task_id: task.task_id,
+        status: 'failed',
+        output: null,
+        error: { code: 'content_policy_violation' },
+        credits: { charged: 0 },
+      },
+    });
+  });
+
+  it('says task.canceled after a cancel', async () => {
+    const name = randomUUID();
+    const taskId = await create('a fox [[fail=never]]', receiver.at(name));
+    await eventually(async () => (await gateway.hits(name, 'submit')).length > 0);
+    expect((await post(`/api/v1/tasks/${taskId}/cancel`)).status).toBe(200);
+    const task = await callbackOver(taskId);
+    expect(task).toMatchObject({ status: 'canceled', callback: { state: 'delivered' } });
+    expect(verified(receiver.calls(name)[0]!, project.webhookSecret)).toMatchObject({
+      type: 'task.canceled',
+      data: { status: 'canceled' },
+    });
+  });
+
+  it('that was refused three times comes a fourth time: one id, equal bytes, each verifies', async () => {
+    const { name, task } = await slow.refusingThrice;
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 4, last_status: 204 });
+    const calls = receiver.calls(name);
+    expect(calls).toHaveLength(4);
+    expect(new Set(calls.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
+    for (const call of calls) expect(verified(call, project.webhookSecret).data.status).toBe('succeeded');
+    expect(await tries(task)).toEqual([500, 503, 404, 204].map((status) => ({ status, error_class: null })));
+  });
+
+  it('is given up after eight tries, and the task and its charge stay as they were', async () => {
+    const { name, task } = await slow.refusing;
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: 500, next_attempt_at: null },
+    });
+    expect(receiver.calls(name)).toHaveLength(8);
+    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
+    expect(task.credits).toMatchObject({ charged: 4, refunded: 0 });
+  });
+
+  it('does not follow a redirect: whoever it points at hears nothing', async () => {
+    const { name, task } = await slow.redirecting;
+    expect(task.callback).toMatchObject({ state: 'exhausted', attempts: 8, last_status: 302 });
+    expect(receiver.calls(name)).toHaveLength(8);
+    expect(sentinel.connections()).toBe(0);
+  });
+
+  it('stops at 410', async () => {
+    const { name, task } = await deliver('a fox', answer(410));
+    expect(task.callback).toMatchObject({ state: 'gone', attempts: 1, last_status: 410, next_attempt_at: null });
+    expect(receiver.calls(name)).toHaveLength(1);
+  });
+
+  it('asked to come back tomorrow comes back after two steps at most', async () => {
+    const { task } = await slow.askingForTomorrow;
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect((await tries(task))[0]).toEqual({ status: 429, error_class: null });
+  });
+});
+
+describe('a callback whose secret cannot be opened', () => {
+  it('is tried as often as any other by its workflow, then given up, and the task and its charge stay as they were', async () => {
+    const { name, task } = await slow.unreadable;
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: null, next_attempt_at: null },
+      credits: { charged: 4, refunded: 0 },
+    });
+    expect(await tries(task)).toEqual(
+      Array.from({ length: 8 }, () => ({ status: null, error_class: 'unsendable:secret' })),
+    );
+    expect(receiver.calls(name)).toHaveLength(0);
+  });
+});
+
+describe('a receiver that misbehaves', () => {
+  it('by hanging loses its try and gets the next', async () => {
+    const { task } = await slow.hanging;
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
+  });
+
+  it('by dripping headers loses its try and gets the next', async () => {
+    const { task } = await slow.drippingHeaders;
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
+  });
+
+  it('by a hundred kilobytes of headers is counted by its status; by a megabyte it loses its try', async () => {
+    const long = (bytes: number) => answer(200, { 'x-long': 'x'.repeat(bytes) });
+    expect((await deliver('a fox', long(100_000))).task.callback).toMatchObject({
+      state: 'delivered',
+      attempts: 1,
+      last_status: 200,
+    });
+    const { task } = await deliver('a fox', inTurn(long(1_000_000), takeIt));
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2, last_status: 204 });
+  });
+
+  it('by closing the connection without a word loses its try and gets the next', async () => {
+    const { task } = await slow.closing;
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:reset' });
+  });
+
+  it('by an endless answer is cut off and counted by its status', async () => {
+    const closed = Promise.withResolvers<number>();
+    const { task } = await deliver('a fox', (response) => {
+      void streamForEver(response, 200).then(closed.resolve);
+    });
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1, last_status: 200 });
+    // What was written went into the buffers of two sockets; far less than would have come.
+    expect(await closed.promise).toBeLessThan(endlessBytes);
+  });
+
+  it('by an endless error is cut off and counted by its status', async () => {
+    const { task } = await deliver(
+      'a fox',
+      inTurn((response) => void streamForEver(response, 500), takeIt),
+    );
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect((await tries(task))[0]).toMatchObject({ status: 500 });
+  });
+
+  it('by dripping its body has answered all the same', async () => {
+    const { task } = await slow.drippingBody;
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1, last_status: 200 });
+  });
+
+  it('by a certificate of its own making is a failure that is tried again, never trusted', async () => {
+    const { name, task } = await slow.selfSigned;
+    expect(task.callback).toMatchObject({ state: 'exhausted', attempts: 8, last_status: null });
+    expect(await tries(task)).toEqual(Array.from({ length: 8 }, () => ({ status: null, error_class: 'failed:tls' })));
+    expect(selfSigned.calls(name)).toHaveLength(0);
+  });
+
+  it('by not listening is tried eight times, then given up', async () => {
+    const { task } = await slow.nobody;
+    expect(task).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: null },
+    });
+    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:connect' });
+  });
+});
+
+describe('the rotation of a callback secret', () => {
+  it('signs with both secrets while it overlaps, then with the new one alone', async () => {
+    const { apiKey, projectId, webhookSecret: old } = await gateway.project();
+    const config = loadConfig(gateway.env);
+    const deps = { config, db: gateway.database, sealer: createSealer(config.MASTER_KEYS) };
+    const { webhookSecret: fresh } = await rotateProjectSecret(deps, { projectId, actor: 'test' });
+    expect(fresh).not.toBe(old);
+
+    const during = await deliver('a fox', takeIt, { apiKey });
+    const [both] = receiver.calls(during.name);
+    expect(both?.headers['webhook-signature']?.split(' ')).toHaveLength(2);
+    for (const secret of [old, fresh]) expect(verified(both!, secret).data.task_id).toBe(during.task.task_id);
+
+    await gateway.database.query(
+      {
+        name: 'test-end-overlap',
+        text: `update project set callback_secret_previous_until = clock_timestamp() - interval '1 s' where id = $1`,
+      },
+      [projectId],
+    );
+    const after = await deliver('a fox', takeIt, { apiKey });
+    const [one] = receiver.calls(after.name);
+    expect(verified(one!, fresh).data.task_id).toBe(after.task.task_id);
+    expect(() => verified(one!, old)).toThrow();
+  });
+
+  it('leaves another project with its own secret', async () => {
+    const other = await gateway.project();
+    const { name } = await deliver('a fox', takeIt, { apiKey: other.apiKey });
+    expect(() => verified(receiver.calls(name)[0]!, project.webhookSecret)).toThrow();
+    expect(verified(receiver.calls(name)[0]!, other.webhookSecret).type).toBe('task.succeeded');
+  });
+});
+
+describe('a callback that is asked for again', () => {
+  it('starts anew under a new id, and the task and its credits stay as they were', async () => {
+    const { name, task } = await slow.refusingOnce;
+    expect(task.callback?.state).toBe('exhausted');
+    const again = await post(`/api/v1/tasks/${task.task_id}/callback/redeliver`);
+    askedAgain.resolve();
+    expect(again).toMatchObject({
+      status: 202,
+      body: { task_id: task.task_id, callback: { state: 'pending', attempts: 0 } },
+    });
+    const delivered = await callbackOver(task.task_id);
+    expect(delivered.callback).toMatchObject({ state: 'delivered', attempts: 1 });
+    const calls = receiver.calls(name);
+    expect(calls).toHaveLength(9);
+    expect(new Set(calls.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
+    const last = verified(calls[8]!, project.webhookSecret);
+    expect(last.id).not.toBe(verified(calls[0]!, project.webhookSecret).id);
+    expect({ ...last.data, callback: null }).toEqual({ ...task, callback: null });
+    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
+  });
+
+  it('while it still waits replaces the one that waits', async () => {
+    const name = randomUUID();
+    const idsSoFar = () => receiver.calls(name).map(({ headers }) => headers['webhook-id']);
+    const taskId = await create(
+      'a fox',
+      receiver.at(
+        name,
+        (response, _n, { headers }) =>
+          void response.writeHead(headers['webhook-id'] === idsSoFar()[0] ? 500 : 204).end(),
+      ),
+    );
+    await eventually(() => Promise.resolve(receiver.calls(name).length >= 2));
+    expect((await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).status).toBe(202);
+    const task = await callbackOver(taskId);
+    expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1 });
+    expect(new Set(idsSoFar()).size).toBe(2);
+    const states = await gateway.database.query<{ state: string }>(
+      { name: 'test-states', text: 'select state from delivery where task_id = $1 order by created_at' },
+      [taskId],
+    );
+    expect(states).toEqual([{ state: 'exhausted' }, { state: 'delivered' }]);
+  });
+
+  it('is refused with 409 task_content_erased once the content is gone', async () => {
+    const { name, task } = await deliver('a fox');
+    await gateway.database.query(
+      { name: 'test-expire', text: `update task set expires_at = clock_timestamp() - interval '1 s' where id = $1` },
+      [task.task_id],
+    );
+    const again = await post(`/api/v1/tasks/${task.task_id}/callback/redeliver`);
+    expect(again).toMatchObject({ status: 409, body: { error: { code: 'task_content_erased' } } });
+    expect(receiver.calls(name)).toHaveLength(1);
+  });
+
+  it('is refused with 400 for a task without a callback, or one that has not ended; another project hears 404', async () => {
+    const without = await gateway.accept(project.apiKey, mediaRoutes.image, { model, prompt: 'a fox' });
+    await gateway.poll(project.apiKey, without);
+    const running = await create('a fox [[fail=never]]', receiver.at(randomUUID()));
+    for (const taskId of [without, running]) {
+      expect(await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_value' } },
+      });
+    }
+    const stranger = await gateway.project();
+    const foreign = await post(`/api/v1/tasks/${without}/callback/redeliver`, stranger.apiKey);
+    expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
+  });
+});
+
+const model = 'aurora-image-1';
+
+/** Takes it when the request for it has been answered, which then tells of a callback that waits. */
+const askedAgain = Promise.withResolvers<void>();
+const whenAskedAgain: Behaviour = (response) => void askedAgain.promise.then(() => response.writeHead(204).end());
+
+/** Creates a task whose callback goes to a receiver of its own, and waits until both are over. */
+async function deliver(
+  prompt: string,
+  behaviour: Behaviour = takeIt,
+  { apiKey = project.apiKey, to = receiver }: { apiKey?: string; to?: Receiver } = {},
+): Promise<Delivered> {
+  const name = randomUUID();
+  const url = to.at(name, behaviour);
+  return { name, task: await callbackOver(await create(prompt, url, apiKey), apiKey) };
+}
+
+/** Of a project whose callback secret was sealed under a master key that is not there. */
+async function keyWithoutSecret(): Promise<string> {
+  const { projectId, apiKey } = await gateway.project();
+  await gateway.database.query(
+    {
+      name: 'test-lose-secret',
+      text: `update project set callback_secret = regexp_replace(callback_secret, '^v1[.][^.]+', 'v1.gone') where id = $1`,
+    },
+    [projectId],
+  );
+  return apiKey;
+}
+
+interface Delivered {
+  /** Of the receiver's path, and a word of the prompt. */
+  name: string;
+  task: Task;
+}
+
+/** The last part of the URL marks the prompt, so that the sandbox's hits are found by it. */
+const create = (prompt: string, url: string, apiKey = project.apiKey): Promise<string> =>
+  gateway.accept(apiKey, mediaRoutes.image, { model, prompt: `${prompt} ${url.split('/').at(-1)}`, callback_url: url });
+
+const callbackOver = (taskId: string, apiKey = project.apiKey): Promise<Task> =>
+  gateway.poll(apiKey, taskId, {
+    until: ({ status, callback }) => status !== 'processing' && callback !== null && callback.state !== 'pending',
+  });
+
+const post = (path: string, apiKey = project.apiKey) => gateway.create(apiKey, path, '');
+
+/** Of the newest delivery. */
+const tries = (task: Task): Promise<{ status: number | null; error_class: string | null }[]> =>
+  gateway.database.query<{ status: number | null; error_class: string | null }>(
+    {
+      name: 'test-tries',
+      text: `select a.status, a.error_class from delivery_attempt a join delivery d on d.id = a.delivery_id
+             where d.task_id = $1 order by a.n`,
+    },
+    [task.task_id],
+  );
+
+const endlessBytes = 200_000_000;
+
+/** Writes until nobody listens; resolves with how much was taken. */
+async function streamForEver(response: ServerResponse, status: number): Promise<number> {
+  const chunk = Buffer.alloc(64_000, 'x');
+  let written = 0;
+  const source = Readable.from(
+    (function* () {
+      for (; written < endlessBytes; written += chunk.length) yield chunk;
+    })(),
+  );
+  await pipeline(source, response.writeHead(status)).catch(() => undefined);
+  return written;
+}
+
+/** A byte at a time, more slowly than anybody waits. */
+function drip(response: ServerResponse): void {
+  const timer = setInterval(() => response.write('x'), 200);
+  response.once('close', () => clearInterval(timer));
+}
+
+const dripHeaders: Behaviour = (response) => {
+  const { socket } = response;
+  socket?.write('HTTP/1.1 200 OK\r\nx-slow: ');
+  const timer = setInterval(() => socket?.write('x'), 200);
+  response.once('close', () => clearInterval(timer));
+};

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { processCallbacks } from '../../../src/commands/callbacks/process-callbacks.ts';
+import { loadConfig } from '../../../src/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { buildDeps } from '../../../src/main/build-deps.ts';
+import { admitted, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createOperator, type TestProject } from '../../support/operator.ts';
+import { createTemporalNamespace, type TemporalNamespace } from '../../support/temporal-namespace.ts';
+import { quickCallbacks, startReceiver, takeIt, verified, type Receiver } from './receiver.ts';
+
+const backlog = 160;
+
+let scratch: TestDatabase;
+let temporal: TemporalNamespace;
+let receiver: Receiver;
+let db: Database;
+let env: Record<string, string>;
+let project: TestProject;
+beforeAll(async () => {
+  [scratch, temporal, receiver] = await Promise.all([createTestDatabase(), createTemporalNamespace(), startReceiver()]);
+  db = await scratch.open();
+  env = {
+    ...quickCallbacks,
+    // Slow is not away: each is sent once, however long one takes here.
+    CALLBACK_TIMEOUT_SECONDS: '30',
+    CALLBACK_LEASE_SECONDS: '60',
+    DATABASE_STATEMENT_TIMEOUT_MS: '20000',
+    DATABASE_CONNECT_TIMEOUT_MS: '20000',
+    DATABASE_URL: scratch.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
+    MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    LOG_LEVEL: 'silent',
+  };
+  project = await createOperator(db, env).project({ credits: 10_000 });
+});
+afterAll(async () => {
+  await Promise.allSettled([receiver.close(), temporal.close()]);
+  await scratch.drop();
+});
+
+it('callbacks that nobody looked after for six hours are all sent, once, in batches and at 50 a second at most', async () => {
+  const at: number[] = [];
+  const claimed = () => rowsOf(db, 'select count(*)::int as n from delivery where kicked_at is not null');
+  let claimedAtFirst: unknown;
+  const callbackUrl = receiver.at('late', (...call) => {
+    at.push(performance.now());
+    if (at.length > 1) takeIt(...call);
+    else
+      void claimed().then((rows) => {
+        claimedAtFirst = rows;
+        takeIt(...call);
+      });
+  });
+  const ledger = openLedger(db);
+  await Promise.all(
+    Array.from({ length: backlog }, async () => {
+      const { taskId } = await admitted(ledger, newTask(project, 1, { callbackUrl }));
+      await ledger.finishTask(taskEnd(taskId, 'failed'));
+    }),
+  );
+  await run(db, `update delivery set next_attempt_at = clock_timestamp() - interval '6 hours'`);
+
+  const built = await buildDeps(loadConfig(env), 'test');
+  // Their workflows are gone with the Temporal that had them.
+  const deps = {
+    ...built.deps,
+    workflows: { ...built.deps.workflows, retryCallback: () => Promise.resolve('gone' as const) },
+  };
+  try {
+    const begun = performance.now();
+    expect(await processCallbacks(deps)).toEqual({ overdue: backlog, kicked: 0, delivered: backlog, failed: 0 });
+    // Whoever dies at its first call keeps no more than one batch from the next one who looks.
+    expect(claimedAtFirst).toEqual([{ n: 50 }]);
+    expect(performance.now() - begun).toBeGreaterThan((backlog - 1) * 20 * 0.95);
+    expect(await processCallbacks(deps)).toEqual({ overdue: 0, kicked: 0, delivered: 0, failed: 0 });
+  } finally {
+    await built.close();
+  }
+
+  const calls = receiver.calls('late');
+  expect(new Set(calls.map(({ headers }) => headers['webhook-id'])).size).toBe(backlog);
+  expect(calls).toHaveLength(backlog);
+  for (const call of calls) verified(call, project.webhookSecret);
+  // Those that a busy machine held up come together: one of each lane.
+  const lanes = 16;
+  const inTheSecondAfter = (from: number) => at.filter((time) => time >= from && time < from + 1_000).length;
+  expect(Math.max(...at.map(inTheSecondAfter))).toBeLessThanOrEqual(50 + lanes);
+  expect(await rowsOf(db, 'select state, attempts, count(*)::int as n from delivery group by 1, 2')).toEqual([
+    { state: 'delivered', attempts: 1, n: backlog },
+  ]);
+  expect(await breachesIn(db)).toEqual([]);
+});

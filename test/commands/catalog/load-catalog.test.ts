@@ -1,0 +1,364 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import {
+  catalogBytesMax,
+  CatalogError,
+  loadCatalog,
+  parseCatalog,
+} from '../../../src/commands/catalog/load-catalog.ts';
+import { resolveMediaRequest } from '../../../src/domain/parameters.ts';
+import { mediaCredits } from '../../../src/domain/pricing.ts';
+
+type Tree = { [key: string]: Tree } & Record<string, unknown>;
+
+/** A small catalog that loads; each test spoils one thing in it. */
+const image = (): Record<string, unknown> => ({
+  ...{ id: 'pic-1', object: 'model', type: 'image', owned_by: 'acme', display_name: 'Pic', group: 'Pic' },
+  ...{ capability: 'image', description: null, status: 'active' },
+  pricing: {
+    ...{ unit: 'request', credits_per_request: 4, min_credits_per_request: 4 },
+    ...{ credits_per_1k_input_tokens: 0, credits_per_1k_output_tokens: 0 },
+  },
+  parameters: {
+    prompt: true,
+    variants: true,
+    img_size: ['1k', '2k'],
+    acme_variant: ['lite', 'pro'],
+    pricingRules: [
+      { match: { key: 'img_size', value: '1k' }, credits: 4 },
+      { match: { key: 'img_size', value: '2k' }, credits: 6 },
+    ],
+    fields: [{ key: 'img_size', label: 'Size', type: 'enum', options: ['1k', '2k'], default: '1k' }],
+    examples: [{ label: 'Fox', values: { prompt: 'a fox', img_size: '2k' } }],
+  },
+  private: {
+    groups: ['images'],
+    variant_field: 'acme_variant',
+    aliases: { 'pic-old': { img_size: '2k' } },
+    upstream: {
+      fal: {
+        ...{ model: 'fal-ai/pic', cost_micro_usd: 1 },
+        parameters: { img_size: { name: 'size', values: { '1k': 1024 } } },
+      },
+    },
+  },
+});
+const chat = (): Record<string, unknown> => ({
+  ...image(),
+  ...{ id: 'chat-1', type: 'chat', capability: 'chat' },
+  pricing: {
+    ...{ unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 },
+    ...{ credits_per_1k_input_tokens: 1, credits_per_1k_output_tokens: 2 },
+  },
+  parameters: {
+    ...{ messages: true, stream: false, temperature: true, max_tokens: true },
+    fields: [
+      { key: 'temperature', label: 'T', type: 'number', min: 0, max: 2, step: 0.1, default: 0.7 },
+      { key: 'max_tokens', label: 'M', type: 'number', min: 16, max: 8192, step: 16, default: 1024 },
+    ],
+    examples: [{ label: 'Hi', values: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 } }],
+  },
+  private: { groups: ['chat'], context_tokens: 1000, upstream: { openai: { model: 'chat', cost_micro_usd: 0 } } },
+});
+
+/** The entry with one member replaced; `undefined` removes it. */
+function spoil(entry: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  let at = entry as Tree;
+  for (const key of keys) at = at[key] ?? at;
+  if (value === undefined) Reflect.deleteProperty(at, last);
+  else Reflect.set(at, last, value);
+  return entry;
+}
+
+const parse = (...models: unknown[]) => parseCatalog(stringify({ models }, { aliasDuplicateObjects: false }));
+
+function problemsOf(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof CatalogError)
+      return error.problems.map(({ model, path, message }) => `${model} ${path} ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe('the shipped catalog', () => {
+  it('loads with exactly the differences that it shows on purpose', async () => {
+    const { warnings } = await loadCatalog('catalog/catalog.yaml');
+    expect(warnings).toEqual([
+      'nano-banana-pro parameters.fields.aspect_ratio: does not offer "4:3", "3:4", which the top-level array accepts',
+      'seedream-4 parameters.fields.img_size: offers "1k", which the top-level array does not accept',
+      'seedream-4 parameters.fields.img_size: does not offer "3k", which the top-level array accepts',
+      'wan-2.5 parameters.fields.resolution: does not offer "480p", which the top-level array accepts',
+    ]);
+  });
+
+  it('shows models of every type and every member of the specification', async () => {
+    const { entries } = await loadCatalog('catalog/catalog.yaml');
+    const active = entries.filter(({ model }) => model.status === 'active');
+    const count = (type: string) => active.filter(({ model }) => model.type === type).length;
+    expect(count('image')).toBeGreaterThanOrEqual(5);
+    expect(count('video')).toBeGreaterThanOrEqual(5);
+    expect(count('chat')).toBeGreaterThanOrEqual(4);
+    expect(active.length).toBeLessThan(entries.length);
+    const members = new Set(entries.flatMap(({ model }) => Object.keys(model.parameters)));
+    expect([...members].sort()).toEqual(
+      [
+        ...['prompt', 'image', 'video_url', 'audio_url', 'reference_images', 'negative_prompt', 'messages', 'stream'],
+        ...[
+          'temperature',
+          'max_tokens',
+          'variants',
+          'generate_audio',
+          'img_size',
+          'aspect_ratio',
+          'duration',
+          'resolution',
+        ],
+        ...['veo31_variant', 'pricingRules', 'fields', 'examples'],
+      ].sort(),
+    );
+    expect(entries.some(({ model }) => model.catalogVisible !== undefined)).toBe(true);
+  });
+
+  it('has examples on every model, and each media example resolves and has a price', async () => {
+    const { entries } = await loadCatalog('catalog/catalog.yaml');
+    for (const entry of entries) {
+      const examples = entry.model.parameters.examples ?? [];
+      expect(examples.length).toBeGreaterThan(0);
+      if (entry.model.type === 'chat') continue;
+      for (const { values } of examples) {
+        const { input } = resolveMediaRequest(entry, values);
+        expect(mediaCredits(entry.model, input)).toBeGreaterThanOrEqual(1);
+      }
+    }
+  });
+});
+
+describe('a catalog file', () => {
+  it('loads when nothing is wrong with it, and fills in what the private part leaves out', () => {
+    const { entries, warnings } = parse(image(), chat());
+    expect(warnings).toEqual([]);
+    expect(entries.map(({ model }) => model.id)).toEqual(['pic-1', 'chat-1']);
+    expect(entries[1]?.private).toMatchObject({
+      public: true,
+      variant_field: null,
+      reference_images_max: 0,
+      image_tokens: 1600,
+    });
+    expect(entries[0]?.model).not.toHaveProperty('private');
+  });
+
+  const rule = (key: string, value: unknown, credits: unknown) => ({ match: { key, value }, credits });
+  const sizeField = { key: 'img_size', label: 'Size', type: 'enum', options: ['1k', '2k'], default: '1k' };
+  const spoiledImages: [path: string, value: unknown, problem: RegExp][] = [
+    ['id', 'a/b:c', /id must be letters/],
+    ['object', 'list', /object/],
+    ['type', 'audio', /type/],
+    ['description', undefined, /description/],
+    ['surprise', 1, /surprise/],
+    ['pricing.unit', 'tokens', /pricing.unit must be request/],
+    ['pricing.credits_per_request', 5, /credits_per_request must equal the lowest rule, 4/],
+    ['pricing.min_credits_per_request', 1, /min_credits_per_request must equal the lowest rule, 4/],
+    ['pricing.credits_per_1k_input_tokens', 1, /token prices must be 0/],
+    ['pricing.credits_per_request', 0, /credits_per_request/],
+    ['pricing.credits_per_request', 4.5, /credits_per_request/],
+    ['pricing.credits_per_request', '4', /credits_per_request/],
+    ['parameters.prompt', false, /every media request has a prompt/],
+    ['parameters.messages', true, /belongs to chat/],
+    ['parameters.surprise', true, /surprise is not a member/],
+    ['parameters.img_size', ['1k', '2k', '4k'], /exactly one rule for img_size "4k", not 0/],
+    ['parameters.img_size', ['1k', '2k', '2k'], /lists "2k" twice/],
+    ['parameters.img_size', [], /img_size/],
+    ['parameters.img_size', [1024], /img_size/],
+    ['parameters.duration', [5.5], /duration/],
+    ['parameters.pricingRules', [rule('img_size', '1k', 4)], /exactly one rule for img_size "2k", not 0/],
+    [
+      'parameters.pricingRules',
+      [rule('img_size', '1k', 4), rule('img_size', '2k', 6), rule('img_size', '2k', 7)],
+      /exactly one rule for img_size "2k", not 2/,
+    ],
+    ['parameters.pricingRules', [rule('img_size', '1k', 4), rule('duration', 5, 6)], /must all match on one key/],
+    ['parameters.pricingRules', [rule('duration', 5, 4)], /match on duration, which must have/],
+    ['parameters.pricingRules', [rule('aspect_ratio', '1:1', 4)], /pricingRules/],
+    ['parameters.pricingRules', [rule('img_size', '1k', 0), rule('img_size', '2k', 6)], /credits/],
+    ['parameters.pricingRules', [rule('img_size', '1k', 4.5), rule('img_size', '2k', 6)], /credits/],
+    ['parameters.fields', [], /must give a default/],
+    ['parameters.fields', [{ ...sizeField, default: '4k' }], /default must be one of "1k", "2k"/],
+    ['parameters.fields', [{ ...sizeField, default: true }], /default must be one of/],
+    ['parameters.fields', [sizeField, sizeField], /lists "img_size" twice/],
+    ['parameters.fields', [{ ...sizeField, options: undefined }], /an enum needs options/],
+    ['parameters.fields', [{ ...sizeField, min: 1 }], /an enum needs options/],
+    ['parameters.fields', [sizeField, { key: 'image', label: 'I', type: 'boolean' }], /is no tuning parameter/],
+    ['parameters.fields', [sizeField, { key: 'callback_url', label: 'C', type: 'boolean' }], /is no tuning parameter/],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'generate_audio', label: 'A', type: 'boolean' }],
+      /flags do not switch on/,
+    ],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'seed', label: 'S', type: 'number', min: 1 }],
+      /a number needs min, max and step/,
+    ],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'duration', label: 'D', type: 'number', min: 5, max: 10, step: 0.5 }],
+      /whole number of seconds/,
+    ],
+    ['parameters.examples', [{ label: 'x', values: {} }], /does not run: prompt/],
+    ['parameters.examples', [{ label: 'x', values: { prompt: 'x', img_size: '4k' } }], /does not run: img_size/],
+    ['parameters.examples', [{ label: 'x', values: { prompt: 'x', model: 'other' } }], /names another model/],
+    ['parameters.variants', false, /variants must be true if and only if/],
+    ['private.variant_field', null, /acme_variant is not a member/],
+    ['private.variant_field', 'img_size', /already means something else/],
+    ['private.reference_images_max', 3, /if and only if reference_images is true/],
+    ['private.surprise', 1, /surprise/],
+    ['private.groups', [], /groups/],
+    ['private.aliases', { old: { img_size: '4k' } }, /aliases.old does not run: img_size/],
+    ['private.aliases', { old: { prompt: 'x' } }, /can only preset tuning parameters/],
+    ['private.aliases', { 'pic-1': {} }, /also the id of a model/],
+    ['private.upstream', {}, /at least one adapter family/],
+    ['private.upstream.fal.parameters', { seed: null }, /seed is not a tuning parameter/],
+    ['private.upstream.fal.parameters', { img_size: { name: 's', values: { '8k': 1 } } }, /translates "8k"/],
+    ['private.upstream.fal.parameters', { img_size: { name: 'prompt' } }, /lists "prompt" twice/],
+    ['private.upstream.fal.model_by', { key: 'acme_variant', values: { ultra: 'x' } }, /translates "ultra"/],
+    ['private.upstream.fal.only', { seed: [1] }, /only.seed is not a tuning parameter/],
+    ['private.upstream.fal.only', { img_size: ['8k'] }, /only.img_size names "8k"/],
+    ['private.upstream.fal.only', { img_size: ['1k'] }, /no family makes img_size "2k"/],
+    ['private.upstream.fal.inputs', { audio_url: 'sound' }, /inputs.audio_url is not an input of this model/],
+    ['private.upstream.fal.inputs', { prompt: 'text' }, /inputs/],
+    ['private.upstream.fal.cost_micro_usd', 0.5, /cost_micro_usd/],
+  ];
+  it.each(
+    spoiledImages.map(([path, value, problem]) => ({
+      path,
+      value,
+      problem,
+      shown: JSON.stringify(value)?.slice(0, 50),
+    })),
+  )('is refused with $path = $shown', ({ path, value, problem }) => {
+    const problems = problemsOf(() => parse(spoil(image(), path, value)));
+    expect(problems.join('\n')).toMatch(problem);
+  });
+
+  const spoiledChats: [path: string, value: unknown, problem: RegExp][] = [
+    ['pricing.unit', 'request', /must be tokens/],
+    ['pricing.credits_per_1k_output_tokens', 0, /must be at least 1/],
+    ['parameters.stream', true, /stream must be false/],
+    ['parameters.stream', undefined, /stream must be false/],
+    ['parameters.fields', [], /must be the fixed descriptor/],
+    ['parameters.fields.1.max', 4096, /fields.max_tokens must be the fixed descriptor/],
+    ['parameters.img_size', ['1k'], /belongs to image and video/],
+    ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /does not run/],
+    ['private.aliases', { old: {} }, /belong to image and video/],
+    ['private.context_tokens', undefined, /is required for chat/],
+    ['private.upstream.openai.parameters', { top_p: null }, /top_p is not a tuning parameter/],
+    ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
+    ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
+    ['private.upstream.openai.only', { temperature: [1] }, /only.temperature is not a tuning parameter/],
+  ];
+  it.each(spoiledChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(
+    'is refused with a chat model’s $path = $shown',
+    ({ path, value, problem }) => {
+      expect(problemsOf(() => parse(spoil(chat(), path, value))).join('\n')).toMatch(problem);
+    },
+  );
+
+  it('may give a chat’s two parameters other names, or leave them out', () => {
+    const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null };
+    expect(problemsOf(() => parse(spoil(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
+  });
+
+  it('may leave a value to another family', () => {
+    const upstream = {
+      fal: { model: 'fal-ai/pic', cost_micro_usd: 1, only: { img_size: ['1k'] } },
+      replicate: { model: 'acme/pic', cost_micro_usd: 1 },
+    };
+    expect(problemsOf(() => parse(spoil(image(), 'private.upstream', upstream)))).toEqual([]);
+  });
+
+  it('prices values that only a descriptor lists', () => {
+    const entry = spoil(image(), 'parameters.img_size', undefined);
+    expect(problemsOf(() => parse(entry))).toEqual([]);
+    const [first] = parse(entry).entries;
+    expect(first && resolveMediaRequest(first, { prompt: 'x' }).input).toMatchObject({ img_size: '1k' });
+    const stepped = spoil(spoil(image(), 'parameters.img_size', undefined), 'parameters.fields', [
+      { key: 'duration', label: 'D', type: 'number', min: 5, max: 15, step: 5, default: 5 },
+    ]);
+    spoil(stepped, 'parameters.pricingRules', [rule('duration', 5, 4), rule('duration', 10, 8)]);
+    expect(problemsOf(() => parse(stepped)).join('\n')).toMatch(/exactly one rule for duration 15, not 0/);
+  });
+
+  it('is told of a rule for a value that nobody can ask for', () => {
+    const entry = image();
+    spoil(entry, 'parameters.pricingRules', [
+      rule('img_size', '1k', 4),
+      rule('img_size', '2k', 6),
+      rule('img_size', '4k', 9),
+    ]);
+    expect(parse(entry).warnings).toEqual([
+      'pic-1 parameters.pricingRules: img_size "4k" has a price but is not accepted',
+    ]);
+  });
+
+  it('is told everything that is wrong at once, each with its model and path', () => {
+    const problems = problemsOf(() =>
+      parse(spoil(image(), 'pricing.unit', 'tokens'), spoil(chat(), 'parameters.stream', true), { id: 'broken' }),
+    );
+    expect(problems.some((problem) => problem.startsWith('pic-1 pricing.unit '))).toBe(true);
+    expect(problems.some((problem) => problem.startsWith('chat-1 parameters.stream '))).toBe(true);
+    expect(problems.some((problem) => problem.startsWith('broken pricing '))).toBe(true);
+  });
+
+  it('is refused when two models share an id or an alias', () => {
+    const twins = problemsOf(() => parse(image(), image())).join('\n');
+    expect(twins).toMatch(/pic-1 id is used by two models/);
+    expect(twins).toMatch(/pic-old is an alias of two models/);
+  });
+
+  it('is refused with keys that reach for a prototype, and leaves the prototype alone', () => {
+    for (const key of ['__proto__', 'constructor', 'prototype']) {
+      const text = `models:\n  - id: x\n    parameters: { ${key}: { polluted: true } }\n`;
+      expect(problemsOf(() => parseCatalog(text)).join()).toMatch(`must not have a key "${key}"`);
+    }
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  it('is refused when it is not YAML, repeats a key, uses aliases, nests without end or is too large', () => {
+    for (const text of [
+      '',
+      'models: []',
+      'models: {}',
+      '{',
+      '[1]',
+      'models: [1]\nmodels: [2]',
+      'models: &a [*a, *a]',
+      'models: [&a {id: x}, *a]',
+      'models: [1]\n---\nmodels: [2]',
+      `models: [${'['.repeat(40)}${']'.repeat(40)}]`,
+      `models: [1]${' '.repeat(catalogBytesMax)}`,
+    ]) {
+      expect(problemsOf(() => parseCatalog(text)).length).toBeGreaterThan(0);
+    }
+  });
+
+  it('is never read beyond its size limit', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
+    try {
+      const file = join(folder, 'large.yaml');
+      await writeFile(file, '#'.repeat(catalogBytesMax + 10));
+      await expect(loadCatalog(file)).rejects.toThrow(CatalogError);
+      await writeFile(file, stringify({ models: [image()] }));
+      expect((await loadCatalog(file)).entries).toHaveLength(1);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { Answer, CreateOptions } from '../../support/api-client.ts';
+import type { Gateway } from '../../support/gateway.ts';
+
+export const chatRoute = '/api/v1/chat/completions';
+/** Two credits for 1,000 tokens in, eight for 1,000 out, at least one. */
+export const chatModel = 'gpt-5-mini';
+
+export interface ChatOptions extends CreateOptions {
+  /** Beside model and messages. */
+  fields?: Record<string, unknown>;
+}
+
+export const chatBody = (text: string, fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  model: chatModel,
+  messages: [{ role: 'user', content: text }],
+  ...fields,
+});
+
+/** One chat of one user message, whose text tells the sandbox what to do. */
+export const chat = (
+  gateway: Gateway,
+  apiKey: string,
+  text: string,
+  { fields, ...options }: ChatOptions = {},
+): Promise<Answer> => gateway.create(apiKey, chatRoute, chatBody(text, fields), options);
+
+/** Held for one chat of `tenCredits`: 1,200 tokens out and less than 200 in. */
+export const tenCredits = { max_tokens: 1_200 };
+/** Words for the sandbox: the usage that costs all of those ten credits, and half of them. */
+export const usageOfTen = 'usage=200,1200';
+export const usageOfFive = 'usage=100,600';
+
+const Failure = z.object({
+  error: z.object({ code: z.string(), type: z.string(), param: z.string().nullable(), message: z.string() }),
+});
+
+/** `200`, or status and code of the refusal: `402 key_budget_exceeded`. */
+export const verdictOf = ({ status, body }: Answer): string =>
+  status === 200 ? '200' : `${status} ${Failure.parse(body).error.code}`;
+
+/** How often each verdict was given. */
+export function countVerdicts(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const answer of answers) counts[verdictOf(answer)] = (counts[verdictOf(answer)] ?? 0) + 1;
+  return counts;
+}
+
+export const requestIdOf = ({ headers }: Answer): string => headers.get('x-request-id') ?? '';
+
+/** The content of an answer. */
+export const contentOf = ({ body }: Answer): string | null => Completion.parse(body).choices[0].message.content;
+
+const Completion = z.object({
+  choices: z.tuple([z.object({ message: z.object({ content: z.string().nullable() }) })]),
+});
+
+export interface ChatFacts extends Record<string, unknown> {
+  state: 'held' | 'settled' | 'refunded';
+  amount: number;
+  settled_amount: number | null;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  usage_estimated: boolean;
+}
+
+/** What the books say of one chat; undefined when it never held anything. */
+export async function chatFacts({ database }: Gateway, requestId: string): Promise<ChatFacts | undefined> {
+  const [row] = await database.query<ChatFacts>(
+    {
+      name: 'test-chat-facts',
+      text: `select state, amount, settled_amount, input_tokens, output_tokens, usage_estimated from reservation where id = $1`,
+    },
+    [requestId],
+  );
+  return row;
+}
+
+/** What a key has used of its limits. */
+export async function keyFacts(
+  { database }: Gateway,
+  keyId: string,
+): Promise<{ spent: number; reserved: number; in_flight: number } | undefined> {
+  const [row] = await database.query<{ spent: number; reserved: number; in_flight: number }>(
+    { name: 'test-key-facts', text: 'select spent, reserved, in_flight from api_key where id = $1' },
+    [keyId],
+  );
+  return row;
+}
+
+export const all = <T>(count: number, ask: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => ask(index)));

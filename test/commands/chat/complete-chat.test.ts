@@ -1,0 +1,393 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import type { Answer } from '../../support/api-client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { accountOf, attemptsOf, countRows, entriesOf } from '../../support/rows.ts';
+import {
+  all,
+  chat,
+  chatBody,
+  chatFacts,
+  chatModel,
+  chatRoute,
+  contentOf,
+  countVerdicts,
+  keyFacts,
+  requestIdOf,
+  tenCredits,
+  verdictOf,
+} from './chats.ts';
+import { heldModel, openHeldChannel, type HeldChannel } from './held-channel.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+let held: HeldChannel;
+beforeAll(async () => {
+  gateway = await startGateway({
+    workers: 0,
+    env: {
+      CHAT_ATTEMPT_TIMEOUT_SECONDS: '20',
+      CHAT_DEADLINE_SECONDS: '60',
+      IDEMPOTENT_BODY_MAX_BYTES: '1500',
+      RETRIES_PER_MINUTE_MIN: '1000',
+      RATE_LIMIT_REST_MAX_SECONDS: '1',
+      // Channels that fail in one test are needed by the next.
+      BREAKER_FAILURES_MAX: '1000',
+      BREAKER_OPEN_SECONDS: '0',
+      BREAKER_PROBE_SECONDS: '0',
+      ACCOUNT_REST_SECONDS: '0',
+    },
+  });
+  project = await gateway.project({ credits: 10_000 });
+  held = await openHeldChannel(gateway);
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await held?.close();
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+const ask = (text: string, options: Parameters<typeof chat>[3] = {}) => chat(gateway, project.apiKey, text, options);
+const factsOf = (answer: Answer) => chatFacts(gateway, requestIdOf(answer));
+const attemptsFor = (answer: Answer) => attemptsOf(gateway.database, requestIdOf(answer));
+const apiLog = () => readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
+const failing = (kind: string, ...channels: string[]) =>
+  channels.map((channel) => `[[fail=${kind} on=${channel}]]`).join(' ');
+
+/** Nothing of it was charged, and nothing is held. */
+async function expectRefunded(answer: Answer): Promise<void> {
+  expect(await factsOf(answer)).toMatchObject({ state: 'refunded', settled_amount: null });
+  expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
+}
+
+describe('a chat', () => {
+  it('is answered in the shape of OpenAI with our id, and its price is told, taken, and written down', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 50 });
+    const answer = await chat(gateway, apiKey, 'priced [[usage=100,600]]', { fields: tenCredits });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        id: `chatcmpl-${requestIdOf(answer).replace('req_', '')}`,
+        object: 'chat.completion',
+        created: expect.any(Number),
+        model: 'gpt-5-mini',
+        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant' } }],
+        usage: { prompt_tokens: 100, completion_tokens: 600, total_tokens: 700 },
+      },
+    });
+    expect(contentOf(answer)).toBe('Sandbox answer to: priced');
+    expect(answer.headers.get('x-tollgate-credits')).toBe('5');
+    expect(answer.headers.get('x-tollgate-attempts')).toBe('1');
+    expect(await factsOf(answer)).toEqual({
+      state: 'settled',
+      amount: 10,
+      settled_amount: 5,
+      input_tokens: 100,
+      output_tokens: 600,
+      usage_estimated: false,
+    });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 45, reserved: 0 });
+    expect(await attemptsFor(answer)).toMatchObject([{ n: 1, outcome: 'ok' }]);
+  });
+
+  it('whose answer tells no usage is estimated and flagged; what is negative counts as nothing', async () => {
+    const untold = await ask('untold [[usage=none]]', { fields: tenCredits });
+    expect(await factsOf(untold)).toMatchObject({ state: 'settled', settled_amount: 1, usage_estimated: true });
+    expect(untold.body['usage']).toMatchObject({ prompt_tokens: expect.any(Number) });
+    const negative = await ask('negative [[usage=-5000,600]]', { fields: tenCredits });
+    expect(await factsOf(negative)).toMatchObject({ settled_amount: 5, input_tokens: 0, output_tokens: 600 });
+    const all = await ask('negative [[usage=-5,-5]]', { fields: tenCredits });
+    expect(await factsOf(all)).toMatchObject({
+      state: 'settled',
+      settled_amount: 1,
+      input_tokens: 0,
+      output_tokens: 0,
+    });
+  });
+
+  it('that used more than its hold is charged the hold, and the operator is told what is missing', async () => {
+    const answer = await ask('greedy [[usage=100000,1000000]]', { fields: tenCredits });
+    expect(answer.headers.get('x-tollgate-credits')).toBe('10');
+    expect(await factsOf(answer)).toMatchObject({ amount: 10, settled_amount: 10 });
+    await eventually(async () => (await apiLog()).includes('"credits_undercharged":8190'));
+  });
+
+  it('with an empty answer costs nothing, and one without content that was billed to us is charged', async () => {
+    const empty = await ask('empty [[fail=no_output usage=50,0]]', { fields: tenCredits });
+    expect(verdictOf(empty)).toBe('200');
+    expect(empty.headers.get('x-tollgate-credits')).toBe('0');
+    expect(await factsOf(empty)).toMatchObject({ state: 'settled', settled_amount: 0 });
+    const thinking = await ask('thinking [[fail=no_output usage=100,600]]', { fields: tenCredits });
+    expect(await factsOf(thinking)).toMatchObject({ state: 'settled', settled_amount: 5 });
+  });
+
+  it('whose client hangs up is settled all the same', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 100 });
+    const gone = new AbortController();
+    const letGo = held.hold();
+    const asked = fetch(`${gateway.baseUrl}${chatRoute}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(chatBody('hung up', heldModel)),
+      signal: gone.signal,
+    });
+    const refused = expect(asked).rejects.toThrow();
+    await held.holds(1);
+    gone.abort();
+    await refused;
+    // The gateway knows it, too.
+    await eventually(async () => (await apiLog()).includes('"status":499'));
+    letGo();
+    await eventually(async () => (await accountOf(gateway.database, projectId)).reserved === 0);
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 99, reserved: 0 });
+  });
+});
+
+describe('a hold', () => {
+  const sql = (name: string, text: string, values: unknown[] = []) =>
+    gateway.database.query<Record<string, string>>({ name: `test-hold-${name}`, text }, values);
+
+  it('that was refunded at its expiry while the answer was on its way gives nobody that answer for nothing', async () => {
+    const letGo = held.hold();
+    const asked = ask('came late', { fields: heldModel });
+    await held.holds(1);
+    await sql(
+      'expire',
+      `update reservation set expires_at = clock_timestamp() - interval '1 second' where state = 'held' and project_id = $1`,
+      [project.projectId],
+    );
+    await sql('sweep', 'select expire_chats(10)::text');
+    letGo();
+    const answer = await asked;
+    expect(verdictOf(answer)).toBe('503 service_unavailable');
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(answer.headers.get('x-tollgate-credits')).toBeNull();
+    await expectRefunded(answer);
+  });
+
+  it('is given back at once, with place and idempotency key, when it is our own trouble that ends a chat', async () => {
+    await sql(
+      'break',
+      `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
+    );
+    await sql(
+      'second-attempts',
+      'create trigger out_of_order before insert on attempt for each row when (new.n > 1) execute function out_of_order()',
+    );
+    try {
+      const answer = await ask('our trouble [[fail=transient]]', { headers: { 'idempotency-key': 'our-trouble' } });
+      expect(answer.status).toBe(500);
+      // Which the answer waits for, but not for long.
+      await eventually(async () => (await factsOf(answer))?.state === 'refunded');
+      await expectRefunded(answer);
+      expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['transient']);
+      expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, in_flight: 0 });
+      expect(await sql('key', 'select key from idempotency where key = $1', ['our-trouble'])).toEqual([]);
+    } finally {
+      await sql('mend', 'drop function out_of_order cascade');
+    }
+  });
+});
+
+describe('a channel whose credential was sealed under a master key that is not there', () => {
+  const sql = (name: string, text: string, values: unknown[] = []) =>
+    gateway.database.query<Record<string, string>>({ name: `test-sealed-${name}`, text }, values);
+  const elsewhere = (names: string) => {
+    const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
+    return sql('seal', 'update channel set credential = $1 where name like $2', [
+      foreign.seal('key', 'channel|credential|chn_elsewhere'),
+      names,
+    ]);
+  };
+
+  it('is passed over with an alarm and costs no attempt; where all are, it is 503 and nothing is held', async () => {
+    const channels = await sql('channels', 'select id, credential from channel');
+    try {
+      await elsewhere('sandbox-a%');
+      await elsewhere('sandbox-b%');
+      const answer = await eventually(async () => {
+        const told = await ask('sealed elsewhere');
+        const [attempt] = await attemptsFor(told);
+        return attempt?.channel_name === 'sandbox-c-openai' && told;
+      });
+      const more = [answer, ...(await all(20, () => ask('sealed elsewhere')))];
+      expect(countVerdicts(more)).toEqual({ 200: 21 });
+      expect(more.map(({ headers }) => headers.get('x-tollgate-attempts'))).toEqual(more.map(() => '1'));
+      const alarms = (await apiLog())
+        .split('\n')
+        .filter((line) => line.includes('"alarm":true') && line.includes('sandbox-a-openai'));
+      expect(alarms.join()).toContain("a channel's credential cannot be opened");
+
+      await elsewhere('%');
+      const refused = await eventually(async () => {
+        const told = await ask('sealed elsewhere');
+        return told.status !== 200 && told;
+      });
+      expect(verdictOf(refused)).toBe('503 no_channel_available');
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(await factsOf(refused)).toBeUndefined();
+    } finally {
+      for (const { id, credential } of channels)
+        await sql('mend', 'update channel set credential = $2 where id = $1', [id, credential]);
+    }
+    await eventually(async () => verdictOf(await ask('mended')) === '200');
+  });
+});
+
+describe('failover', () => {
+  it('tries the next channel, each call with a row of its own, and charges once', async () => {
+    const answer = await ask(`failover ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`, {
+      fields: tenCredits,
+    });
+    expect(verdictOf(answer)).toBe('200');
+    expect(answer.headers.get('x-tollgate-attempts')).toBe('3');
+    const attempts = await attemptsFor(answer);
+    expect(attempts.map(({ n, outcome }) => [n, outcome])).toEqual([
+      [1, 'transient'],
+      [2, 'transient'],
+      [3, 'ok'],
+    ]);
+    expect(attempts[2]?.channel_name).toBe('sandbox-c-openai');
+    expect(new Set(attempts.map(({ channel_name }) => channel_name)).size).toBe(3);
+    expect(await gateway.hits('failover', 'chat')).toHaveLength(3);
+    expect(await factsOf(answer)).toMatchObject({ state: 'settled', settled_amount: 5 });
+    expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, settle: 1 });
+  });
+
+  it.each([
+    ['transient', 3, '502 upstream_error'],
+    ['malformed', 3, '502 upstream_error'],
+    ['empty', 3, '502 upstream_error'],
+    ['auth', 3, '502 upstream_error'],
+    ['reset', 2, '504 upstream_timeout'],
+    ['refused', 1, '400 content_policy_violation'],
+  ])('ends when every channel says %s after %i calls with %s, and nothing is charged', async (kind, calls, verdict) => {
+    const answer = await ask(`all fail, ${kind} [[fail=${kind}]]`);
+    expect(verdictOf(answer)).toBe(verdict);
+    expect(await attemptsFor(answer)).toHaveLength(calls);
+    expect((await attemptsFor(answer)).filter(({ outcome }) => outcome === null)).toEqual([]);
+    expect(await gateway.hits(`all fail, ${kind}`, 'chat')).toHaveLength(calls);
+    expect(JSON.stringify(answer.body)).not.toMatch(/sandbox|127\.0\.0\.1/);
+    await expectRefunded(answer);
+  });
+
+  it('gives an upstream that does not answer up, tries one other, and ends with 504', async () => {
+    const { name, baseUrl } = await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1' });
+    const answer = await ask('silent [[fail=hang]]', { baseUrl });
+    await gateway.kill(name, 'SIGTERM');
+    expect(verdictOf(answer)).toBe('504 upstream_timeout');
+    expect((await attemptsFor(answer)).map(({ error_class }) => error_class)).toEqual(['interrupted', 'interrupted']);
+    await expectRefunded(answer);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+  it('gives the stored answer again, word for word and for nothing, and refuses another body', async () => {
+    const first = await ask('replayed', keyed('replay'));
+    const calls = (await gateway.hits('replayed', 'chat')).length;
+    const before = await countRows(gateway.database);
+    const again = await ask('replayed', keyed('replay'));
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(first.headers.has('idempotent-replayed')).toBe(false);
+    const other = await ask('replayed otherwise', keyed('replay'));
+    expect(verdictOf(other)).toBe('422 idempotency_key_reused');
+    expect(other.headers.get('x-should-retry')).toBe('false');
+    expect(other.headers.has('x-tollgate-credits')).toBe(false);
+    expect(await countRows(gateway.database)).toEqual(before);
+    expect(await gateway.hits('replayed', 'chat')).toHaveLength(calls);
+    const neighbour = await gateway.project();
+    expect(
+      (await chat(gateway, neighbour.apiKey, 'replayed', keyed('replay'))).headers.has('idempotent-replayed'),
+    ).toBe(false);
+  });
+
+  it('tells with the stored answer what the first one cost and how many calls it took', async () => {
+    const text = `repeated ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`;
+    const told = ({ headers }: Answer) => [headers.get('x-tollgate-credits'), headers.get('x-tollgate-attempts')];
+    const first = await ask(text, { ...keyed('repeated'), fields: tenCredits });
+    expect(told(first)).toEqual(['5', '3']);
+    const again = await ask(text, { ...keyed('repeated'), fields: tenCredits });
+    expect([again.headers.get('idempotent-replayed'), ...told(again)]).toEqual(['true', '5', '3']);
+
+    const asGemini = () =>
+      gateway.create(
+        project.apiKey,
+        `/api/v1beta/models/${chatModel}:generateContent`,
+        { contents: [{ parts: [{ text: 'repeated in words of Gemini' }] }] },
+        keyed('repeated'),
+      );
+    const gemini = await asGemini();
+    const geminiAgain = await asGemini();
+    expect(geminiAgain.headers.get('idempotent-replayed')).toBe('true');
+    expect(told(geminiAgain)).toEqual(told(gemini));
+    expect(told(gemini)).toEqual([expect.stringMatching(/^\d+$/), '1']);
+  });
+
+  it('lets one of many parallel requests pass; the others are told to wait while it runs', async () => {
+    const letGo = held.hold();
+    const racing = { ...keyed('race'), fields: heldModel };
+    let told = 0;
+    const asked = all(8, () => ask('racing', racing).finally(() => (told += 1)));
+    await eventually(() => Promise.resolve(told === 7));
+    letGo();
+    const answers = await asked;
+    expect(countVerdicts(answers)).toEqual({ 200: 1, '409 idempotency_in_progress': 7 });
+    for (const { status, headers } of answers)
+      if (status === 409) expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(held.chats()).toBe(1);
+    expect((await ask('racing', racing)).headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('is free again after a chat that failed, was refused, or was never valid', async () => {
+    const text = 'second luck [[fail=transient times=3]]';
+    expect(verdictOf(await ask(text, keyed('free')))).toBe('502 upstream_error');
+    const second = await ask(text, keyed('free'));
+    expect(verdictOf(second)).toBe('200');
+    expect(second.headers.has('idempotent-replayed')).toBe(false);
+    expect(verdictOf(await ask('never valid', { ...keyed('never'), fields: { temperature: 9 } }))).toBe(
+      '400 invalid_value',
+    );
+    expect(verdictOf(await ask('never valid', keyed('never')))).toBe('200');
+    const poor = await gateway.project({ credits: 0 });
+    expect(verdictOf(await chat(gateway, poor.apiKey, 'poor', keyed('poor')))).toBe('402 insufficient_credits');
+    await gateway.addCredits(poor.projectId, 20);
+    expect(verdictOf(await chat(gateway, poor.apiKey, 'poor', keyed('poor')))).toBe('200');
+  });
+
+  it('whose answer was too large to keep says so, and nothing is bought again', async () => {
+    const tools = [{ type: 'function', function: { name: 'write' } }];
+    const text = `too large [[tool=write args={"text":"${'x'.repeat(3_000)}"}]]`;
+    const first = await ask(text, { ...keyed('large'), fields: { tools } });
+    expect(verdictOf(first)).toBe('200');
+    const again = await ask(text, { ...keyed('large'), fields: { tools } });
+    expect(verdictOf(again)).toBe('409 idempotency_result_gone');
+    expect(again.headers.get('x-should-retry')).toBe('false');
+    expect(await gateway.hits('too large', 'chat')).toHaveLength(1);
+  });
+
+  it('keeps what it stored from those who read the database', async () => {
+    await ask('nobody shall read this', keyed('sealed'));
+    const rows = await gateway.database.query<{ body: string }>({
+      name: 'test-sealed-bodies',
+      text: 'select body from idempotency where body is not null',
+    });
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toMatch(/Sandbox answer|nobody shall read/);
+  });
+});
+
+describe('channels that are all over their own rate', () => {
+  it('rest, and the client is told when to come back', async () => {
+    const answer = await ask('too fast [[fail=rate_limit]]');
+    expect(verdictOf(answer)).toBe('503 no_channel_available');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    await expectRefunded(answer);
+    await eventually(async () => verdictOf(await ask('rested')) === '200');
+  });
+});

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { eventually } from '../../support/eventually.ts';
+import type { Gateway } from '../../support/gateway.ts';
+
+export interface RunRow {
+  id: string;
+  name: string;
+  trigger: string;
+  state: string;
+  summary: Record<string, unknown> | null;
+}
+
+/** Every run that the database remembers, oldest first. */
+export const runsOf = ({ database }: Gateway, name: string): Promise<RunRow[]> =>
+  database.query<RunRow & Record<string, unknown>>(
+    {
+      name: 'test-job-runs',
+      text: 'select id, name, trigger, state, summary from job_run where name = $1 order by requested_at, id',
+    },
+    [name],
+  );
+
+export interface Told {
+  status: number;
+  body: Record<string, unknown>;
+  headers: Headers;
+}
+
+/** What an external scheduler does: one POST with a job token, or what else is asked for. */
+export async function callJob(
+  gateway: Gateway,
+  name: string,
+  { method = 'POST', token = gateway.env['INTERNAL_JOB_TOKENS'] ?? '', baseUrl = gateway.baseUrl } = {},
+): Promise<Told> {
+  const response = await fetch(`${baseUrl}/api/internal/jobs/${name}`, {
+    method,
+    headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(20_000),
+  });
+  return {
+    status: response.status,
+    body: z.record(z.string(), z.unknown()).parse(await response.json()),
+    headers: response.headers,
+  };
+}
+
+/**
+ * Calls a job and answers its run once that has ended, as the endpoint tells it. Where the endpoint has answered 202, for the
+ * run took longer than it waits, the run's row says how it ended.
+ */
+export async function runByCall(
+  gateway: Gateway,
+  name: string,
+  options: Parameters<typeof callJob>[2] = {},
+): Promise<Told> {
+  const told = await callJob(gateway, name, options);
+  if (told.status !== 202) return told;
+  const { id, ...run } = await eventually(
+    async () => {
+      const known = (await runsOf(gateway, name)).find((each) => each.id === told.body['run_id']);
+      return known && !isUnderWay(known) && known;
+    },
+    { secondsMax: 60, what: `the end of a run of ${name}` },
+  );
+  return { ...told, body: { run_id: id, ...run, ran: true } };
+}
+
+export const isUnderWay = ({ state }: RunRow): boolean => state === 'requested' || state === 'running';
+
+/** The error's code in the openai dialect. */
+export const codeOf = ({ body }: Told): unknown =>
+  z.object({ error: z.object({ code: z.string() }) }).parse(body).error.code;

@@ -1,0 +1,377 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { mediaRoutes, type Answer, type Task } from '../../support/api-client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { accountOf, attemptsOf, entriesOf } from '../../support/rows.ts';
+import { startHoldingUpstream, type HoldingUpstream } from './holding-upstream.ts';
+
+let gateway: Gateway;
+let upstream: HoldingUpstream;
+let project: TestProject;
+let directUrls: { id: string; base_url: string }[];
+beforeAll(async () => {
+  gateway = await startGateway({ env: { CANCEL_WAIT_SECONDS: '2' } });
+  upstream = await startHoldingUpstream(gateway.sandboxUrl);
+  project = await gateway.project({ credits: 10_000 });
+  await sql(`update channel set enabled = (adapter = 'fal')`);
+  directUrls = await sql<{ id: string; base_url: string }>('select id, base_url from channel');
+});
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+describe('a cancel', () => {
+  it('before anything was submitted is granted: the credits are back and the upstream never hears of the task', async () => {
+    await gateway.kill('worker-1', 'SIGTERM');
+    const { taskId, mark } = await create('a fox');
+    const answer = await cancel(taskId);
+    expectCanceled(answer);
+    await gateway.startWorker();
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark)).toEqual([]);
+    expect(await attemptsOf(gateway.database, taskId)).toEqual([]);
+    await expectStays(taskId, 'canceled');
+  });
+
+  it('while the job waits in the queue of the upstream is granted, and the upstream is told once', async () => {
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    expectCanceled(await cancel(taskId));
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await eventually(async () => (await attemptsOf(gateway.database, taskId))[0]?.outcome === 'canceled');
+    await expectStays(taskId, 'canceled');
+  });
+
+  it('while the job runs is refused with 409, and the task succeeds and is charged', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
+    // The second half of its latency a job can no longer be taken back.
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    expectRefused(await cancel(taskId));
+    const task = await gateway.poll(project.apiKey, taskId);
+    expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 }, error: null });
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'succeeded');
+  });
+
+  it('while the job runs leaves it alone where the provider would stop and bill it: its success is delivered', async () => {
+    await sql(`update channel set enabled = (adapter = 'replicate')`);
+    try {
+      // Held for five seconds in the create call, a picture is known when it runs already.
+      const { taskId, mark } = await submitted('a fox [[latency=8500]]', { model: 'flux-1.1-pro' });
+      expectRefused(await cancel(taskId));
+      const task = await gateway.poll(project.apiKey, taskId);
+      expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { refunded: 0 } });
+      expect(await gateway.hits(mark, 'submit')).toMatchObject([{ family: 'replicate' }]);
+      expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+      await expectStays(taskId, 'succeeded');
+    } finally {
+      await sql(`update channel set enabled = (adapter = 'fal')`);
+    }
+  });
+
+  it('that was refused buys nothing more: a job that fails after all ends the task as canceled', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000 fail=late_fail]]');
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    expectRefused(await cancel(taskId));
+    const task = await gateway.poll(project.apiKey, taskId);
+    expect(task).toMatchObject({ status: 'canceled', attempts: 1, credits: { charged: 0, refunded: 4 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  it('is refused with 409 where the credential of the job cannot be opened, and the task succeeds and is charged', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
+    const kept = await sql<{ id: string; credential: string }>('select id, credential from channel');
+    const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
+    await sql('update channel set credential = $1', [foreign.seal('key', 'channel|credential|chn_elsewhere')]);
+    try {
+      // The API hears of it a moment later.
+      await sleep(500);
+      expectRefused(await cancel(taskId));
+    } finally {
+      for (const { id, credential } of kept) {
+        await sql('update channel set credential = $2 where id = $1', [id, credential]);
+      }
+    }
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+    await expectStays(taskId, 'succeeded');
+  });
+
+  it('while the submit is on its way waits for its answer and stops that job', async () => {
+    const { taskId, mark } = await heldSubmit('a fox [[fail=never]]', 1_000);
+    expectCanceled(await cancel(taskId));
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  it('while the submit stays unanswered is refused with 409, and the task succeeds and is charged', async () => {
+    const { taskId, mark } = await heldSubmit('a fox', 4_000);
+    expectRefused(await cancel(taskId));
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'succeeded');
+  });
+
+  it('of a task between two channels starts no further one', async () => {
+    const { taskId, mark } = await create('a fox [[fail=transient]]');
+    const answer = await cancel(taskId);
+    const task = await gateway.poll(project.apiKey, taskId);
+    expect(task.status).toBe(answer.status === 200 ? 'canceled' : 'failed');
+    await workflowClosed(taskId);
+    const submits = (await gateway.hits(mark, 'submit')).length;
+    expect(submits).toBe((await attemptsOf(gateway.database, taskId)).length);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+  });
+});
+
+describe('a second cancel', () => {
+  it('of a canceled task answers it again and tells nobody', async () => {
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    const first = await cancel(taskId);
+    const second = await cancel(taskId);
+    expectCanceled(first);
+    expect(second).toMatchObject({ status: 200, body: first.body });
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  it('after a first that was refused is refused at once, and tells nobody', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=5000]]');
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_700 - Date.now()));
+    expectRefused(await cancel(taskId));
+    expectRefused(await cancel(taskId));
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('after one whose API died while it asked is decided all the same', async () => {
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    await abandonCancel(taskId);
+    expectCanceled(await cancel(taskId));
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  it('at the same moment hears the same as the first', async () => {
+    upstream.hold('POST', 0);
+    // Longer than a cancel waits for a submit.
+    upstream.hold('PUT', 3_000);
+    await leadTo(upstream.url);
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(taskId)));
+    await leadTo(gateway.sandboxUrl);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+});
+
+describe('a cancel whose API died while it asked', () => {
+  it.each([
+    ['waits in the queue', 'a fox [[fail=never]]', 'canceled', 1],
+    ['runs', 'a fox [[latency=4000]]', 'succeeded', 0],
+  ] as const)('is decided by the sweep: a job that %s', async (_how, prompt, status, stops) => {
+    const { taskId, mark } = await submitted(prompt);
+    const [submit] = await gateway.hits(mark, 'submit');
+    if (status === 'succeeded') await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    await abandonCancel(taskId);
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status, attempts: 1 });
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(stops);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, status);
+  });
+
+  it('before anything was submitted ends its task as canceled', async () => {
+    const worker = Object.keys(gateway.pids()).findLast((name) => name.startsWith('worker-'));
+    await gateway.kill(worker ?? 'worker-1', 'SIGTERM');
+    const { taskId, mark } = await create('a fox');
+    await abandonCancel(taskId);
+    await gateway.startWorker();
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'canceled', attempts: 0 });
+    expect(await gateway.hits(mark)).toEqual([]);
+    await expectStays(taskId, 'canceled');
+  });
+});
+
+describe('a cancel that has no task to stop', () => {
+  it.each(['succeeded', 'failed'])('is 409 for one that has %s, which stays as it is', async (status) => {
+    const { taskId } = await create(status === 'failed' ? 'a fox [[fail=refused]]' : 'a fox');
+    const before = await gateway.poll(project.apiKey, taskId);
+    expect(before.status).toBe(status);
+    expectRefused(await cancel(taskId));
+    expect(await gateway.poll(project.apiKey, taskId)).toEqual(before);
+  });
+
+  it("is 404 for another project's, with the body of an unknown one, and changes nothing", async () => {
+    const { taskId } = await submitted('a fox [[latency=1500]]');
+    const stranger = await gateway.project();
+    const foreign = await cancel(taskId, stranger.apiKey);
+    const unknown = await cancel('task_0000000000000000000000', stranger.apiKey);
+    expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
+    expect(foreign.body).toEqual(unknown.body);
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
+  });
+});
+
+describe('a cancel that races with success', () => {
+  it('leaves each of 200 tasks with one outcome and one movement of money, and the answer was true', async () => {
+    const { apiKey, projectId } = await gateway.project({ credits: 4 * races });
+    // Moves to where either side wins, however fast the machine is: later after a win of the cancel, sooner after a loss.
+    let waitMs = 400;
+    const results = await inLanes(16, races, async (index) => {
+      const latencyMs = 100 + ((index * 37) % 400);
+      const { taskId, mark } = await create(`a fox [[latency=${latencyMs}]]`, apiKey);
+      await sleep(Math.max(0, waitMs - 200 + ((index * 53) % 400)));
+      const answer = await cancel(taskId, apiKey);
+      waitMs = Math.max(0, waitMs + (answer.status === 200 ? 50 : -50));
+      return { taskId, mark, answer };
+    });
+    const counts = { canceled: 0, succeeded: 0 };
+    for (const { taskId, mark, answer } of results) {
+      const task = await gateway.poll(apiKey, taskId);
+      const granted = answer.status === 200;
+      expect([taskId, task.status]).toEqual([taskId, granted ? 'canceled' : 'succeeded']);
+      if (!granted) expectRefused(answer);
+      expect([taskId, await entriesOf(gateway.database, taskId)]).toEqual([
+        taskId,
+        { hold: 1, [granted ? 'refund' : 'settle']: 1 },
+      ]);
+      counts[granted ? 'canceled' : 'succeeded'] += 1;
+      // Granted means that nobody has paid: what was delivered is charged.
+      const outcomes = (await attemptsOf(gateway.database, taskId)).map(({ outcome }) => outcome);
+      if (granted) expect([taskId, outcomes]).not.toEqual([taskId, ['ok']]);
+      expect((await gateway.hits(mark, 'cancel')).length).toBeLessThanOrEqual(1);
+      expect((await gateway.hits(mark, 'submit')).length).toBeLessThanOrEqual(1);
+    }
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 4 * counts.canceled, reserved: 0 });
+    // A race that only one side ever wins is none.
+    expect(Math.min(counts.canceled, counts.succeeded)).toBeGreaterThan(5);
+  });
+});
+
+const races = 200;
+
+const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
+  gateway.database.query<Row>({ name: '', text }, values);
+
+/** As if an API had asked for it a minute ago and died. */
+const abandonCancel = (taskId: string) =>
+  sql(`update task set cancel_requested_at = clock_timestamp() - interval '1 minute' where id = $1`, [taskId]);
+
+async function create(
+  prompt: string,
+  apiKey = project.apiKey,
+  model = 'aurora-image-1',
+): Promise<{ taskId: string; mark: string }> {
+  const mark = randomUUID();
+  const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
+    model,
+    prompt: `${prompt} ${mark}`,
+  });
+  return { taskId, mark };
+}
+
+/** A task whose job the upstream has taken, and whose attempt row knows it. */
+async function submitted(
+  prompt: string,
+  { model }: { model?: string } = {},
+): Promise<{ taskId: string; mark: string }> {
+  const created = await create(prompt, project.apiKey, model);
+  await eventually(async () => (await gateway.hits(created.mark, 'poll')).length > 0, {
+    what: 'the first poll of the job',
+  });
+  return created;
+}
+
+/** A task whose submit the upstream has received and answers only later. */
+async function heldSubmit(prompt: string, heldMs: number): Promise<{ taskId: string; mark: string }> {
+  upstream.hold('POST', heldMs);
+  await leadTo(upstream.url);
+  try {
+    const created = await create(prompt);
+    await eventually(async () => (await gateway.hits(created.mark, 'submit')).length > 0, { what: 'the submit' });
+    return created;
+  } finally {
+    await leadTo(gateway.sandboxUrl);
+  }
+}
+
+/** Leads every channel to another place that speaks for the sandbox. */
+async function leadTo(url: string): Promise<void> {
+  for (const channel of directUrls) {
+    await sql('update channel set base_url = $2 where id = $1', [
+      channel.id,
+      channel.base_url.replace(gateway.sandboxUrl, url),
+    ]);
+  }
+  // The worker hears of it by a notification.
+  await sleep(300);
+}
+
+const cancel = (taskId: string, apiKey = project.apiKey): Promise<Answer> =>
+  gateway.create(apiKey, `/api/v1/tasks/${taskId}/cancel`, '');
+
+function expectCanceled({ status, body }: Answer): void {
+  expect({ status, body }).toMatchObject({
+    status: 200,
+    body: { status: 'canceled', output: null, error: { code: 'canceled' }, credits: { charged: 0, refunded: 4 } },
+  });
+}
+
+const expectRefused = ({ status, body }: Answer): void =>
+  expect({ status, body }).toMatchObject({ status: 409, body: { error: { code: 'task_not_cancelable' } } });
+
+/** An end is an end, for the task and for its credits. */
+async function expectStays(taskId: string, status: Task['status']): Promise<void> {
+  const before = await gateway.poll(project.apiKey, taskId);
+  expect(before.status).toBe(status);
+  expect(await entriesOf(gateway.database, taskId)).toEqual({
+    hold: 1,
+    [status === 'succeeded' ? 'settle' : 'refund']: 1,
+  });
+}
+
+/** One that was never started, for Temporal was slow and the task ended before, is over, too. */
+const workflowClosed = (taskId: string) =>
+  eventually(
+    () =>
+      gateway.temporal.client.workflow
+        .getHandle(taskId)
+        .describe()
+        .then(
+          ({ status }) => status.name !== 'RUNNING',
+          (error: unknown) => {
+            if (error instanceof WorkflowNotFoundError) return true;
+            throw error;
+          },
+        ),
+    { what: `the end of workflow ${taskId}` },
+  );
+
+/** Runs `count` pieces of work, a few at a time. */
+async function inLanes<T>(lanes: number, count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < count) results.push(await work(next++));
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}

@@ -1,0 +1,360 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Adapter, MediaRequest, Upstream } from '../../../src/channels/channel.ts';
+import { createChannelCache } from '../../../src/caches/channel-cache.ts';
+import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { AttemptInterrupted, runAttempt, type AttemptDeps } from '../../../src/commands/tasks/run-attempt.ts';
+import { loadConfig, type Config } from '../../../src/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import type { Ledger } from '../../../src/db/ledger.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
+import { createEgress } from '../../../src/platform/egress/egress.ts';
+import { createFileStore, type FileStore } from '../../../src/platform/files/file-store.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { createUrlSigner } from '../../../src/platform/crypto/signed-url.ts';
+import { picture } from '../../../src/sandbox/picture.ts';
+import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../../db/books.ts';
+import { eventually } from '../../support/eventually.ts';
+import { attemptsOf } from '../../support/rows.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+let ledger: Ledger;
+let book: Book;
+let folder: string;
+let inputs: Server;
+/** What the client's own server shows, and how often it was asked. */
+let shown: Buffer;
+let fetches: number;
+/** So many must ask before any is answered, each with its own picture. */
+let together: Buffer[];
+let asking: ServerResponse[];
+/** What the provider was given. */
+let sent: { upstream: Upstream; request: MediaRequest }[];
+/** Our own disk, when it is slow: who reads waits until it is let go on. */
+let waiting: (() => void)[];
+let isSlow: boolean;
+let submits: number;
+let duringSubmit: () => Promise<void>;
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await scratch.open();
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-attempts-'));
+  ledger = openLedger(db);
+  book = await openBook(db, { credits: 1_000 });
+  inputs = createServer((_request, response) => {
+    fetches += 1;
+    asking.push(response);
+    if (asking.length < together.length) return;
+    asking.splice(0).forEach((one, index) => one.end(together[index] ?? shown));
+  });
+  await new Promise<void>((resolve) => inputs.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  await new Promise((resolve) => inputs.close(resolve));
+  await scratch.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => {
+  [waiting, isSlow, submits, shown, fetches, together, asking, sent] = [[], false, 0, png, 0, [], [], []];
+  duringSubmit = () => Promise.resolve();
+});
+afterEach(() => waiting.forEach((goOn) => goOn()));
+
+describe('a submit that begins late, for reading its inputs took long', () => {
+  it('is not sent by a worker that was overtaken meanwhile: the other one may have bought elsewhere by then', async () => {
+    const task = await begun();
+    await run(db, `update attempt set submit_deadline = clock_timestamp() where request_id = $1`, [task.taskId]);
+    isSlow = false;
+    // The provider surely knows no job under our key.
+    expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
+    await readInputsLate();
+    expect(await task.report).toBeInstanceOf(AttemptInterrupted);
+    expect(submits).toBe(0);
+  });
+
+  it('is not sent for a task that has ended meanwhile', async () => {
+    const task = await begun();
+    await ledger.finishTask(taskEnd(task.taskId, 'failed'));
+    await readInputsLate();
+    expect(await task.report).toEqual({ kind: 'over' });
+    expect(submits).toBe(0);
+  });
+
+  it('is sent otherwise, and nobody takes it over before its own time is up', async () => {
+    const task = await begun();
+    await run(db, `update attempt set submit_deadline = clock_timestamp() where request_id = $1`, [task.taskId]);
+    let secondsLeft = 0;
+    duringSubmit = async () => {
+      const [row] = await rowsOf<{ left: number }>(
+        db,
+        `select extract(epoch from submit_deadline - clock_timestamp())::float8 as left from attempt where request_id = $1`,
+        [task.taskId],
+      );
+      secondsLeft = row?.left ?? 0;
+    };
+    await readInputsLate();
+    expect(await task.report).toMatchObject({ kind: 'transient' });
+    expect(submits).toBe(1);
+    expect(secondsLeft).toBeGreaterThan(config.SUBMIT_TIMEOUT_SECONDS);
+  });
+});
+
+describe('an input whose bytes are lost on our side', () => {
+  it('is no unknown outcome: nothing was sent, and the next channel may try', async () => {
+    const task = await prepared('file_lost');
+    expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
+    expect(submits).toBe(0);
+  });
+});
+
+describe('a client’s URL, for a provider that takes only bytes', () => {
+  it('is fetched once for its task: every attempt sends the same bytes, whatever is there by then', async () => {
+    const task = await prepared();
+    expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
+    shown = otherPng;
+    const elsewhere = { ...task, channelId: await aChannel() };
+    task.deps.channels.forget();
+    expect(await runAttempt(task.deps, elsewhere, signals)).toMatchObject({ kind: 'transient' });
+    expect(fetches).toBe(1);
+    expect(sent.map(({ request }) => request.image?.url)).toEqual([dataUri(png), dataUri(png)]);
+    expect(await inputsOf(task)).toMatchObject([{ purpose: 'input', bytes: png.length, keeps: true }]);
+  });
+
+  it('is one picture to two who fetch it at once, and the other copy is gone', async () => {
+    const task = await prepared();
+    const elsewhere = { ...task, channelId: await aChannel() };
+    together = [png, otherPng];
+    await Promise.all([runAttempt(task.deps, task, signals), runAttempt(task.deps, elsewhere, signals)]);
+    expect(fetches).toBe(2);
+    expect(new Set(sent.map(({ request }) => request.image?.url)).size).toBe(1);
+    const rows = await inputsOf(task);
+    expect(rows).toHaveLength(1);
+    expect(await task.deps.files.exists(rows[0]?.storage_key ?? '')).toBe(true);
+  });
+
+  it('must lead to what is asked for; if not, nothing is sent and nothing is kept', async () => {
+    const task = await prepared({ video_url: clientUrl('a.mp4') });
+    expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
+    expect(await attemptsOf(db, task.taskId)).toMatchObject([{ outcome: 'transient', error_class: 'rejected' }]);
+    expect([submits, await inputsOf(task)]).toEqual([0, []]);
+  });
+});
+
+describe('a worker whose memory is taken by the inputs of others', () => {
+  /** The first has all the room and is being submitted. */
+  async function crowded() {
+    const [first, second] = [await prepared(undefined, tight()), await prepared()];
+    second.deps.inputMemory = first.deps.inputMemory;
+    let answer = (): void => undefined;
+    duringSubmit = () => new Promise((resolve) => (answer = resolve));
+    const report = runAttempt(first.deps, first, signals);
+    await eventually(() => Promise.resolve(submits === 1));
+    const [canceled, shutdown] = [new AbortController(), new AbortController()];
+    const run = (): Promise<unknown> =>
+      runAttempt(second.deps, second, { canceled: canceled.signal, shutdown: shutdown.signal }).catch(
+        (error: unknown) => error,
+      );
+    const finishFirst = async (): Promise<void> => {
+      duringSubmit = () => Promise.resolve();
+      answer();
+      await report;
+    };
+    return { second, run, canceled, shutdown, finishFirst };
+  }
+  /** Room for one picture. */
+  const tight = () => ({ INPUTS_BUFFERED_MAX_BYTES: png.length + 10 });
+
+  it('lets an attempt wait before its row is written, and sends it when there is room, with the credential of then', async () => {
+    const { second, run: attempt, finishFirst } = await crowded();
+    const report = attempt();
+    await eventually(async () => (await inputsOf(second)).some(({ bytes }) => bytes > 0));
+    await sleep(300);
+    expect([submits, await attemptsOf(db, second.taskId)]).toEqual([1, []]);
+    await run(db, 'update channel set credential = $2 where id = $1', [
+      second.channelId,
+      sealer.seal('another-credential', credentialContext(second.channelId)),
+    ]);
+    second.deps.channels.forget();
+    await finishFirst();
+    expect(await report).toMatchObject({ kind: 'transient' });
+    expect(submits).toBe(2);
+    expect(sent.at(-1)?.upstream.credential).toBe('another-credential');
+  });
+
+  it.each([
+    ['nobody wants it any more', 'canceled', { kind: 'skipped' }],
+    ['the process goes down', 'shutdown', expect.any(AttemptInterrupted)],
+  ] as const)('lets it go without a row when %s', async (_what, signal, expected) => {
+    const { second, run: attempt, finishFirst, ...controllers } = await crowded();
+    const report = attempt();
+    await eventually(async () => (await inputsOf(second)).some(({ bytes }) => bytes > 0));
+    controllers[signal].abort();
+    expect(await report).toEqual(expected);
+    expect(await attemptsOf(db, second.taskId)).toEqual([]);
+    await finishFirst();
+    expect(submits).toBe(1);
+  });
+
+  it('ends the wait with the task’s time', async () => {
+    const { second, run: attempt, finishFirst } = await crowded();
+    await run(db, `update task set deadline_at = clock_timestamp() + interval '700 ms' where id = $1`, [second.taskId]);
+    expect(await attempt()).toEqual({ kind: 'deadline' });
+    expect(await attemptsOf(db, second.taskId)).toEqual([]);
+    await finishFirst();
+  });
+
+  it('does not send what would never fit', async () => {
+    const url = clientUrl('a.png');
+    const large = await prepared({ image: url, reference_images: Array.from({ length: 8 }, () => url) }, tight());
+    expect(await runAttempt(large.deps, large, signals)).toMatchObject({ kind: 'transient' });
+    expect([submits, fetches]).toEqual([0, 1]);
+  });
+
+  it('has its room back, however an attempt ends', async () => {
+    const task = await prepared(undefined, tight());
+    duringSubmit = () => Promise.reject(new Error('our own trouble'));
+    await runAttempt(task.deps, task, signals).catch(() => undefined);
+    const released = await task.deps.inputMemory.take(png.length, { owner: 'x', signal: AbortSignal.timeout(1_000) });
+    expect(released).not.toBeNull();
+  });
+});
+
+describe('an accepted job whose attempt another worker has taken over meanwhile', () => {
+  it('is saved, and ends nothing while its task lives', async () => {
+    accepts = true;
+    const task = await prepared();
+    duringSubmit = () => run(db, `update attempt set fence = 'another' where request_id = $1`, [task.taskId]);
+    const report = await runAttempt(task.deps, task, signals).catch((error: unknown) => error);
+    accepts = false;
+    expect(report).toBeInstanceOf(AttemptInterrupted);
+    expect(await rowsOf(db, 'select operation, outcome from attempt where request_id = $1', [task.taskId])).toEqual([
+      { operation: { job: 'one' }, outcome: null },
+    ]);
+  });
+});
+
+describe('a channel that is gone, or whose credential cannot be opened', () => {
+  it('is passed over by a task that has not begun there, and never by one whose job it may have', async () => {
+    const task = await prepared();
+    const withoutFamily = { ...task.deps, adapters: {} };
+    expect(await runAttempt(withoutFamily, task, signals)).toEqual({ kind: 'skipped' });
+    const otherKeys = { ...task.deps, sealer: createSealer([{ id: 'm2', secret }]) };
+    expect(await runAttempt(otherKeys, task, signals)).toEqual({ kind: 'skipped' });
+
+    accepts = true;
+    duringSubmit = () => run(db, `update attempt set fence = 'another' where request_id = $1`, [task.taskId]);
+    await runAttempt(task.deps, task, signals).catch(() => undefined);
+    accepts = false;
+    await run(db, 'delete from channel where id = $1', [task.channelId]);
+    task.deps.channels.forget();
+    await expect(runAttempt(task.deps, task, signals)).rejects.toBeInstanceOf(AttemptInterrupted);
+    expect(submits).toBe(1);
+  });
+});
+
+const secret = Buffer.alloc(32, 3);
+const config = loadConfig({
+  DATABASE_URL: 'postgresql://127.0.0.1/none',
+  KEY_PEPPERS: `p1:${secret.toString('base64')}`,
+  MASTER_KEYS: `m1:${secret.toString('base64')}`,
+});
+const png = await picture({ width: 64, height: 48, seed: 1 });
+const otherPng = await picture({ width: 64, height: 48, seed: 2 });
+const dataUri = (bytes: Buffer): string => `data:image/png;base64,${bytes.toString('base64')}`;
+const sealer = createSealer([{ id: 'm1', secret }]);
+const logger = pino({ level: 'silent' });
+const signals = { canceled: new AbortController().signal, shutdown: new AbortController().signal };
+let accepts = false;
+
+/** A provider that takes bytes only and can be asked for a job by our key. */
+const adapter: Adapter = {
+  inputsAsBytes: true,
+  async submitMedia(upstream, request) {
+    submits += 1;
+    sent.push({ upstream, request });
+    await duringSubmit();
+    if (accepts) return { kind: 'ok', value: { job: 'one' } };
+    return { kind: 'transient', errorClass: 'provider_error', detail: 'busy', status: 503 };
+  },
+  findMedia: () => Promise.resolve({ kind: 'ok', value: null }),
+  pollMedia: () => Promise.resolve({ kind: 'pending' }),
+};
+
+async function prepared(
+  given?: string | JsonObject,
+  settings: Partial<Config> = {},
+): Promise<{ taskId: string; channelId: string; deps: AttemptDeps }> {
+  const channelId = await aChannel();
+  const input = typeof given === 'object' ? given : { image: given ?? clientUrl('a.png') };
+  const { taskId } = await admitted(
+    ledger,
+    newTask(book, 1, {
+      input: { prompt: 'a red fox', ...input },
+      snapshot: { groups: ['default'], upstream: { fal: { model: 'm', cost_micro_usd: 1, parameters: {} } } },
+    }),
+  );
+  const files = await createFileStore({ ...config, FILES_LOCAL_DIR: folder });
+  const slowOpen: FileStore['open'] = async (key, range) => {
+    if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve));
+    return files.open(key, range);
+  };
+  const deps: AttemptDeps = {
+    config,
+    db,
+    logger,
+    sealer,
+    channels: createChannelCache(db, 1_000, config, { logger, metrics: { alarm: () => undefined } }),
+    adapters: { fal: adapter },
+    egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
+    files: { ...files, open: slowOpen },
+    inputMemory: createMemoryBudget(settings.INPUTS_BUFFERED_MAX_BYTES ?? config.INPUTS_BUFFERED_MAX_BYTES),
+    urls: createUrlSigner({ keys: [secret], baseUrl: config.PUBLIC_BASE_URL }),
+  };
+  return { taskId, channelId, deps };
+}
+
+async function aChannel(): Promise<string> {
+  const channelId = newId('chn');
+  await run(
+    db,
+    `insert into channel (id, name, adapter, base_url, credential, groups) values ($1, $1, 'fal', 'http://127.0.0.1', $2, '{default}')`,
+    [channelId, sealer.seal('a-credential', credentialContext(channelId))],
+  );
+  return channelId;
+}
+
+const inputsOf = ({ taskId }: { taskId: string }) =>
+  rowsOf<{ purpose: string; bytes: number; keeps: boolean; storage_key: string }>(
+    db,
+    `select purpose, bytes::float8 as bytes, storage_key, expires_at > clock_timestamp() + interval '6 days' as keeps
+     from file where task_id = $1`,
+    [taskId],
+  );
+
+const clientUrl = (path: string): string => `http://127.0.0.1:${(inputs.address() as AddressInfo).port}/${path}`;
+
+/** One worker has the row and waits for its disk. */
+async function begun(): Promise<Awaited<ReturnType<typeof prepared>> & { report: Promise<unknown> }> {
+  isSlow = true;
+  const task = await prepared();
+  const report = runAttempt(task.deps, task, signals).catch((error: unknown) => error);
+  await eventually(() => Promise.resolve(waiting.length === 1));
+  return { ...task, report };
+}
+
+/** Later than what counts as at once. */
+async function readInputsLate(): Promise<void> {
+  await sleep(1_100);
+  isSlow = false;
+  waiting.forEach((goOn) => goOn());
+}

@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deliverCallback } from '../../src/commands/callbacks/deliver-callback.ts';
+import { loadConfig } from '../../src/config.ts';
+import { buildDeps } from '../../src/main/build-deps.ts';
+import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import {
+  answer,
+  inTurn,
+  quickCallbacks,
+  startReceiver,
+  takeIt,
+  verified,
+  type Behaviour,
+  type Receiver,
+} from '../commands/callbacks/receiver.ts';
+
+let gateway: Gateway;
+let receiver: Receiver;
+let project: TestProject;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  // After its first try a callback waits until a test has done what it came for, and calls endWait.
+  gateway = await startGateway({
+    env: {
+      ...quickCallbacks,
+      CALLBACK_LADDER_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',
+      CALLBACK_TIMEOUT_SECONDS: '15',
+      CALLBACK_LEASE_SECONDS: '20',
+      SWEEP_INTERVAL_SECONDS: '0.4',
+    },
+  });
+  project = await gateway.project({ credits: 10_000 });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await receiver.close();
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+/** What the worker that dies in the middle of all three leaves behind. */
+let taken: Sent;
+let hanging: Sent;
+
+describe('a worker that is killed', () => {
+  let claimed: Sent;
+  let leaseEnds: number;
+  beforeAll(async () => {
+    claimed = await afterFirstTry(inTurn(answer(500), takeIt), ({ taskId }) => {
+      leaseEnds = Date.now() + 4_000;
+      return sql(
+        `update delivery set next_attempt_at = clock_timestamp(), lease_token = 'killed', lease_until = clock_timestamp() + interval '4 s' where task_id = $1`,
+        [taskId],
+      );
+    });
+    const called = { taken: Promise.withResolvers<void>(), hanging: Promise.withResolvers<void>() };
+    const kill = async (): Promise<void> => {
+      await Promise.all([called.taken.promise, called.hanging.promise]);
+      process.kill(gateway.pids()['worker-1'] ?? 0, 'SIGKILL');
+    };
+    const killed = kill();
+    [taken, hanging] = await Promise.all([
+      create(
+        inTurn((response) => {
+          called.taken.resolve();
+          void killed.then(() => response.writeHead(204).end());
+        }, takeIt),
+      ),
+      create(inTurn(() => called.hanging.resolve(), takeIt)),
+    ]);
+    await killed;
+    await gateway.startWorker();
+  });
+
+  it('between its claim and its call: nobody calls until its lease is over, then somebody does', async () => {
+    for (;;) {
+      const calls = receiver.calls(claimed.name).length;
+      // Told before it is judged: a call that came after the end of the lease is none that came before it.
+      if (Date.now() >= leaseEnds) break;
+      expect(calls).toBe(1);
+      await sleep(100);
+    }
+    await expectDelivered(claimed, { calls: 2, attempts: 2 });
+  });
+});
+
+/** Does something to a callback that waits for its second try. */
+async function afterFirstTry(behaviour: Behaviour, change: (sent: Sent) => Promise<unknown>): Promise<Sent> {
+  const sent = await create(behaviour);
+  await waiting(sent);
+  await change(sent);
+  return sent;
+}
+
+describe('a callback whose workflow is gone', () => {
+  let terminated: Sent;
+  let lost: Sent;
+  let hopeless: Sent;
+  let untried: Sent;
+  // Each waits long for its tries, so all of them wait at the same time.
+  beforeAll(async () => {
+    const terminate = async (sent: Sent): Promise<void> => {
+      await workflow(sent.taskId).terminate();
+      await endWait([sent]);
+    };
+    const threeRefusals = () => inTurn(answer(500), answer(500), answer(500), takeIt);
+    [terminated, lost, hopeless, untried] = await Promise.all([
+      afterFirstTry(threeRefusals(), terminate),
+      afterFirstTry(threeRefusals(), async (sent) => {
+        await gateway.temporal.connection.workflowService.deleteWorkflowExecution({
+          namespace: gateway.temporal.namespace,
+          workflowExecution: { workflowId: sent.taskId },
+        });
+        await eventually(() => isForgotten(sent), { what: 'the end of the deletion' });
+        await endWait([sent]);
+      }),
+      afterFirstTry(answer(500), terminate),
+      endedBeforeItsTry(),
+    ]);
+  });
+
+  /** The workflow ends with its task, as after a terminate between the two. */
+  async function endedBeforeItsTry(): Promise<Sent> {
+    const sent = await create(takeIt, 'a fox [[latency=6000]]');
+    await eventually(async () => (await gateway.hits(sent.name, 'poll')).length > 0);
+    await workflow(sent.taskId).terminate();
+    await sql(`update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = $1`, [sent.taskId]);
+    return sent;
+  }
+
+  it.each([
+    ['terminated', () => terminated],
+    ['lost with what Temporal knew', () => lost],
+  ])('because it was %s is delivered by the sweep, with the tries that are left', async (_how, sent) => {
+    await expectDelivered(sent(), { calls: 4, attempts: 4 });
+    const [row] = await sql<{ adopted: boolean }>(
+      'select adopted_at is not null as adopted from delivery where task_id = $1',
+      [sent().taskId],
+    );
+    expect(row?.adopted).toBe(true);
+  });
+
+  it('is given up by the sweep after the same eight tries', async () => {
+    expect(await callbackOver(hopeless)).toMatchObject({
+      status: 'succeeded',
+      callback: { state: 'exhausted', attempts: 8, last_status: 500 },
+    });
+    expect(receiver.calls(hopeless.name)).toHaveLength(8);
+  });
+
+  it('before its first try is delivered all the same', async () => {
+    await expectDelivered(untried, { calls: 1, attempts: 1 });
+  });
+});
+
+describe('a callback that is due', () => {
+  it('is sent once, whoever wants to send it: its workflow, two workers, and both their sweeps', async () => {
+    const slowly: Behaviour = (response) => void setTimeout(() => response.writeHead(204).end(), 1_000);
+    const { name: second } = await gateway.startWorker();
+    const tasks = await Promise.all(Array.from({ length: 12 }, () => create(inTurn(answer(500), slowly))));
+    await Promise.all(tasks.map(waiting));
+    // Half of them keep their workflow, which the sweep then kicks for being late; the others are the sweep's alone.
+    await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
+    await endWait(tasks);
+    for (const sent of tasks) await expectDelivered(sent, { calls: 2, attempts: 2 });
+    await gateway.kill(second);
+  });
+
+  it('is sent once by ten that claim it at the same moment', async () => {
+    const sent = await create(inTurn(answer(500), takeIt));
+    await waiting(sent);
+    await workflow(sent.taskId).terminate();
+    const built = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
+    try {
+      const [row] = await sql<{ id: string }>(
+        `update delivery set next_attempt_at = clock_timestamp() where task_id = $1 returning id`,
+        [sent.taskId],
+      );
+      const reports = await Promise.all(Array.from({ length: 10 }, () => deliverCallback(built.deps, row?.id ?? '')));
+      expect(reports.filter(({ over }) => !over).every(({ waitMs }) => waitMs >= 0)).toBe(true);
+    } finally {
+      await built.close();
+    }
+    await expectDelivered(sent, { calls: 2, attempts: 2 });
+  });
+});
+
+describe('a callback whose worker is killed in the middle of its call', () => {
+  it('after the receiver took it and before that was written comes again under the same id', async () => {
+    await expectDelivered(taken, { calls: 2, attempts: 1 });
+  });
+
+  it('while the receiver keeps it waiting is delivered by another one under the same id', async () => {
+    await expectDelivered(hanging, { calls: 2, attempts: 1 });
+  });
+});
+
+describe('a Temporal that has lost the namespace', () => {
+  it('takes no callback with it, and creates are accepted as before', async () => {
+    const sent = await create(inTurn(answer(500), takeIt));
+    await waiting(sent);
+    await gateway.temporal.connection.operatorService.deleteNamespace({ namespace: gateway.temporal.namespace });
+    await endWait([sent]);
+    await expectDelivered(sent, { calls: 2, attempts: 2 });
+    await create(takeIt);
+  });
+});
+
+const isForgotten = ({ taskId }: Sent): Promise<boolean> =>
+  workflow(taskId)
+    .describe()
+    .then(
+      () => false,
+      (error: unknown) => error instanceof WorkflowNotFoundError,
+    );
+
+const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
+
+const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
+  gateway.database.query<Row>({ name: '', text }, values);
+
+interface Sent {
+  /** Of the receiver's path, and a word of the prompt. */
+  name: string;
+  taskId: string;
+}
+
+async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<Sent> {
+  const name = randomUUID();
+  const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+    model: 'aurora-image-1',
+    prompt: `${prompt} ${name}`,
+    callback_url: receiver.at(name, behaviour),
+  });
+  return { name, taskId };
+}
+
+/** The first try is counted, and the next is not yet due. */
+const waiting = ({ taskId }: Sent) =>
+  eventually(
+    async () =>
+      (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId]))
+        .length > 0,
+    { secondsMax: 30, what: 'the first counted try' },
+  );
+
+/** As if the wait after the first try of these callbacks were over, and nobody had come. */
+const endWait = (sent: Sent[]) =>
+  sql(
+    `update delivery set next_attempt_at = clock_timestamp() - interval '2 s', kicked_at = null where task_id = any ($1)`,
+    [sent.map(({ taskId }) => taskId)],
+  );
+
+const callbackOver = ({ taskId }: Sent): Promise<Task> =>
+  gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback !== null && callback.state !== 'pending' });
+
+/** Delivered, under one id and with equal bytes, and the task is what it was. */
+async function expectDelivered(sent: Sent, { calls, attempts }: { calls: number; attempts: number }): Promise<void> {
+  const { name, taskId } = sent;
+  const task = await callbackOver(sent);
+  expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 } });
+  expect(task.callback).toMatchObject({ state: 'delivered', attempts, last_status: 204 });
+  const received = receiver.calls(name);
+  expect(received).toHaveLength(calls);
+  expect(new Set(received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
+  for (const call of received) expect(verified(call, project.webhookSecret).data.task_id).toBe(taskId);
+}

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { verifyLedger } from '../../src/db/verify-ledger.ts';
+import type { Answer } from '../support/api-client.ts';
+import { ownPostgres, type OwnServer } from './own-servers.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { accountOf } from '../support/rows.ts';
+import {
+  all,
+  chat,
+  chatFacts,
+  countVerdicts,
+  requestIdOf,
+  tenCredits,
+  usageOfFive,
+  verdictOf,
+} from '../commands/chat/chats.ts';
+import { within } from '../commands/chat/within.ts';
+
+let postgres: OwnServer;
+let gateway: Gateway;
+/** A hold lives this long, and a sweep comes every second. */
+const holdSeconds = 9;
+
+beforeAll(async () => {
+  postgres = await ownPostgres();
+  gateway = await startGateway({
+    apis: 2,
+    env: {
+      CHAT_DEADLINE_SECONDS: String(holdSeconds - 1),
+      CHAT_HOLD_EXTRA_SECONDS: '1',
+      CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',
+      DATABASE_CONNECT_TIMEOUT_MS: '1000',
+      // As production has it: how soon a frozen database is a 503.
+      DATABASE_STATEMENT_TIMEOUT_MS: '3000',
+    },
+  });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await postgres?.close();
+});
+
+/** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
+const sweepGraceSeconds = 10;
+
+const brokenInvariants = async (graceSeconds: number): Promise<string[]> => {
+  const { invariants } = await verifyLedger(gateway.database, graceSeconds);
+  return Object.entries(invariants).flatMap(([name, { breaches }]) => (breaches > 0 ? [name] : []));
+};
+
+const heldNow = async (): Promise<number> => {
+  const [row] = await gateway.database.query<{ held: number }>({
+    name: 'test-held',
+    text: `select count(*)::float8 as held from reservation where state = 'held'`,
+  });
+  return row?.held ?? 0;
+};
+
+/** Every chat that was answered is charged, and no other is; the account says the same. */
+async function expectExactlyTheAnsweredCharged(projectId: string, credits: number, answered: Answer[]): Promise<void> {
+  for (const answer of answered)
+    expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settled_amount: 5 });
+  const [row] = await gateway.database.query<{ settled: number }>(
+    {
+      name: 'test-settled',
+      text: `select coalesce(sum(settled_amount), 0)::bigint as settled from reservation where project_id = $1`,
+    },
+    [projectId],
+  );
+  const settled = row?.settled ?? 0;
+  expect(settled).toBeGreaterThanOrEqual(answered.length * 5);
+  expect(await accountOf(gateway.database, projectId)).toEqual({ balance: credits - settled, reserved: 0 });
+}
+
+describe('an API that is killed under chat load', () => {
+  it('leaves no hold beyond its expiry and one sweep, the books in order at every look, and no answer uncharged', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 100_000 });
+    const [first = '', second = ''] = gateway.baseUrls;
+    const [doomed, other] = first === gateway.baseUrl ? [first, second] : [second, first];
+    const answered: Answer[] = [];
+    let going = true;
+    const ask = (text: string, baseUrl: string | undefined): Promise<Answer | null> =>
+      chat(gateway, apiKey, text, { fields: tenCredits, baseUrl }).catch(() => null);
+    const client = async (index: number): Promise<void> => {
+      const baseUrl = index % 2 === 0 ? doomed : other;
+      while (going) {
+        const answer = await ask(`under load [[latency=300 ${usageOfFive}]]`, baseUrl);
+        if (answer === null) return;
+        answered.push(answer);
+      }
+    };
+    const load = all(30, client);
+    const looks: string[][] = [];
+    try {
+      await eventually(() => Promise.resolve(answered.length > 30));
+      // One that is surely on its way when its API dies.
+      const caught = ask('caught by it [[latency=6000]]', doomed);
+      await eventually(async () => (await gateway.hits('caught by it', 'chat')).length > 0);
+      await gateway.kill('api-1');
+      expect(await caught).toBeNull();
+      expect(await heldNow()).toBeGreaterThan(0);
+      for (let look = 0; look < 6; look++) {
+        looks.push(await brokenInvariants(sweepGraceSeconds));
+        await sleep(200);
+      }
+    } finally {
+      going = false;
+      await load;
+    }
+    expect(countVerdicts(answered)).toEqual({ 200: answered.length });
+    await eventually(async () => (looks.push(await brokenInvariants(sweepGraceSeconds)), (await heldNow()) === 0), {
+      secondsMax: holdSeconds + 20,
+      what: 'the end of every hold',
+    });
+    expect(looks.flat()).toEqual([]);
+    expect(await brokenInvariants(0)).toEqual([]);
+    const [row] = await gateway.database.query<{ unknown: number; open: number }>({
+      name: 'test-unknown-attempts',
+      text: `select count(*) filter (where outcome = 'unknown')::float8 as unknown,
+               count(*) filter (where outcome is null)::float8 as open from attempt`,
+    });
+    expect(row?.unknown).toBeGreaterThan(0);
+    expect(row?.open).toBe(0);
+    await expectExactlyTheAnsweredCharged(projectId, 100_000, answered);
+    await gateway.startApi();
+  });
+});
+
+describe('while PostgreSQL does not answer', () => {
+  it.each([
+    ['away', () => postgres.stop(), () => postgres.start()],
+    ['frozen', () => Promise.resolve(postgres.signal('SIGSTOP')), () => Promise.resolve(postgres.signal('SIGCONT'))],
+  ])(
+    'a chat hears 503 with Retry-After within five seconds while it is %s, and ten seconds later all is well again',
+    async (_state, takeAway, bringBack) => {
+      const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+      const stranger = await gateway.project({ credits: 1_000, rpm: 100 });
+      const baseUrl = gateway.baseUrls.at(-1) ?? '';
+      const ask = (key: string, text: string) => chat(gateway, key, text, { baseUrl, fields: tenCredits });
+      const text = `through the restart [[${usageOfFive}]]`;
+      const answered = [await ask(apiKey, text)];
+      await takeAway();
+      // One key that the API knows, and one that it must ask for.
+      const refused = await all(12, (index) => within(5, ask(index % 2 === 0 ? apiKey : stranger.apiKey, 'refused')));
+      for (const answer of refused) {
+        expect(verdictOf(answer)).toBe('503 service_unavailable');
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      }
+      await bringBack();
+      const back = eventually(
+        async () => {
+          const answer = await ask(apiKey, text);
+          return answer.status === 200 && answer;
+        },
+        { secondsMax: 50, what: 'the gateway' },
+      );
+      answered.push(await within(10, back));
+      expect(await gateway.hits('refused', 'chat')).toEqual([]);
+      // What a frozen server had been asked for it may still do when it goes on: such a hold ends by itself.
+      await eventually(async () => (await heldNow()) === 0, { secondsMax: holdSeconds + 20 });
+      expect(await brokenInvariants(0)).toEqual([]);
+      await expectExactlyTheAnsweredCharged(projectId, 1_000, answered);
+    },
+  );
+
+  it('what was asked before is answered and charged after it, or not answered and given back', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const baseUrl = gateway.baseUrls.at(-1) ?? '';
+    const asked = all(10, (index) =>
+      chat(gateway, apiKey, `caught in between [[latency=${500 + index * 200} ${usageOfFive}]]`, {
+        baseUrl,
+        fields: tenCredits,
+      }),
+    );
+    await eventually(async () => (await gateway.hits('caught in between', 'chat')).length === 10);
+    await postgres.stop();
+    await postgres.start();
+    const answers = await asked;
+    for (const answer of answers)
+      if (answer.status !== 200) {
+        expect(verdictOf(answer)).toBe('503 service_unavailable');
+        expect(answer.headers.get('x-should-retry')).toBe('false');
+      }
+    await eventually(async () => (await heldNow()) === 0, { secondsMax: holdSeconds + 20 });
+    expect(await brokenInvariants(0)).toEqual([]);
+    await expectExactlyTheAnsweredCharged(
+      projectId,
+      1_000,
+      answers.filter(({ status }) => status === 200),
+    );
+  });
+});

@@ -1,0 +1,383 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { claimChannel, noteChannelFailure, restChannel } from '../../src/db/channels.ts';
+import { cli } from '../../src/main/cli.ts';
+import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
+import { callJob } from '../commands/jobs/scheduler.ts';
+import { mediaRoutes, type Answer } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { attemptsOf } from '../support/rows.ts';
+import { goodAnswer, ownError, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+let a: ChatUpstream;
+let b: ChatUpstream;
+const accountRestSeconds = 3;
+
+beforeAll(async () => {
+  [a, b] = await Promise.all([startChatUpstream(), startChatUpstream()]);
+  gateway = await startGateway({
+    apis: 2,
+    env: {
+      ACCOUNT_REST_SECONDS: String(accountRestSeconds),
+      // What opens again does so by a test's own hand, or by the job.
+      BREAKER_OPEN_SECONDS: '60',
+      BREAKER_PROBE_SECONDS: '60',
+      RETRIES_PER_MINUTE_MIN: '1000',
+    },
+  });
+  project = await gateway.project({ credits: 100_000 });
+  const { database } = gateway;
+  await database.query({ name: 'test-few', text: `update channel set enabled = (adapter = 'fal')` });
+  for (const [name, { url }] of Object.entries({ 'sandbox-a-openai': a, 'sandbox-b-openai': b }))
+    await database.query(
+      { name: 'test-own', text: 'update channel set enabled = true, base_url = $2 where name = $1' },
+      [name, url],
+    );
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await Promise.allSettled([a?.die(), b?.die()]);
+});
+beforeEach(async () => {
+  await gateway.database.query({ name: 'test-all-open', text: 'delete from channel_health' });
+  await setWeights(1_000_000, 1);
+  for (const upstream of [a, b]) upstream.serve();
+  // Both processes know it.
+  await eventually(async () => {
+    for (const upstream of [a, b]) Object.assign(upstream, { chats: [], probes: 0 });
+    await all(20, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
+    return a.chats.length === 20;
+  });
+  a.chats.length = 0;
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+const ask = ({ baseUrl = gateway.baseUrl, apiKey = project.apiKey, model = chatModel } = {}): Promise<Answer> =>
+  chat(gateway, apiKey, 'hello', { baseUrl, fields: { model } });
+const setWeights = async (...weights: [number, number]): Promise<void> => {
+  for (const [index, name] of ['sandbox-a-openai', 'sandbox-b-openai'].entries())
+    await gateway.database.query({ name: 'test-weigh', text: 'update channel set weight = $2 where name = $1' }, [
+      name,
+      weights[index],
+    ]);
+};
+const channelId = async (name: string): Promise<string> => {
+  const [row] = await gateway.database.query<{ id: string }>(
+    { name: 'test-channel', text: 'select id from channel where name = $1' },
+    [name],
+  );
+  if (!row) throw new Error(`there is no ${name}`);
+  return row.id;
+};
+const open = async (name: string, openSeconds: number, modelId = chatModel): Promise<void> => {
+  const call = { channelId: await channelId(name), modelId, ageSeconds: 0, reason: 'connect', open: true };
+  await noteChannelFailure(gateway.database, call, { failuresMax: 5, openSeconds, openMaxSeconds: 300 });
+};
+/** Its time is over, and the next call decides. */
+const halfOpen = async (name: string): Promise<void> => {
+  await open(name, 0.001);
+  await sleep(5);
+  await healthKnown();
+};
+/** Another chat model of both channels: what is opened for it does not touch the one that the tests ask for. */
+const otherModel = 'deepseek-v3.2';
+/** Both processes know the health of every channel as it is now: they keep away from one that was opened after all of it. */
+const healthKnown = async (): Promise<void> => {
+  await open('sandbox-a-openai', 300, otherModel);
+  await settled(() => a.chats.length === 0, otherModel);
+  for (const upstream of [a, b]) upstream.chats.length = 0;
+};
+const healthOf = async (name: string) => {
+  const [row] = await gateway.database.query<{
+    model_id: string;
+    opens: number;
+    rests_for: number;
+    opened_for: number;
+  }>(
+    {
+      name: 'test-health',
+      text: `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as rests_for,
+               extract(epoch from h.closed_until - h.opened_at)::float8 as opened_for
+             from channel_health h join channel c on c.id = h.channel_id where c.name = $1 and h.model_id <> $2`,
+    },
+    [name, otherModel],
+  );
+  return row;
+};
+/** Asks both processes until their draws agree with `is`. */
+const settled = (is: () => boolean, model = chatModel): Promise<unknown> =>
+  eventually(async () => {
+    for (const upstream of [a, b]) upstream.chats.length = 0;
+    await all(6, (n) => ask({ baseUrl: gateway.baseUrls[n % 2], model }));
+    return is();
+  });
+const alarmsInList = async (): Promise<unknown[]> => {
+  const written: string[] = [];
+  expect(await cli(['channels', 'list', '--json'], gateway.env, (text) => written.push(text))).toBe(0);
+  const { data } = Listed.parse(JSON.parse(written.join('')));
+  return data.flatMap(({ name, reasons }) =>
+    reasons.filter(({ kind }) => kind === 'alarm').map(({ model, reason }) => ({ name, model, reason })),
+  );
+};
+const Listed = z.object({
+  data: z.array(
+    z.object({
+      name: z.string(),
+      reasons: z.array(z.object({ kind: z.string(), model: z.string(), reason: z.string().nullable() })),
+    }),
+  ),
+});
+const alarmLines = async (reason: string): Promise<number> => {
+  const logs = await Promise.all(
+    ['api-1', 'api-2'].map((name) => readFile(join(gateway.logFolder, `${name}.log`), 'utf8')),
+  );
+  return logs
+    .join('\n')
+    .split('\n')
+    .filter((line) => line.includes('"alarm":true') && line.includes(`"reason":"${reason}"`)).length;
+};
+
+describe('a channel that dies under a hundred chats a second', () => {
+  it('fails no chat, gets nothing but what was on its way, and is back once the job has asked it', async () => {
+    await setWeights(3, 1);
+    a.serve(goodAnswer(100));
+    b.serve(goodAnswer(100));
+    let going = true;
+    const answers: Promise<Answer>[] = [];
+    /** As many at a time as make a hundred a second, and no more of them where each takes longer. */
+    const load = Promise.allSettled(
+      Array.from({ length: 12 }, async (_, index) => {
+        while (going) {
+          const answer = ask({ baseUrl: gateway.baseUrls[index % 2] });
+          answers.push(answer);
+          await answer;
+        }
+      }),
+    );
+    let afterwards = Infinity;
+    try {
+      await eventually(() => Promise.resolve(a.chats.length > 100));
+      await a.die();
+      await eventually(async () => (await healthOf('sandbox-a-openai'))?.opens === 1);
+      // A dead one is asked for free, and stays closed.
+      expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
+        summary: { reopened: 0, failed: 1 },
+      });
+      // No process knows its channels for longer than two seconds; what was sent before that may still go there.
+      await sleep(2_100);
+      afterwards = answers.length;
+      await Promise.allSettled(answers);
+      await a.revive();
+      a.chats.length = 0;
+      await eventually(() => Promise.resolve(answers.length > afterwards + 50));
+      expect(a.chats).toHaveLength(0);
+      expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
+        summary: { reopened: 1, failed: 0 },
+      });
+      expect(a.probes).toBeGreaterThan(0);
+      await eventually(() => Promise.resolve(a.chats.length > 100));
+      expect(await healthOf('sandbox-a-openai')).toMatchObject({ opens: 0 });
+    } finally {
+      going = false;
+      await load;
+    }
+    const told = await Promise.all(answers);
+    expect(countVerdicts(told)).toEqual({ 200: told.length });
+    const attempts = told.map(({ headers }) => headers.get('x-tollgate-attempts'));
+    expect([...new Set(attempts)].sort()).toEqual(['1', '2']);
+    expect(new Set(attempts.slice(afterwards))).toEqual(new Set(['1']));
+  });
+});
+
+describe('a channel that was opened', () => {
+  it('gets one chat when its time is over, and the others only when that one is answered', async () => {
+    await halfOpen('sandbox-a-openai');
+    let answer = (): void => undefined;
+    a.serve((request, response) => (answer = () => goodAnswer(0)(request, response)));
+    const asked = all(30, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
+    await eventually(() => Promise.resolve(a.chats.length + b.chats.length >= 30));
+    expect(a.chats).toHaveLength(1);
+    a.serve();
+    answer();
+    expect(countVerdicts(await asked)).toEqual({ 200: 30 });
+    await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 1 : false));
+  });
+
+  it('costs the chat whose probe fails no more than a second attempt, and stays closed for longer', async () => {
+    await halfOpen('sandbox-a-openai');
+    a.serve(ownError(503, 'busy'));
+    const answer = await ask();
+    expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
+    const reopened = await eventually(async () => {
+      const health = await healthOf('sandbox-a-openai');
+      return health?.opens === 2 && health;
+    });
+    expect(reopened.opened_for).toBeCloseTo(120);
+    expect(countVerdicts(await all(10, () => ask()))).toEqual({ 200: 10 });
+    expect(a.chats).toHaveLength(1);
+  });
+
+  it('is not kept closed by a chat that was refused before it was called', async () => {
+    const poor = await gateway.project({ credits: 0 });
+    await halfOpen('sandbox-a-openai');
+    expect(verdictOf(await ask({ apiKey: poor.apiKey }))).toBe('402 insufficient_credits');
+    expect(a.chats).toHaveLength(0);
+    expect(verdictOf(await ask())).toBe('200');
+    expect([a.chats.length, b.chats.length]).toEqual([1, 0]);
+  });
+
+  it('is not kept closed by a chat whose admission failed', async () => {
+    const sql = (name: string, text: string) => gateway.database.query({ name: `test-admission-${name}`, text });
+    await halfOpen('sandbox-a-openai');
+    await sql(
+      'break',
+      `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
+    );
+    await sql(
+      'holds',
+      'create trigger out_of_order before insert on reservation for each row execute function out_of_order()',
+    );
+    try {
+      expect((await ask()).status).toBe(500);
+    } finally {
+      await sql('mend', 'drop function out_of_order cascade');
+    }
+    expect(a.chats).toHaveLength(0);
+    // The client did not wait for it.
+    await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
+  });
+
+  it('is asked all the same when all are open: the one whose time ends first', async () => {
+    await open('sandbox-a-openai', 60);
+    await open('sandbox-b-openai', 50);
+    await healthKnown();
+    const first = await ask();
+    expect(verdictOf(first)).toBe('200');
+    expect([a.chats.length, b.chats.length]).toEqual([0, 1]);
+    // Which answered, and is whole again.
+    await eventually(async () => (await healthOf('sandbox-b-openai'))?.opens === 0);
+    expect((await healthOf('sandbox-a-openai'))?.opens).toBe(1);
+  });
+});
+
+describe('a channel that answers 429', () => {
+  it('with Retry-After 7 gets no chat for seven seconds, from neither process, and then again', async () => {
+    a.serve(ownError(429, 'rate_limit_exceeded', { 'retry-after': '7' }));
+    const answer = await ask();
+    expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
+    const [limitedAt] = a.chats;
+    a.serve();
+    const health = await eventually(() => healthOf('sandbox-a-openai'));
+    expect(health.model_id).toBe('*');
+    expect(health.rests_for).toBeLessThanOrEqual(7);
+    await settled(() => a.chats.length === 0);
+    await eventually(async () => {
+      await Promise.all(gateway.baseUrls.map((baseUrl) => ask({ baseUrl })));
+      return a.chats.length > 0;
+    });
+    expect((a.chats[0] ?? 0) - (limitedAt ?? 0)).toBeGreaterThanOrEqual(6_990);
+  });
+
+  it('like every other one of the model makes it 503, with the time until the first is back', async () => {
+    for (const [name, seconds] of [
+      ['sandbox-a-openai', 300],
+      ['sandbox-b-openai', 200],
+    ] as const)
+      await restChannel(gateway.database, {
+        channelId: await channelId(name),
+        modelId: '*',
+        seconds,
+        reason: 'rate_limit',
+      });
+    const answer = await eventually(async () => {
+      const told = await ask();
+      return told.status === 503 && told;
+    });
+    expect(verdictOf(answer)).toBe('503 no_channel_available');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(100);
+    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(200);
+  });
+});
+
+describe('a channel that refuses our own account', () => {
+  it.each<[string, number, string]>([
+    ['401', 401, 'invalid_api_key'],
+    ['an exhausted balance', 429, 'insufficient_quota'],
+  ])('by %s rests, alarms, and the client sees only the next one', async (_case, status, code) => {
+    const before = await alarmLines('account');
+    a.serve(ownError(status, code));
+    const answer = await ask();
+    expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
+    await settled(() => a.chats.length === 0);
+    await eventually(async () => (await alarmLines('account')) > before);
+    expect(await alarmsInList()).toEqual([{ name: 'sandbox-a-openai', model: '*', reason: 'account' }]);
+    expect(await alarmLines('account')).toBe(before + 1);
+    // Mended, it comes back by itself, and the alarm ends with a success.
+    a.serve();
+    await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
+    await eventually(async () => (await ask(), (await alarmsInList()).length === 0));
+  });
+
+  it('like all the others is no 401 for the client, but 502 and then 503', async () => {
+    a.serve(ownError(401, 'invalid_api_key'));
+    b.serve(ownError(402, 'billing'));
+    const answer = await ask();
+    expect(verdictOf(answer)).toBe('502 upstream_error');
+    const next = await eventually(async () => {
+      const told = await ask();
+      return told.status === 503 && told;
+    });
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(Number(next.headers.get('retry-after'))).toBeLessThanOrEqual(accountRestSeconds);
+  });
+});
+
+describe('a channel that does not know the model', () => {
+  it('is followed by the next, with an alarm, and goes on serving; the client never sees its 404', async () => {
+    a.serve(ownError(404, 'model_not_found'));
+    const answer = await ask();
+    expect(verdictOf(answer)).toBe('200');
+    expect((await attemptsOf(gateway.database, requestIdOf(answer))).map(({ error_class }) => error_class)).toEqual([
+      'unknown_model',
+      null,
+    ]);
+    await eventually(async () => (await alarmsInList()).length === 1);
+    expect(await alarmsInList()).toEqual([{ name: 'sandbox-a-openai', model: chatModel, reason: 'unknown_model' }]);
+    await eventually(async () => (await alarmLines('unknown_model')) === 1);
+    b.serve(ownError(404, 'model_not_found'));
+    expect(verdictOf(await ask())).toBe('502 upstream_error');
+  });
+});
+
+describe('twenty videos while every channel of their model is open', () => {
+  it('are accepted, wait, and succeed', async () => {
+    const modelId = 'kling-2.5-turbo';
+    const names = ['sandbox-a', 'sandbox-b', 'sandbox-c'];
+    for (const name of names) await open(name, 3, modelId);
+    const taskIds = await all(20, (n) =>
+      gateway.accept(project.apiKey, mediaRoutes.video, {
+        model: modelId,
+        prompt: `a dancer ${n} ${randomUUID()} [[latency=100]]`,
+      }),
+    );
+    const tasks = await Promise.all(taskIds.map((taskId) => gateway.poll(project.apiKey, taskId, { secondsMax: 50 })));
+    expect(tasks.map(({ status }) => status)).toEqual(tasks.map(() => 'succeeded'));
+    expect(tasks.every(({ attempts }) => attempts === 1)).toBe(true);
+    // The calls that came first were the probes: one for each, and each success closed its breaker.
+    for (const name of names) {
+      const opens = (await healthOf(name))?.opens ?? 0;
+      const used = (await gateway.hits('a dancer', 'submit')).some(({ channel }) => channel === name);
+      expect(used ? opens : 0).toBe(0);
+    }
+    expect(
+      await claimChannel(gateway.database, { channelId: await channelId('sandbox-a'), modelId, probeSeconds: 1 }),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,238 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { GatewayError } from '../../../src/domain/errors.ts';
+import { geminiResponse, readGeminiChat } from '../../../src/http/dialects/gemini-chat.ts';
+
+const hello = [{ role: 'user', parts: [{ text: 'hello' }] }];
+const read = (more: Record<string, unknown> = {}) => readGeminiChat('m', { contents: hello, ...more });
+const refusal = (more: Record<string, unknown>): { code?: string; param?: string | undefined } => {
+  try {
+    read(more);
+    return {};
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { code: error.code, param: error.param };
+  }
+};
+const saying = (part: unknown, role: unknown = 'user') => ({ contents: [{ role, parts: [part] }] });
+const declared = (name = 'look') => [{ functionDeclarations: [{ name }] }];
+
+describe('a generateContent request', () => {
+  it('is filled with the defaults of the catalog, and a role that is absent is the user', () => {
+    expect(read({ contents: [{ parts: [{ text: 'hello' }] }] })).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
+      tools: [],
+      maxTokens: 1_024,
+      temperature: 0.7,
+      extra: {},
+    });
+  });
+
+  it('takes what a Gemini client sends, in both spellings', () => {
+    const asked = read({
+      system_instruction: { role: 'user', parts: { text: 'Be brief.' } },
+      contents: [
+        { role: 'user', parts: [{ text: 'What?' }, { inline_data: { mime_type: 'image/PNG', data: 'A-_A' } }] },
+      ],
+      generationConfig: {
+        maxOutputTokens: 64,
+        temperature: 2,
+        topP: 0.5,
+        topK: 40,
+        stopSequences: ['END'],
+        seed: 7,
+        candidateCount: 1,
+        responseMimeType: 'application/json',
+        responseSchema: { type: 'OBJECT', properties: { n: { type: 'INTEGER' } } },
+      },
+      tools: [
+        {
+          function_declarations: [{ name: 'look', description: 'x', parameters: { type: 'OBJECT' } }, { name: 'rest' }],
+        },
+      ],
+      tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['look'] } },
+    });
+    expect(asked).toEqual({
+      model: 'm',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What?' },
+            { type: 'image', url: 'data:image/png;base64,A+/A' },
+          ],
+        },
+      ],
+      tools: [{ name: 'look', description: 'x', parameters: { type: 'object' } }, { name: 'rest' }],
+      toolChoice: { name: 'look' },
+      responseFormat: {
+        type: 'json_schema',
+        name: 'response',
+        schema: { type: 'object', properties: { n: { type: 'integer' } } },
+      },
+      maxTokens: 64,
+      temperature: 2,
+      topP: 0.5,
+      topK: 40,
+      stop: ['END'],
+      seed: 7,
+      extra: {},
+    });
+  });
+
+  it('joins calls and their answers by stable ids, with and without ids of their own', () => {
+    const contents = [
+      ...hello,
+      {
+        role: 'model',
+        parts: [
+          { text: 'hm', thought: true },
+          { text: 'Looking.' },
+          { functionCall: { name: 'look', args: { at: 1 } }, thoughtSignature: 'S' },
+          { functionCall: { name: 'look', args: { at: 2 } } },
+          { functionCall: { id: 'own', name: 'rest' } },
+        ],
+      },
+      {
+        role: 'function',
+        parts: [
+          { functionResponse: { id: 'own', name: 'rest', response: { ok: true } } },
+          { functionResponse: { name: 'look', response: { seen: 1 } } },
+          { functionResponse: { name: 'look', response: { seen: 2 } } },
+          { text: 'Go on.' },
+        ],
+      },
+    ];
+    const { messages } = read({ contents });
+    expect(messages.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Looking.' }],
+        toolCalls: [
+          { id: 'call_1_1', name: 'look', arguments: '{"at":1}', signature: 'S' },
+          { id: 'call_1_2', name: 'look', arguments: '{"at":2}' },
+          { id: 'own', name: 'rest', arguments: '{}' },
+        ],
+      },
+      { role: 'tool', toolCallId: 'own', content: '{"ok":true}' },
+      { role: 'tool', toolCallId: 'call_1_1', content: '{"seen":1}' },
+      { role: 'tool', toolCallId: 'call_1_2', content: '{"seen":2}' },
+      { role: 'user', content: [{ type: 'text', text: 'Go on.' }] },
+    ]);
+    expect(read({ contents }).messages).toEqual(messages);
+  });
+
+  it.each<[Record<string, unknown>, string, string]>([
+    [{ contents: undefined }, 'missing_parameter', 'contents'],
+    [{ contents: [] }, 'invalid_value', 'contents'],
+    [{ contents: {} }, 'invalid_value', 'contents'],
+    [{ contents: 'hello' }, 'invalid_value', 'contents'],
+    [{ contents: [{ role: 'user', parts: [] }] }, 'invalid_value', 'contents.0.parts'],
+    [saying({}), 'invalid_value', 'contents.0.parts.0'],
+    [saying({ fileData: { fileUri: 'x' } }), 'unsupported_parameter', 'contents.0.parts.0.fileData'],
+    [saying({ text: 'a', functionCall: { name: 'f' } }), 'invalid_value', 'contents.0.parts.0'],
+    [saying({ text: '' }), 'invalid_value', 'contents'],
+    [saying({ text: 'x' }, 'system'), 'invalid_value', 'contents.0.role'],
+    [
+      saying({ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }),
+      'invalid_value',
+      'contents.0.parts.0.inlineData.mimeType',
+    ],
+    [
+      saying({ inlineData: { mimeType: 'image/png', data: 'not base64!' } }),
+      'invalid_value',
+      'contents.0.parts.0.inlineData.data',
+    ],
+    [saying({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }, 'model'), 'invalid_value', 'contents.0'],
+    [saying({ functionResponse: { name: 'f', response: {} } }), 'invalid_value', 'contents.0'],
+    [saying({ functionCall: { name: 'f' } }), 'invalid_value', 'contents.0'],
+    [{ generationConfig: [] }, 'invalid_value', 'generationConfig'],
+    [{ generationConfig: 'hot' }, 'invalid_value', 'generationConfig'],
+    [{ generationConfig: { maxOutputTokens: 8 } }, 'invalid_value', 'generationConfig.maxOutputTokens'],
+    [{ generationConfig: { temperature: 3 } }, 'invalid_value', 'generationConfig.temperature'],
+    [{ generationConfig: { candidateCount: 2 } }, 'invalid_value', 'generationConfig.candidateCount'],
+    [{ generationConfig: { responseSchema: {} } }, 'invalid_value', 'generationConfig.responseMimeType'],
+    [{ generationConfig: { speechConfig: {} } }, 'unsupported_parameter', 'generationConfig.speechConfig'],
+    [{ tools: [{ googleSearch: {} }] }, 'unsupported_parameter', 'tools.0.googleSearch'],
+    [{ toolConfig: { functionCallingConfig: { mode: 'ANY' } } }, 'invalid_value', 'toolConfig.functionCallingConfig'],
+    [
+      { tools: declared(), toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['rest'] } } },
+      'invalid_value',
+      'toolConfig.functionCallingConfig.allowedFunctionNames',
+    ],
+    [{ cachedContent: 'x' }, 'unsupported_parameter', 'cachedContent'],
+  ])('is refused by name: %j', (more, code, param) => {
+    expect(refusal(more)).toEqual({ code, param });
+  });
+
+  it.each([
+    ['AUTO', 'auto'],
+    ['NONE', 'none'],
+    ['ANY', 'required'],
+  ])('chooses tools by mode %s', (mode, choice) => {
+    expect(read({ tools: declared(), toolConfig: { functionCallingConfig: { mode } } }).toolChoice).toBe(choice);
+  });
+
+  it('is a request or a refusal, whatever is sent', () => {
+    fc.assert(
+      fc.property(
+        fc.record(
+          { contents: fc.anything(), systemInstruction: fc.jsonValue(), tools: fc.jsonValue() },
+          { requiredKeys: [] },
+        ),
+        (more) => {
+          expect(() => refusal(more)).not.toThrow();
+        },
+      ),
+    );
+  });
+});
+
+describe('the generateContent response', () => {
+  const answer = { id: 'r1', created: 0, model: 'm', usage: { input: 12, output: 9 } };
+  const reply = { content: 'Hi.', refusal: null, toolCalls: [], finishReason: 'stop' as const, usage: null };
+
+  it('has every member that clients read, thoughts apart from what was said', () => {
+    const usage = { inputTokens: 12, outputTokens: 9, cachedTokens: 3, reasoningTokens: 4 };
+    expect(geminiResponse({ ...answer, reply: { ...reply, usage } })).toEqual({
+      candidates: [{ content: { role: 'model', parts: [{ text: 'Hi.' }] }, finishReason: 'STOP', index: 0 }],
+      usageMetadata: {
+        promptTokenCount: 12,
+        candidatesTokenCount: 5,
+        totalTokenCount: 21,
+        thoughtsTokenCount: 4,
+        cachedContentTokenCount: 3,
+      },
+      modelVersion: 'm',
+      responseId: 'r1',
+    });
+  });
+
+  it('shows calls as objects, and says when a model left one broken', () => {
+    const toolCalls = [{ id: 'c1', name: 'f', arguments: '{"a":1}', signature: 'S' }];
+    const calling = { ...reply, content: null, toolCalls, finishReason: 'tool_calls' as const };
+    expect(geminiResponse({ ...answer, reply: calling })).toMatchObject({
+      candidates: [
+        {
+          content: { parts: [{ functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 'S' }] },
+          finishReason: 'STOP',
+        },
+      ],
+    });
+    const broken = { ...calling, toolCalls: [{ id: 'c1', name: 'f', arguments: '{"a":' }] };
+    expect(geminiResponse({ ...answer, reply: broken })).toMatchObject({
+      candidates: [{ content: { parts: [] }, finishReason: 'MALFORMED_FUNCTION_CALL' }],
+    });
+  });
+
+  it.each([
+    ['length', 'MAX_TOKENS'],
+    ['content_filter', 'SAFETY'],
+  ] as const)('says %s as %s', (finishReason, word) => {
+    expect(geminiResponse({ ...answer, reply: { ...reply, finishReason } })).toMatchObject({
+      candidates: [{ finishReason: word }],
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import type { TaskErrorCode, TaskStatus } from '../../../src/domain/task.ts';
+import {
+  legacyCreated,
+  legacyResult,
+  legacyVideoStatus,
+  legacyWorkflowStatus,
+  type LegacyTask,
+} from '../../../src/http/dialects/legacy-task.ts';
+
+const task = (
+  status: TaskStatus,
+  errorCode: TaskErrorCode | null = null,
+  urls: string[] = [],
+  progress: number | null = null,
+): LegacyTask => ({ id: 'task_1', status, progress, errorCode, urls });
+
+describe('a legacy answer', () => {
+  it.each([
+    ['queued', 'pending'],
+    ['processing', 'processing'],
+    ['succeeded', 'completed'],
+    ['failed', 'failed'],
+    ['canceled', 'failed'],
+  ] as const)('says of a task that is %s that it is %s', (status, word) => {
+    expect(legacyCreated(task(status))).toEqual({
+      success: true,
+      task_id: 'task_1',
+      id: 'task_1',
+      status: word,
+      data: { task_id: 'task_1', status: word },
+    });
+    expect(legacyResult(task(status))['status']).toBe(word);
+    expect(legacyVideoStatus(task(status))).toMatchObject({ data: { status: word } });
+    expect(legacyWorkflowStatus(task(status))['status']).toBe(word);
+  });
+
+  it('has the members of its route: the results, or why there are none', () => {
+    const done = task('succeeded', null, ['https://a.example/1', 'https://a.example/2'], 100);
+    expect(legacyResult(done)).toEqual({
+      success: true,
+      id: 'task_1',
+      task_id: 'task_1',
+      status: 'completed',
+      progress: 100,
+      results: [{ url: 'https://a.example/1' }, { url: 'https://a.example/2' }],
+      error: null,
+    });
+    expect(legacyVideoStatus(done)).toEqual({
+      success: true,
+      data: {
+        task_id: 'task_1',
+        status: 'completed',
+        progress: 100,
+        url: 'https://a.example/1',
+        urls: ['https://a.example/1', 'https://a.example/2'],
+        error: null,
+      },
+    });
+    expect(legacyWorkflowStatus(done)).toEqual({
+      success: true,
+      uuid: 'task_1',
+      status: 'completed',
+      progress: 100,
+      images: ['https://a.example/1', 'https://a.example/2'],
+      error: null,
+    });
+    const error = { code: 'task_timeout', message: 'The task did not finish before its deadline.', retryable: true };
+    const failed = task('failed', 'task_timeout');
+    expect(legacyResult(failed)).toMatchObject({ success: true, results: [], progress: null, error });
+    expect(legacyVideoStatus(failed)).toMatchObject({ success: true, data: { url: null, urls: [], error } });
+    expect(legacyWorkflowStatus(failed)).toMatchObject({ success: true, images: [], error });
+  });
+
+  it('says canceled: true of a canceled task and of no other', () => {
+    expect(legacyResult(task('canceled', 'canceled'))).toMatchObject({ canceled: true, error: { code: 'canceled' } });
+    expect(legacyVideoStatus(task('canceled', 'canceled'))).toMatchObject({ data: { canceled: true } });
+    expect(legacyWorkflowStatus(task('canceled', 'canceled'))).toMatchObject({ canceled: true });
+    expect(legacyResult(task('failed', 'upstream_failed'))).not.toHaveProperty('canceled');
+  });
+});

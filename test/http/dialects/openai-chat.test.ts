@@ -1,0 +1,298 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { GatewayError } from '../../../src/domain/errors.ts';
+import { openaiCompletion, readOpenaiChat } from '../../../src/http/dialects/openai-chat.ts';
+
+const hello = [{ role: 'user', content: 'hello' }];
+const read = (more: Record<string, unknown> = {}) => readOpenaiChat({ model: 'm', messages: hello, ...more });
+const refusal = (more: Record<string, unknown>): { code?: string; param?: string | undefined } => {
+  try {
+    read(more);
+    return {};
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { code: error.code, param: error.param };
+  }
+};
+const saying = (content: unknown, role = 'user') => ({ messages: [{ role, content }] });
+const tool = { type: 'function', function: { name: 'look' } };
+const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const png = 'data:image/png;base64,AAAA';
+
+describe('an OpenAI chat request', () => {
+  it('is filled with the defaults of the catalog', () => {
+    expect(read()).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'hello' }],
+      tools: [],
+      maxTokens: 1_024,
+      temperature: 0.7,
+      extra: {},
+    });
+  });
+
+  it('takes null in every optional field as if it were absent', () => {
+    const fields = [
+      'max_tokens',
+      'max_completion_tokens',
+      'temperature',
+      'top_p',
+      'stop',
+      'seed',
+      'user',
+      'stream',
+      'n',
+      'logprobs',
+      'tools',
+      'tool_choice',
+      'parallel_tool_calls',
+      'response_format',
+      'stream_options',
+      'functions',
+      'modalities',
+      'foo',
+    ];
+    expect(read(Object.fromEntries(fields.map((field) => [field, null])))).toEqual(read());
+  });
+
+  it('takes everything an OpenAI client sends', () => {
+    const asked = read({
+      messages: [
+        { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }], name: 'ops' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image_url', image_url: { url: png, detail: 'low' } },
+            { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+          ],
+        },
+        // As an SDK gives an answer back, with all that stood in it.
+        {
+          role: 'assistant',
+          content: null,
+          refusal: null,
+          annotations: [],
+          audio: null,
+          function_call: null,
+          tool_calls: [call],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'a fox' },
+      ],
+      max_completion_tokens: 64,
+      max_tokens: 64,
+      temperature: 0,
+      top_p: 1,
+      stop: 'END',
+      seed: -1,
+      user: 'u',
+      stream: false,
+      n: 1,
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'look', description: null, parameters: { type: 'object' }, strict: true },
+        },
+      ],
+      tool_choice: { type: 'function', function: { name: 'look' } },
+      parallel_tool_calls: false,
+      response_format: { type: 'json_schema', json_schema: { name: 'fox', schema: { type: 'object' }, strict: true } },
+      service_tier: 'auto',
+      modalities: ['text'],
+      reasoning_effort: 'low',
+      logit_bias: { 50256: -100 },
+    });
+    expect(asked).toEqual({
+      model: 'm',
+      messages: [
+        { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }], name: 'ops' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image', url: png, detail: 'low' },
+            { type: 'image', url: 'https://example.com/a.png' },
+          ],
+        },
+        { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+        { role: 'tool', toolCallId: 'c1', content: 'a fox' },
+      ],
+      maxTokens: 64,
+      temperature: 0,
+      topP: 1,
+      stop: ['END'],
+      seed: -1,
+      user: 'u',
+      tools: [{ name: 'look', parameters: { type: 'object' }, strict: true }],
+      toolChoice: { name: 'look' },
+      parallelToolCalls: false,
+      responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
+      extra: { reasoning_effort: 'low', logit_bias: { 50256: -100 } },
+    });
+  });
+
+  it.each<[Record<string, unknown>, string, string]>([
+    [{ model: undefined }, 'missing_parameter', 'model'],
+    ...[null, 7, '', 'm'.repeat(300)].map((model): [Record<string, unknown>, string, string] => [
+      { model },
+      'invalid_value',
+      'model',
+    ]),
+    [{ messages: undefined }, 'missing_parameter', 'messages'],
+    ...[{}, [], 'hello', null, Array(1_001).fill(hello[0])].map(
+      (messages): [Record<string, unknown>, string, string] => [{ messages }, 'invalid_value', 'messages'],
+    ),
+    [{ messages: [{ role: 'user' }] }, 'missing_parameter', 'messages.0.content'],
+    ...[null, 7, {}, []].map((content): [Record<string, unknown>, string, string] => [
+      saying(content),
+      'invalid_value',
+      'messages.0.content',
+    ]),
+    [saying(null, 'assistant'), 'invalid_value', 'messages.0.content'],
+    [saying(''), 'invalid_value', 'messages'],
+    [saying([{ type: 'text', text: '' }]), 'invalid_value', 'messages'],
+    [saying([{ type: 'input_audio', input_audio: {} }]), 'invalid_value', 'messages.0.content.0.type'],
+    [saying([{ type: 'text' }]), 'missing_parameter', 'messages.0.content.0.text'],
+    [
+      saying([{ type: 'image_url', image_url: { url: 'http://example.com/a' } }]),
+      'invalid_value',
+      'messages.0.content.0.image_url.url',
+    ],
+    [
+      saying([{ type: 'image_url', image_url: { url: 'data:text/html;base64,AAAA' } }]),
+      'invalid_value',
+      'messages.0.content.0.image_url.url',
+    ],
+    [saying('x', 'wizard'), 'invalid_value', 'messages.0.role'],
+    [{ messages: [{ content: 'x' }] }, 'missing_parameter', 'messages.0.role'],
+    [
+      { messages: [...hello, { role: 'tool', tool_call_id: 'c9', content: 'x' }] },
+      'invalid_value',
+      'messages.1.tool_call_id',
+    ],
+    [
+      { messages: [...hello, { role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'f' } }] }] },
+      'missing_parameter',
+      'messages.1.tool_calls.0.function.arguments',
+    ],
+    ...[15, 8_193, 100.5, '100', [], true].map((max_tokens): [Record<string, unknown>, string, string] => [
+      { max_tokens },
+      'invalid_value',
+      'max_tokens',
+    ]),
+    [{ max_completion_tokens: 15 }, 'invalid_value', 'max_completion_tokens'],
+    [{ max_tokens: 100, max_completion_tokens: 101 }, 'invalid_value', 'max_completion_tokens'],
+    ...[-0.1, 2.01, '0.7', []].map((temperature): [Record<string, unknown>, string, string] => [
+      { temperature },
+      'invalid_value',
+      'temperature',
+    ]),
+    [{ stream: true }, 'unsupported_parameter', 'stream'],
+    [{ stream: 'true' }, 'invalid_value', 'stream'],
+    [{ n: 2 }, 'unsupported_parameter', 'n'],
+    [{ n: 0 }, 'invalid_value', 'n'],
+    [{ functions: [] }, 'unsupported_parameter', 'functions'],
+    [{ function_call: 'auto' }, 'unsupported_parameter', 'function_call'],
+    [{ logprobs: true }, 'unsupported_parameter', 'logprobs'],
+    [{ modalities: ['text', 'audio'] }, 'unsupported_parameter', 'modalities'],
+    [{ service_tier: 'priority' }, 'unsupported_parameter', 'service_tier'],
+    [{ web_search_options: {} }, 'unsupported_parameter', 'web_search_options'],
+    [{ tools: {} }, 'invalid_value', 'tools'],
+    [{ tools: [{ type: 'function' }] }, 'missing_parameter', 'tools.0.function'],
+    [{ tools: [{ type: 'web_search' }] }, 'invalid_value', 'tools.0.type'],
+    [{ tools: [{ type: 'function', function: { name: 'no spaces' } }] }, 'invalid_value', 'tools.0.function.name'],
+    [{ tools: [tool], tool_choice: 'sometimes' }, 'invalid_value', 'tool_choice'],
+    [{ tools: [tool], tool_choice: { type: 'function', function: { name: 'rest' } } }, 'invalid_value', 'tool_choice'],
+    [{ tool_choice: 'required' }, 'invalid_value', 'tool_choice'],
+    [{ response_format: { type: 'xml' } }, 'invalid_value', 'response_format.type'],
+    [{ response_format: { type: 'json_schema' } }, 'missing_parameter', 'response_format.json_schema'],
+    [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'invalid_value', 'stop'],
+    [{ top_p: 1.1 }, 'invalid_value', 'top_p'],
+    [{ seed: 1.5 }, 'invalid_value', 'seed'],
+    [{ user: 7 }, 'invalid_value', 'user'],
+  ])('is refused by name: %j', (more, code, param) => {
+    expect(refusal(more)).toEqual({ code, param });
+  });
+
+  it.each([
+    { max_tokens: 16 },
+    { max_tokens: 8_192 },
+    { max_tokens: 100 },
+    { temperature: 0 },
+    { temperature: 2 },
+    { temperature: 0.75 },
+  ])('is accepted at its bounds and between the steps of a form: %j', (more) => expect(refusal(more)).toEqual({}));
+
+  it('is a request or a refusal, whatever is sent', () => {
+    fc.assert(
+      fc.property(
+        fc.record({ messages: fc.anything(), tools: fc.jsonValue(), stop: fc.jsonValue() }, { requiredKeys: [] }),
+        (more) => {
+          expect(() => refusal(more)).not.toThrow();
+        },
+      ),
+    );
+  });
+});
+
+describe('the chat completion object', () => {
+  const answer = {
+    id: 'chatcmpl-1',
+    created: 1_763_700_000,
+    model: 'm',
+    usage: { input: 12, output: 5 },
+    reply: { content: 'Hi.', refusal: null, toolCalls: [], finishReason: 'stop', usage: null },
+  } as const;
+
+  it('has every member that clients read', () => {
+    expect(openaiCompletion({ ...answer, reply: { ...answer.reply, toolCalls: [] } })).toEqual({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1_763_700_000,
+      model: 'm',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hi.', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: {
+        prompt_tokens: 12,
+        completion_tokens: 5,
+        total_tokens: 17,
+        prompt_tokens_details: { cached_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
+    });
+  });
+
+  it('shows tool calls, and no detail that is more than its whole', () => {
+    const reply = {
+      content: null,
+      refusal: null,
+      toolCalls: [{ id: 'c1', name: 'f', arguments: '{}', signature: 'S' }],
+      finishReason: 'tool_calls' as const,
+      usage: { inputTokens: 12, outputTokens: 5, cachedTokens: 4, reasoningTokens: 900 },
+    };
+    expect(openaiCompletion({ ...answer, reply })).toMatchObject({
+      choices: [
+        {
+          message: {
+            content: null,
+            tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+          },
+        },
+      ],
+      usage: { prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 5 } },
+    });
+  });
+
+  it('can be sent back as it is', () => {
+    const toolCalls = [{ id: 'c1', name: 'f', arguments: '{}', signature: 'S' }];
+    const shown = openaiCompletion({ ...answer, reply: { ...answer.reply, content: null, toolCalls } });
+    const [choice] = shown.choices as { message: object }[];
+    expect(read({ messages: [...hello, choice?.message] }).messages[1]).toMatchObject({ toolCalls });
+  });
+});

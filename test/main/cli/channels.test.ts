@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { ChatLedger } from '../../../src/db/chat-ledger.ts';
+import { noteChannelFailure, raiseChannelAlarm, restChannel } from '../../../src/db/channels.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { cli } from '../../../src/main/cli.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { admitted, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { createTestHome, type TestHome } from '../../support/home.ts';
+import { createOperator } from '../../support/operator.ts';
+import { nodeBinary, projectFolder } from '../../support/program.ts';
+import { lastAuditOf } from '../../support/rows.ts';
+
+let home: TestHome;
+let db: Database;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  home = await createTestHome();
+  ({ db, settings } = home);
+});
+afterAll(() => home?.drop());
+
+const { tollgate, done, refused } = commandLine(() => settings);
+
+const auditOf = (subject: unknown) => lastAuditOf(db, subject);
+
+async function credentialOf(channelId: unknown): Promise<string> {
+  const [row] = await rowsOf<{ credential: string }>(db, 'select credential from channel where id = $1', [channelId]);
+  const context = credentialContext(z.string().parse(channelId));
+  return createSealer(loadConfig(settings).MASTER_KEYS).open(row?.credential ?? '', context);
+}
+
+const adding = (name: string, ...more: string[]) => [
+  ...['channels', 'add', '--name', name, '--adapter', 'openai', '--base-url', 'https://upstream.example/v1'],
+  ...['--credential', 'sk-first', '--groups', 'chat'],
+  ...more,
+];
+
+const Listed = z.object({ data: z.array(z.looseObject({ name: z.string() })) });
+const listed = async (name: string) =>
+  Listed.parse((await tollgate('channels', 'list')).said).data.find((channel) => channel.name === name);
+
+describe('tollgate channels add', () => {
+  it('adds a channel that is ready, seals its credential and says it nowhere', async () => {
+    const { code, said } = await tollgate(...adding('added', '--priority', '3', '--weight', '2'));
+    expect(code).toBe(0);
+    expect(said).toEqual({
+      channel_id: expect.stringMatching(/^chn_/),
+      name: 'added',
+      adapter: 'openai',
+      base_url: 'https://upstream.example/v1',
+      groups: ['chat'],
+      priority: 3,
+      weight: 2,
+      warnings: ['No model of the catalog is in chat.'],
+    });
+    expect(JSON.stringify(said)).not.toContain('sk-first');
+    expect(await credentialOf(said['channel_id'])).toBe('sk-first');
+    expect(await listed('added')).toMatchObject({ state: 'ready', enabled: true, reasons: [] });
+    const [entry] = await auditOf(said['channel_id']);
+    expect(entry).toMatchObject({ action: 'channels.add', detail: { name: 'added', groups: ['chat'] } });
+    expect(JSON.stringify(entry)).not.toContain('sk-first');
+  });
+
+  it('reads the credential from stdin for -, so that no list of processes has it', async () => {
+    const args = adding('piped').map((arg) => (arg === 'sk-first' ? '-' : arg));
+    const said = await new Promise<{ code: number | null; text: string }>((resolve, reject) => {
+      const child = spawn(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args, '--json'], { env: settings });
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
+      child.on('error', reject).on('close', (code) => resolve({ code, text }));
+      child.stdin.end('sk-from-a-pipe\n');
+    });
+    expect(said).toEqual({ code: 0, text: expect.not.stringContaining('sk-from-a-pipe') });
+    expect(await credentialOf(z.looseObject({}).parse(JSON.parse(said.text))['channel_id'])).toBe('sk-from-a-pipe');
+  });
+
+  it('refuses a name that is taken, and what is no name, adapter, place, credential or number', async () => {
+    await done(...adding('taken'));
+    expect(await refused(...adding('taken'))).toContain('already');
+    for (const [flag, value] of [
+      ['--name', 'chn_x'],
+      ['--name', 'two words'],
+      ['--adapter', 'nobody'],
+      ['--base-url', 'ftp://upstream.example'],
+      ['--base-url', 'https://user:pw@upstream.example'],
+      ['--base-url', 'https://upstream.example/?key=1'],
+      ['--credential', ' '],
+      ['--groups', ','],
+      ['--priority', '-1'],
+      ['--weight', 'heavy'],
+    ] as const)
+      expect({ flag, value, code: (await tollgate(...adding('other', `${flag}=${value}`))).code }).toEqual({
+        flag,
+        value,
+        code: 2,
+      });
+    expect(await refused(...adding('other', '--credential', 'two\nlines'))).toContain('one line');
+    expect(await listed('other')).toBeUndefined();
+  });
+});
+
+describe('tollgate channels set', () => {
+  it('changes each setting, leaves the rest, and remembers before and after without the credential', async () => {
+    const { channel_id: id } = await done(...adding('before'));
+    await done('channels', 'set', 'before', '--weight', '0', '--groups', 'chat,images');
+    expect(await auditOf(id)).toEqual([
+      {
+        action: 'channels.set',
+        detail: { weight: { from: 1, to: 0 }, groups: { from: ['chat'], to: ['chat', 'images'] } },
+      },
+    ]);
+    const moved = ['--name', 'after', '--adapter', 'gemini', '--base-url', 'http://127.0.0.1:1/', '--priority', '9'];
+    expect(await done('channels', 'set', 'before', ...moved)).toMatchObject({
+      channel_id: id,
+      name: 'after',
+      adapter: 'gemini',
+      base_url: 'http://127.0.0.1:1',
+      groups: ['chat', 'images'],
+      priority: 9,
+      weight: 0,
+    });
+    expect(await credentialOf(id)).toBe('sk-first');
+    const { said } = await tollgate('channels', 'set', 'after', '--credential', 'sk-second');
+    expect(JSON.stringify(said)).not.toContain('sk-second');
+    expect(await credentialOf(id)).toBe('sk-second');
+    expect(await auditOf(id)).toEqual([{ action: 'channels.set', detail: { credential: 'changed' } }]);
+  });
+
+  it('ends the rests and alarms of the old credential with it, and no others', async () => {
+    const { channel_id } = await done(...adding('rested'));
+    const channelId = z.string().parse(channel_id);
+    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
+    await raiseChannelAlarm(db, { channelId, modelId: '*', alarm: 'account' });
+    await done('channels', 'set', 'rested', '--weight', '5');
+    expect(await listed('rested')).toMatchObject({ state: 'resting' });
+    await done('channels', 'set', 'rested', '--credential', 'sk-paid');
+    expect(await listed('rested')).toMatchObject({ state: 'ready', reasons: [] });
+  });
+
+  it('refuses an unknown channel, a taken name, a change of nothing, and another adapter while its calls run', async () => {
+    await done(...adding('one'));
+    const { channel_id } = await done(...adding('two'));
+    expect(await refused('channels', 'set', 'nobody', '--weight', '1')).toContain('no channel nobody');
+    expect(await refused('channels', 'set', 'two', '--name', 'one')).toContain('already');
+    expect(await refused('channels', 'set', 'two')).toContain('Nothing to change');
+    const { projectId, keyId } = await createOperator(db, settings).project({ credits: 100 });
+    const { taskId } = await admitted(openLedger(db), newTask({ projectId, keyId }, 5));
+    await run(
+      db,
+      `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline)
+       values ('att_running', $1, 1, $2, 'two', 'f', clock_timestamp())`,
+      [taskId, channel_id],
+    );
+    expect(await refused('channels', 'set', 'two', '--adapter', 'gemini')).toContain('calls that run');
+    await run(db, `update attempt set outcome = 'transient', ended_at = clock_timestamp() where id = 'att_running'`);
+    await done('channels', 'set', 'two', '--adapter', 'gemini');
+  });
+
+  it('lets another adapter in once the requests are over whose calls told no outcome', async () => {
+    const { channel_id } = await done(...adding('three'));
+    const book = await createOperator(db, settings).project({ credits: 100 });
+    const ledger = openLedger(db);
+    const { taskId } = await admitted(ledger, newTask(book, 5));
+    await run(
+      db,
+      `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, operation)
+       values ('att_of_task', $1, 1, $2, 'three', 'f', clock_timestamp(), '{"job": 1}')`,
+      [taskId, channel_id],
+    );
+    const chats = new ChatLedger(db, { membersMax: 1 });
+    await chats.admit({
+      requestId: 'req_chat',
+      ...book,
+      rpm: null,
+      modelId: 'gpt-5-mini',
+      credits: 5,
+      holdSeconds: 60,
+      attemptId: 'att_of_chat',
+      channelId: z.string().parse(channel_id),
+      channelName: 'three',
+      idempotency: null,
+    });
+    expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
+    expect((await ledger.finishTask({ ...taskEnd(taskId, 'failed'), errorCode: 'task_timeout' })).finished).toBe(true);
+    expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
+    const nothing = { channelId: null, inputTokens: null, outputTokens: null, usageEstimated: false, costMicroUsd: 0 };
+    await chats.end({ requestId: 'req_chat', settle: null, ...nothing, attempt: null, answer: null });
+    await done('channels', 'set', 'three', '--adapter', 'gemini');
+  });
+});
+
+describe('tollgate channels list', () => {
+  it('tells what state a channel is in and why: open for a model, half open, resting, with an alarm, disabled', async () => {
+    const { channel_id } = await done(...adding('troubled'));
+    const channelId = z.string().parse(channel_id);
+    const call = { channelId, modelId: 'gpt-5-mini', ageSeconds: 0, reason: 'provider_error', open: true };
+    await noteChannelFailure(db, call, { failuresMax: 5, openSeconds: 600, openMaxSeconds: 600 });
+    const open = {
+      kind: 'open',
+      model: 'gpt-5-mini',
+      reason: 'provider_error',
+      since: expect.any(Number),
+      until: expect.any(Number),
+      failures: 0,
+      opens: 1,
+    };
+    expect(await listed('troubled')).toMatchObject({ state: 'open', reasons: [open] });
+
+    await run(
+      db,
+      `update channel_health set closed_until = clock_timestamp() - interval '1 second' where channel_id = $1`,
+      [channelId],
+    );
+    const halfOpen = { ...open, kind: 'half_open', until: null };
+    expect(await listed('troubled')).toMatchObject({ state: 'half_open', reasons: [halfOpen] });
+
+    await raiseChannelAlarm(db, { channelId, modelId: 'veo-3.1', alarm: 'unknown_model' });
+    const alarm = { kind: 'alarm', model: 'veo-3.1', reason: 'unknown_model', since: expect.any(Number), until: null };
+    expect(await listed('troubled')).toMatchObject({ state: 'alarm', reasons: [halfOpen, alarm] });
+
+    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
+    const resting = { kind: 'resting', model: '*', reason: 'rate_limit', until: expect.any(Number) };
+    expect(await listed('troubled')).toMatchObject({ state: 'resting', reasons: [resting, halfOpen, alarm] });
+
+    const written: string[] = [];
+    await cli(['channels', 'list'], settings, (text) => written.push(text));
+    expect(written.join('')).toMatch(
+      /resting; resting for all models until .* \(rate_limit\); half_open for gpt-5-mini/,
+    );
+
+    await done('channels', 'disable', 'troubled');
+    expect(await listed('troubled')).toMatchObject({ state: 'disabled', reasons: [resting, halfOpen, alarm] });
+  });
+});
+
+describe('tollgate channels test', () => {
+  const servers: Server[] = [];
+  afterAll(() => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))));
+
+  async function upstream(answer: (key: string | undefined) => { status: number; body: unknown }): Promise<string> {
+    const server = createServer((request, response) => {
+      const { status, body } = answer(request.headers.authorization);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
+  }
+
+  it('says ok when the free call is answered, and what came back with exit code 1 when it is not', async () => {
+    const place = await upstream((key) =>
+      key === 'Bearer sk-first'
+        ? { status: 200, body: { object: 'list', data: [{ id: 'gpt-5-mini', object: 'model' }] } }
+        : { status: 401, body: { error: { message: 'no such key', code: 'invalid_api_key' } } },
+    );
+    const { channel_id } = await done(...adding('asked', `--base-url=${place}`));
+    expect(await done('channels', 'test', 'asked')).toEqual({
+      channel_id,
+      name: 'asked',
+      adapter: 'openai',
+      ok: true,
+      offered: true,
+      reason: null,
+      status: null,
+      detail: null,
+      took_ms: expect.any(Number),
+    });
+    await done('channels', 'set', 'asked', '--credential', 'sk-wrong');
+    const { code, said } = await tollgate('channels', 'test', 'asked');
+    expect({ code, said }).toMatchObject({ code: 1, said: { ok: false, reason: 'account', status: 401 } });
+    expect(JSON.stringify(said)).not.toContain('sk-wrong');
+    // Only looked at: no call of a client was made.
+    expect(await listed('asked')).toMatchObject({ state: 'ready', reasons: [] });
+
+    await done('channels', 'set', 'asked', '--base-url', 'http://127.0.0.1:1');
+    const nobody = await tollgate('channels', 'test', 'asked');
+    expect(nobody).toMatchObject({ code: 1, said: { ok: false, reason: 'connect', status: null } });
+    expect(await refused('channels', 'test', 'nobody')).toContain('no channel nobody');
+  });
+
+  it('says so when no configured key opens the credential', async () => {
+    const { channel_id } = await done(...adding('sealed-elsewhere'));
+    await run(db, `update channel set credential = replace(credential, 'v1.k1.', 'v1.k0.') where id = $1`, [
+      channel_id,
+    ]);
+    expect(await refused('channels', 'test', 'sealed-elsewhere')).toContain('cannot be opened');
+  });
+});

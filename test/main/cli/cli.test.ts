@@ -1,0 +1,614 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ensureChannel } from '../../../src/commands/channels/ensure-channel.ts';
+import { createKeyCache } from '../../../src/caches/key-cache.ts';
+import { loadConfig } from '../../../src/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { beginAttempt, endAttempt, saveOperation } from '../../../src/db/attempts.ts';
+import { restChannel } from '../../../src/db/channels.ts';
+import { Ledger } from '../../../src/db/ledger.ts';
+import { cli } from '../../../src/main/cli.ts';
+import { newId } from '../../../src/platform/crypto/ids.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createOperator } from '../../support/operator.ts';
+import { nodeBinary, projectFolder } from '../../support/program.ts';
+
+let books: TestDatabase;
+let db: Database;
+let home: string;
+let settings: Record<string, string>;
+const shipped = join(projectFolder, 'catalog/catalog.yaml');
+
+beforeAll(async () => {
+  books = await createTestDatabase();
+  db = await books.open();
+  home = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
+  settings = {
+    DATABASE_URL: books.url,
+    KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
+    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    // Nothing listens there: only the command that needs Temporal may notice.
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    PUBLIC_BASE_URL: 'https://gateway.example',
+    TOLLGATE_HOME: home,
+  };
+});
+
+afterAll(async () => {
+  await books?.drop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+interface Said {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the real program to its end, with this environment and nothing of ours. */
+const spawned = (args: string[], env: Record<string, string> = settings): Promise<Said> =>
+  execute(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], env);
+
+/** Runs the program's own entry without the price of a process: for what is about commands, not about the process. */
+async function tollgate(args: string[], env: Record<string, string> = settings): Promise<Said> {
+  const written: string[] = [];
+  const code = await cli(args, env, (text) => written.push(text));
+  return { code, stdout: written.join(''), stderr: '' };
+}
+
+function execute(file: string, args: string[], env: Record<string, string>): Promise<Said> {
+  return new Promise((resolve, reject) => {
+    const options = { env, cwd: home, timeout: 30_000, maxBuffer: 4_000_000 };
+    execFile(file, args, options, (error, stdout, stderr) => {
+      const code = error ? error.code : 0;
+      if (typeof code !== 'number') return reject(new Error(`no exit code: ${stderr}`));
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+/** The one document of a `--json` run, and the exit code that was promised for it. */
+async function json<T>(
+  shape: z.ZodType<T>,
+  args: string[],
+  { code = 0, env = settings, run = tollgate } = {},
+): Promise<T> {
+  const said = await run([...args, '--json'], env);
+  expect({ code: said.code, stderr: said.stderr }).toEqual({ code, stderr: '' });
+  return shape.parse(JSON.parse(said.stdout));
+}
+
+const rows = <T>(row: z.ZodType<T>) => z.strictObject({ data: z.array(row) });
+const Refusal = z.strictObject({ error: z.strictObject({ message: z.string().min(1) }) });
+const Project = z.strictObject({ project_id: z.string(), webhook_secret: z.string() });
+const Key = z.strictObject({ key_id: z.string(), api_key: z.string() });
+const Credits = z.strictObject({ project_id: z.string(), balance: z.number(), reserved: z.number() });
+const AuditEntry = z.strictObject({
+  id: z.number(),
+  at: z.number().int(),
+  actor: z.string(),
+  action: z.string(),
+  subject: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+});
+
+const aProject = async (): Promise<string> =>
+  (await json(Project, ['projects', 'create', '--name', 'test'])).project_id;
+
+const auditOf = async (subject: string) =>
+  (await json(rows(AuditEntry), ['audit', 'list', '--subject', subject])).data.map(({ action, detail }) => ({
+    action,
+    detail,
+  }));
+
+describe('tollgate projects', () => {
+  it('makes a project with an empty account, tells its callback secret once, and remembers who did it', async () => {
+    const made = await json(Project, ['projects', 'create', '--name', 'Acme Ltd'], { run: spawned });
+    expect(made.project_id).toMatch(/^prj_/);
+    expect(made.webhook_secret).toMatch(/^whsec_/);
+    const listed = await tollgate(['projects', 'list', '--json']);
+    expect(listed.stdout).not.toContain(made.webhook_secret);
+    const { data } = rows(z.looseObject({ project_id: z.string() })).parse(JSON.parse(listed.stdout));
+    expect(data.find(({ project_id }) => project_id === made.project_id)).toEqual({
+      project_id: made.project_id,
+      name: 'Acme Ltd',
+      status: 'active',
+      balance: 0,
+      reserved: 0,
+      created_at: expect.any(Number),
+    });
+    const { data: entries } = await json(rows(AuditEntry), ['audit', 'list', '--subject', made.project_id]);
+    expect(entries).toMatchObject([{ action: 'projects.create', detail: { name: 'Acme Ltd' } }]);
+    expect(entries[0]?.actor).toMatch(/^cli:./);
+  });
+});
+
+describe('tollgate keys', () => {
+  it('makes a key with every limit that was asked for, whose secret then opens the door', async () => {
+    await json(z.unknown(), ['catalog', 'apply', shipped]);
+    const project = await aProject();
+    const limits = ['--models', 'aurora-image-1, veo-3.1', '--rpm', '30', '--budget', '500', '--in-flight', '4'];
+    const made = await json(Key, [
+      'keys',
+      'create',
+      '--project',
+      project,
+      '--name',
+      'ci',
+      ...limits,
+      '--expires',
+      '2099-01-31',
+    ]);
+    const keys = createKeyCache(db, loadConfig(settings).KEY_PEPPERS, 0);
+    expect(await keys.find(made.api_key)).toMatchObject({ keyId: made.key_id, rpm: 30, inFlightMax: 4 });
+
+    const listed = await tollgate(['keys', 'list', '--project', project, '--json']);
+    expect(listed.stdout).not.toContain(made.api_key);
+    expect(JSON.parse(listed.stdout)).toEqual({
+      data: [
+        {
+          key_id: made.key_id,
+          project_id: project,
+          name: 'ci',
+          state: 'active',
+          prefix: made.api_key.slice(0, 8),
+          last4: made.api_key.slice(-4),
+          models: ['aurora-image-1', 'veo-3.1'],
+          rpm: 30,
+          in_flight_max: 4,
+          in_flight: 0,
+          budget: 500,
+          spent: 0,
+          reserved: 0,
+          expires_at: Date.UTC(2099, 0, 31) / 1000,
+          revoked_at: null,
+          last_used_at: null,
+          created_at: expect.any(Number),
+        },
+      ],
+    });
+  });
+
+  it('warns of a model that the catalog does not have, and makes the key all the same', async () => {
+    const project = await aProject();
+    const Warned = Key.extend({ warnings: z.array(z.string()) });
+    const made = await json(Warned, ['keys', 'create', '--project', project, '--models', 'not-yet-sold']);
+    expect(made.warnings).toEqual([expect.stringContaining('not-yet-sold')]);
+  });
+
+  it('revokes a key at once and once, and says so the second time', async () => {
+    const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
+    const Revoked = z.strictObject({ key_id: z.literal(made.key_id), revoked_at: z.number(), changed: z.boolean() });
+    expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: true });
+    const keys = createKeyCache(db, loadConfig(settings).KEY_PEPPERS, 0);
+    expect(await keys.find(made.api_key)).toBeNull();
+    expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: false });
+    expect((await auditOf(made.key_id)).map(({ action }) => action)).toEqual(['keys.revoke', 'keys.create']);
+    await json(Refusal, ['keys', 'revoke', 'key_nobody'], { code: 1 });
+  });
+
+  it('writes no secret into the audit', async () => {
+    const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
+    const all = await tollgate(['audit', 'list', '--limit', '10000', '--json']);
+    expect(all.stdout).toContain(made.key_id);
+    expect(all.stdout).not.toMatch(/sk-|whsec_/);
+  });
+});
+
+describe('tollgate credits', () => {
+  it('adds once per reference, and refuses the same reference with another amount', async () => {
+    const project = await aProject();
+    const add = (amount: string) => [
+      'credits',
+      'add',
+      '--project',
+      project,
+      '--amount',
+      amount,
+      '--reference',
+      'invoice-1',
+    ];
+    const after = { project_id: project, balance: 500, reserved: 0 };
+    expect(await json(Credits, add('500'))).toEqual(after);
+    expect(await json(Credits, add('500'))).toEqual(after);
+    expect((await json(Refusal, add('501'), { code: 1 })).error.message).toContain('invoice-1');
+    expect(await json(Credits, ['credits', 'show', '--project', project])).toEqual(after);
+    expect((await auditOf(project)).filter(({ action }) => action === 'credits.add')).toEqual([
+      { action: 'credits.add', detail: { amount: 500, reference: 'invoice-1' } },
+    ]);
+  });
+
+  it('refuses a project that does not exist', async () => {
+    await json(Refusal, ['credits', 'show', '--project', 'prj_nobody'], { code: 1 });
+    await json(Refusal, ['credits', 'add', '--project', 'prj_nobody', '--amount', '5', '--reference', 'x'], {
+      code: 1,
+    });
+  });
+
+  it('takes only whole amounts from 1 to what can be counted exactly', async () => {
+    const amounts = ['0', '-5', '1.5', '1e3', '9007199254740992', ''];
+    const add = (amount: string) => ['credits', 'add', '--project', 'prj_any', '--reference', 'x', '--amount', amount];
+    const refusals = await Promise.all(amounts.map((amount) => json(Refusal, add(amount), { code: 2 })));
+    expect(refusals.filter(({ error }) => !error.message.startsWith('--amount'))).toEqual([]);
+  });
+});
+
+describe('tollgate channels', () => {
+  it('lists channels with what keeps them out of the draw and never their credential, and switches them', async () => {
+    const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+    const about = { adapter: 'fal', baseUrl: 'https://upstream.example', groups: ['images'], priority: 3, weight: 2 };
+    const given = { name: 'listed', credential: 'very-secret', ...about, actor: 'test' };
+    const { channelId } = await ensureChannel({ db, sealer }, given);
+    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
+
+    const shown = async () => {
+      const said = await tollgate(['channels', 'list', '--json']);
+      expect(said.stdout).not.toMatch(/very-secret|v1\.k1\./);
+      const { data } = rows(z.looseObject({ name: z.string() })).parse(JSON.parse(said.stdout));
+      return data.find(({ name }) => name === 'listed');
+    };
+    expect(await shown()).toEqual({
+      name: 'listed',
+      channel_id: channelId,
+      adapter: 'fal',
+      base_url: 'https://upstream.example',
+      groups: ['images'],
+      priority: 3,
+      weight: 2,
+      enabled: true,
+      state: 'resting',
+      reasons: [
+        expect.objectContaining({ kind: 'resting', model: '*', until: expect.any(Number), reason: 'rate_limit' }),
+      ],
+    });
+    const Switched = z.strictObject({
+      channel_id: z.literal(channelId),
+      name: z.literal('listed'),
+      enabled: z.boolean(),
+      changed: z.boolean(),
+    });
+    expect(await json(Switched, ['channels', 'disable', 'listed'])).toMatchObject({ enabled: false, changed: true });
+    expect(await json(Switched, ['channels', 'disable', 'listed'])).toMatchObject({ enabled: false, changed: false });
+    expect(await shown()).toMatchObject({ enabled: false, state: 'disabled' });
+    expect(await json(Switched, ['channels', 'enable', channelId])).toMatchObject({ enabled: true, changed: true });
+    await json(Refusal, ['channels', 'enable', 'nobody'], { code: 1 });
+  });
+});
+
+describe('tollgate catalog', () => {
+  const Applied = z.strictObject({
+    added: z.array(z.string()),
+    changed: z.array(z.string()),
+    removed: z.array(z.string()),
+    warnings: z.array(z.string()),
+  });
+
+  it('applies the shipped file, shows it in its own order, and changes nothing when applied again', async () => {
+    await json(Applied, ['catalog', 'apply', shipped]);
+    const again = await json(Applied, ['catalog', 'apply', shipped]);
+    expect([again.added, again.changed, again.removed]).toEqual([[], [], []]);
+    const { data } = await json(rows(z.looseObject({ id: z.string(), private: z.looseObject({}) })), [
+      'catalog',
+      'show',
+    ]);
+    expect(data[0]?.id).toBe('aurora-image-1');
+    const one = await json(z.looseObject({ id: z.string() }), ['catalog', 'show', 'aurora-image-1']);
+    expect(one).toEqual(data[0]);
+    await json(Refusal, ['catalog', 'show', 'not-sold'], { code: 1 });
+  });
+
+  it('checks a file without any database, and tells everything that is wrong with a bad one', async () => {
+    const env = { TOLLGATE_HOME: home };
+    const Checked = z.strictObject({ ok: z.literal(true), models: z.number().min(12), warnings: z.array(z.string()) });
+    await json(Checked, ['catalog', 'check', shipped], { env, run: spawned });
+    const bad = join(home, 'bad.yaml');
+    writeFileSync(bad, 'models:\n  - id: one\n  - id: two\n');
+    const Problems = z.strictObject({
+      error: z.strictObject({ message: z.string(), problems: z.array(z.looseObject({ model: z.string() })) }),
+    });
+    const { error } = await json(Problems, ['catalog', 'check', bad], { code: 1, env, run: spawned });
+    expect(new Set(error.problems.map(({ model }) => model))).toEqual(new Set(['one', 'two']));
+    await json(Refusal, ['catalog', 'check', join(home, 'absent.yaml')], { code: 1, env });
+  });
+
+  it('changes nothing when the file to apply is bad', async () => {
+    await json(Applied, ['catalog', 'apply', shipped]);
+    const bad = join(home, 'bad.yaml');
+    writeFileSync(bad, 'models: []\n');
+    const refused = await spawned(['catalog', 'apply', bad]);
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^tollgate: /) });
+    const { data } = await json(rows(z.unknown()), ['catalog', 'show']);
+    expect(data.length).toBeGreaterThanOrEqual(12);
+  });
+});
+
+describe('tollgate tasks', () => {
+  it('lists tasks by project, state and unknown outcome', async () => {
+    const owner = await anOwner();
+    const unknown = await anAdmittedTask(owner);
+    const running = await anAdmittedTask(owner);
+    await theLedger().finishTask({
+      ...endOf(unknown),
+      status: 'failed',
+      errorCode: 'upstream_outcome_unknown',
+      outcomeUnknown: true,
+    });
+    const Row = z.looseObject({ task_id: z.string(), status: z.string(), outcome_unknown: z.boolean() });
+    const ids = async (...flags: string[]) =>
+      (await json(rows(Row), ['tasks', 'list', '--project', owner.projectId, ...flags])).data.map((row) => row.task_id);
+    expect(await ids()).toEqual([running, unknown]);
+    expect(await ids('--status', 'queued')).toEqual([running]);
+    expect(await ids('--unknown')).toEqual([unknown]);
+    expect(await ids('--limit', '1')).toEqual([running]);
+  });
+
+  it('shows a task as its client polls it, beside every call that was made for it', async () => {
+    const owner = await anOwner();
+    const taskId = await anAdmittedTask(owner);
+    const channelId = await aChannel('https://upstream.example');
+    await anAcceptedJob(taskId, channelId, { app: 'fal-ai/aurora', request_id: 'job-1' }, 'unknown');
+    const shown = await json(z.looseObject({ task_id: z.string() }), ['tasks', 'show', taskId]);
+    expect(shown).toMatchObject({
+      task_id: taskId,
+      object: 'task',
+      type: 'image',
+      status: 'processing',
+      input: { prompt: 'a fox' },
+      output: null,
+      error: null,
+      credits: { quoted: 40, reserved: 40, charged: 0, refunded: 0 },
+      attempts: 1,
+    });
+    expect(shown['attempts_detail']).toEqual([
+      {
+        n: 1,
+        channel: expect.stringMatching(/^channel-/),
+        outcome: 'unknown',
+        error_class: 'job_lost',
+        status: 404,
+        detail: 'the upstream does not know the job',
+        code: null,
+        cost_micro_usd: 0,
+        operation: { app: 'fal-ai/aurora', request_id: 'job-1' },
+        started_at: expect.any(Number),
+        submitted_at: expect.any(Number),
+        ended_at: expect.any(Number),
+      },
+    ]);
+    await json(Refusal, ['tasks', 'show', 'task_nobody'], { code: 1 });
+  });
+
+  it('ends a task with a full refund while Temporal is away, and tells its upstream once', async () => {
+    const told: string[] = [];
+    const upstream = createServer((request, response) => {
+      told.push(`${request.method} ${request.url}`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"CANCELLED"}');
+    });
+    const url = await listening(upstream);
+    try {
+      const owner = await anOwner();
+      const taskId = await anAdmittedTask(owner);
+      await anAcceptedJob(taskId, await aChannel(url), { app: 'fal-ai/aurora', request_id: 'job-2' }, null);
+      const Canceled = z.strictObject({
+        task_id: z.literal(taskId),
+        status: z.literal('canceled'),
+        ended: z.boolean(),
+        refunded: z.number(),
+        workflow_told: z.literal(false),
+      });
+      const first = await json(Canceled, ['tasks', 'cancel', taskId], { run: spawned });
+      expect(first).toMatchObject({ ended: true, refunded: 40 });
+      expect(await json(Canceled, ['tasks', 'cancel', taskId])).toMatchObject({ ended: false, refunded: 0 });
+      const account = await json(Credits, ['credits', 'show', '--project', owner.projectId]);
+      expect(account).toMatchObject({ balance: 1_000, reserved: 0 });
+      expect(told).toEqual(['PUT /fal-ai/aurora/requests/job-2/cancel']);
+      expect((await auditOf(taskId)).map(({ action }) => action)).toEqual(['tasks.cancel']);
+      await json(Refusal, ['tasks', 'cancel', 'task_nobody'], { code: 1 });
+    } finally {
+      await new Promise((resolve) => upstream.close(resolve));
+    }
+  });
+});
+
+describe('tollgate ledger verify', () => {
+  const Report = z.strictObject({
+    ok: z.boolean(),
+    since: z.null(),
+    invariants: z.record(
+      z.string().regex(/^C\d$/),
+      z.strictObject({ breaches: z.number(), promise: z.string().min(1), examples: z.array(z.string()) }),
+    ),
+  });
+
+  it('proves clean books, and names the invariant and the account once one row is changed behind its back', async () => {
+    const { projectId } = await anOwner();
+    const clean = await json(Report, ['ledger', 'verify']);
+    expect(clean.ok).toBe(true);
+    expect(Object.values(clean.invariants).map(({ breaches }) => breaches)).toEqual(
+      Object.keys(clean.invariants).map(() => 0),
+    );
+
+    const shift = (by: number) =>
+      db.query(
+        { name: `shift-${by}`, text: `update credit_account set balance = balance + ${by} where project_id = $1` },
+        [projectId],
+      );
+    await shift(7);
+    try {
+      const dirty = await json(Report, ['ledger', 'verify', '--full'], { code: 1 });
+      expect(dirty.ok).toBe(false);
+      expect(dirty.invariants['C1']).toMatchObject({ breaches: 1, examples: [projectId] });
+      expect((await spawned(['ledger', 'verify'])).code).toBe(1);
+    } finally {
+      await shift(-7);
+    }
+  });
+});
+
+const misuses = [
+  [],
+  ['keys'],
+  ['keys', 'paint'],
+  ['projects', 'list', '--loud'],
+  ['projects', 'create'],
+  ['projects', 'create', '--name', ' '],
+  ['keys', 'revoke'],
+  ['keys', 'revoke', 'key_a', 'key_b'],
+  ['keys', 'create', '--project', 'prj_any', '--rpm', 'fast'],
+  ['keys', 'create', '--project', 'prj_any', '--in-flight', '2147483648'],
+  ['keys', 'create', '--project', 'prj_any', '--expires', 'soon'],
+  ['tasks', 'list', '--status', 'lost'],
+  ['credits', 'add', '--project', 'prj_any', '--amount', '5'],
+];
+
+describe('the command line', () => {
+  it('ends with 2 for wrong usage, with one JSON document where that was asked for', async () => {
+    await Promise.all(misuses.map((args) => json(Refusal, args, { code: 2 })));
+    const [plain, unfinished] = await Promise.all([spawned(['projects', 'list', '--loud']), spawned(['keys'])]);
+    expect(plain).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining("unknown option '--loud'") });
+    expect(unfinished).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('Usage: tollgate keys') });
+  });
+
+  it('is started by its launcher, which passes on what it says and its exit code', async () => {
+    const launched: typeof tollgate = (args, env = settings) =>
+      execute(process.execPath, [join(projectFolder, 'bin/tollgate.mjs'), ...args], env);
+    await json(z.looseObject({ ok: z.literal(true) }), ['catalog', 'check', shipped], { run: launched });
+    await json(Refusal, ['keys', 'paint'], { code: 2, run: launched });
+  });
+
+  it('explains every command and changes nothing while it does', async () => {
+    const said = await spawned(['keys', 'create', '--help']);
+    expect(said).toMatchObject({ code: 0, stderr: '' });
+    for (const flag of ['project', 'name', 'models', 'rpm', 'budget', 'in-flight', 'expires', 'json']) {
+      expect(said.stdout).toContain(`--${flag}`);
+    }
+  });
+
+  it('speaks plain aligned text to people, without what could steer their terminal', async () => {
+    const { code, stdout } = await tollgate(['projects', 'create', '--name', 'red \u001b[31m alert']);
+    expect(code).toBe(0);
+    const listed = await spawned(['projects', 'list']);
+    expect(listed.stdout).toMatch(/^PROJECT_ID +NAME +STATUS/);
+    expect(listed.stdout).toContain('alert');
+    expect(stdout + listed.stdout).not.toContain('\u001b');
+  });
+
+  it('says plainly when there is no database to speak to, and when it does not answer', async () => {
+    const empty = { TOLLGATE_HOME: home };
+    const { error } = await json(Refusal, ['projects', 'list'], { code: 1, env: empty, run: spawned });
+    expect(error.message).toContain('DATABASE_URL');
+    const away = { ...settings, DATABASE_URL: 'postgresql://postgres:pw@127.0.0.1:1/none' };
+    const refused = await json(Refusal, ['projects', 'list'], { code: 1, env: away });
+    expect(refused.error.message).toContain('cannot be reached');
+  });
+
+  it('needs secrets only for the commands that use them, and names the one that is missing', async () => {
+    const env = { DATABASE_URL: books.url, TOLLGATE_HOME: home };
+    await json(rows(z.unknown()), ['projects', 'list'], { env });
+    const { error } = await json(Refusal, ['projects', 'create', '--name', 'x'], { code: 2, env });
+    expect(error.message).toContain('MASTER_KEYS is required');
+  });
+
+  it('finds the database and the secrets of a running `npm start` by its state folder', async () => {
+    const running = mkdtempSync(join(tmpdir(), 'tollgate-cli-home-'));
+    try {
+      const dev = { base_url: 'http://127.0.0.1:8080', database_url: books.url, temporal_address: '127.0.0.1:1' };
+      writeFileSync(join(running, 'dev.json'), JSON.stringify(dev));
+      const secrets = { key_peppers: settings['KEY_PEPPERS'], master_keys: settings['MASTER_KEYS'] };
+      const others = { internal_job_token: 'x'.repeat(32), postgres_password: 'x' };
+      writeFileSync(join(running, 'secrets.json'), JSON.stringify({ ...secrets, ...others }));
+      const env = { TOLLGATE_HOME: running };
+      const { project_id } = await json(Project, ['projects', 'create', '--name', 'dev'], { env, run: spawned });
+      const { api_key } = await json(Key, ['keys', 'create', '--project', project_id], { env });
+      const keys = createKeyCache(db, loadConfig(settings).KEY_PEPPERS, 0);
+      expect(await keys.find(api_key)).toMatchObject({ projectId: project_id });
+
+      // Those secrets belong to that database: for another they would make keys that open nothing.
+      const elsewhere = { ...env, DATABASE_URL: `${books.url}?application_name=elsewhere` };
+      await json(Refusal, ['keys', 'create', '--project', project_id], { code: 2, env: elsewhere });
+    } finally {
+      rmSync(running, { recursive: true, force: true });
+    }
+  });
+});
+
+interface Owner {
+  projectId: string;
+  keyId: string;
+}
+
+/** A project with 1,000 credits and a key, made without a process of its own. */
+const anOwner = (): Promise<Owner> => createOperator(db, settings).project();
+
+const theLedger = () => new Ledger(db, { membersMax: 8, inFlightPerProjectMax: 100 });
+
+/** A picture for 40 credits, which are held. */
+async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
+  const taskId = newId('task');
+  const ledger = theLedger();
+  await ledger.createTask({
+    taskId,
+    projectId,
+    keyId,
+    requestId: newId('req'),
+    dialect: 'openai',
+    type: 'image',
+    modelId: 'aurora-image-1',
+    input: { prompt: 'a fox' },
+    snapshot: { groups: ['images'], upstream: {} },
+    credits: 40,
+    callbackUrl: null,
+    deadlineSeconds: 600,
+    idempotency: null,
+  });
+  expect(await ledger.reserveTask(taskId, false)).toMatchObject({ admitted: true });
+  return taskId;
+}
+
+const endOf = (taskId: string) => ({ taskId, retentionSeconds: 60, deliveryId: newId('dlv'), eventId: newId('evt') });
+
+async function aChannel(baseUrl: string): Promise<string> {
+  const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+  const name = `channel-${randomBytes(4).toString('hex')}`;
+  const about = { adapter: 'fal', credential: 'secret', groups: ['images'], priority: 1, weight: 1, actor: 'test' };
+  return (await ensureChannel({ db, sealer }, { name, baseUrl, ...about })).channelId;
+}
+
+/** An attempt that the upstream has accepted; it is running, or its outcome is unknown. */
+async function anAcceptedJob(
+  taskId: string,
+  channelId: string,
+  operation: Record<string, string>,
+  outcome: 'unknown' | null,
+) {
+  const given = {
+    attemptId: newId('att'),
+    taskId,
+    channelId,
+    fence: 'f',
+    submitSeconds: 5,
+    costMicroUsd: 0,
+    probeSeconds: 10,
+    adapter: 'fal',
+  };
+  const held = await beginAttempt(db, given);
+  if (!held) throw new Error('no attempt could begin');
+  await saveOperation(db, held, operation);
+  if (outcome === null) return;
+  const detail = 'the upstream does not know the job';
+  await endAttempt(db, held, { outcome, errorClass: 'job_lost', status: 404, detail });
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the upstream has no port');
+  return `http://127.0.0.1:${address.port}`;
+}

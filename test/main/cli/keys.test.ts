@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { createKeyCache } from '../../../src/caches/key-cache.ts';
+import { loadConfig } from '../../../src/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
+import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { createTestHome, type TestHome } from '../../support/home.ts';
+import { createOperator, type Operator } from '../../support/operator.ts';
+import { lastAuditOf } from '../../support/rows.ts';
+
+let home: TestHome;
+let db: Database;
+let operator: Operator;
+
+beforeAll(async () => {
+  home = await createTestHome();
+  db = home.db;
+  operator = createOperator(db, home.settings);
+});
+afterAll(() => home?.drop());
+
+const { tollgate, done, refused } = commandLine(() => home.settings);
+
+const auditOf = (subject: string) => lastAuditOf(db, subject);
+
+const find = (secret: string) => createKeyCache(db, loadConfig(home.settings).KEY_PEPPERS, 0).find(secret);
+
+describe('tollgate keys set', () => {
+  it('changes what is named, clears what is set to none, leaves the rest, and remembers before and after', async () => {
+    const { keyId, apiKey } = await operator.project({ rpm: 30, budget: 500, models: ['gpt-5-mini'] });
+    const changed = await done('keys', 'set', keyId, '--rpm', '60', '--models', 'none', '--in-flight', '4');
+    expect(changed).toEqual({
+      key_id: keyId,
+      name: 'test',
+      models: null,
+      rpm: 60,
+      budget: 500,
+      in_flight_max: 4,
+      expires_at: null,
+    });
+    expect(await find(apiKey)).toMatchObject({ rpm: 60, models: null, inFlightMax: 4 });
+    expect(await auditOf(keyId)).toEqual([
+      {
+        action: 'keys.set',
+        detail: {
+          rpm: { from: 30, to: 60 },
+          models: { from: ['gpt-5-mini'], to: null },
+          in_flight_max: { from: null, to: 4 },
+        },
+      },
+    ]);
+    expect(await done('keys', 'set', keyId, '--rpm', 'none', '--budget', 'none', '--in-flight', 'none')).toMatchObject({
+      rpm: null,
+      budget: null,
+      in_flight_max: null,
+    });
+  });
+
+  it('ends a key at the moment named, and takes the end away again', async () => {
+    const { keyId, apiKey } = await operator.project();
+    expect(await done('keys', 'set', keyId, '--expires', '2020-01-01')).toMatchObject({
+      expires_at: 1_577_836_800,
+      warnings: ['The key has already expired.'],
+    });
+    expect(await find(apiKey)).toBeNull();
+    await done('keys', 'set', keyId, '--expires', 'none');
+    expect(await find(apiKey)).toMatchObject({ keyId });
+  });
+
+  it('refuses an unknown key, a revoked one, a change of nothing, and values that are none', async () => {
+    const { keyId } = await operator.project();
+    expect(await refused('keys', 'set', 'key_nobody', '--rpm', '1')).toContain('no key key_nobody');
+    expect(await refused('keys', 'set', keyId)).toContain('Nothing to change');
+    for (const [flag, value] of [
+      ['--rpm', '0'],
+      ['--rpm', '-1'],
+      ['--budget', '1.5'],
+      ['--in-flight', 'many'],
+      ['--expires', 'soon'],
+      ['--models', ','],
+    ] as const)
+      expect((await tollgate('keys', 'set', keyId, `${flag}=${value}`)).code).toBe(2);
+    await done('keys', 'revoke', keyId);
+    expect(await refused('keys', 'set', keyId, '--rpm', '1')).toContain('revoked');
+  });
+});
+
+describe('tollgate keys rotate', () => {
+  it('gives the same key a new secret; the old one opens it until the overlap ends, and not after', async () => {
+    const { keyId, apiKey: old } = await operator.project({ rpm: 7 });
+    const rotated = z
+      .strictObject({ key_id: z.literal(keyId), api_key: z.string(), previous_until: z.number() })
+      .parse(await done('keys', 'rotate', keyId));
+    expect(rotated.api_key).toMatch(/^sk-[0-9A-Za-z]{46}$/);
+    expect(rotated.previous_until).toBeGreaterThan(Date.now() / 1000 + 86_000);
+    for (const secret of [old, rotated.api_key]) expect(await find(secret)).toMatchObject({ keyId, rpm: 7 });
+    expect(JSON.stringify(await auditOf(keyId))).not.toContain(rotated.api_key);
+    expect(await auditOf(keyId)).toMatchObject([{ action: 'keys.rotate' }]);
+
+    await run(
+      db,
+      `update api_key_secret set expires_at = clock_timestamp() where key_id = $1 and expires_at is not null`,
+      [keyId],
+    );
+    expect(await find(old)).toBeNull();
+    expect(await find(rotated.api_key)).toMatchObject({ keyId });
+  });
+
+  it('leaves an earlier end as it is, and gives no secret to a revoked or unknown key', async () => {
+    const { keyId, apiKey: first } = await operator.project();
+    await done('keys', 'rotate', keyId);
+    await run(db, `update api_key_secret set expires_at = '2020-01-01Z' where key_id = $1 and expires_at is not null`, [
+      keyId,
+    ]);
+    await done('keys', 'rotate', keyId);
+    expect(await find(first)).toBeNull();
+    await done('keys', 'revoke', keyId);
+    expect(await refused('keys', 'rotate', keyId)).toContain('revoked');
+    expect(await refused('keys', 'rotate', 'key_nobody')).toContain('no key');
+  });
+});
+
+describe('tollgate projects', () => {
+  it('disable closes every key of the project, enable opens them again, and each change is remembered once', async () => {
+    const { projectId, apiKey } = await operator.project();
+    expect(await done('projects', 'disable', projectId)).toEqual({
+      project_id: projectId,
+      status: 'disabled',
+      changed: true,
+    });
+    expect(await done('projects', 'disable', projectId)).toMatchObject({ changed: false });
+    expect(await find(apiKey)).toBeNull();
+    expect(await done('projects', 'enable', projectId)).toMatchObject({ status: 'active', changed: true });
+    expect(await find(apiKey)).not.toBeNull();
+    const entries = await rowsOf<{ action: string }>(
+      db,
+      'select action from audit_entry where subject = $1 order by id',
+      [projectId],
+    );
+    expect(entries.map(({ action }) => action).slice(-2)).toEqual(['projects.disable', 'projects.enable']);
+    expect(await refused('projects', 'disable', 'prj_nobody')).toContain('no project');
+  });
+
+  it('secret show tells the callback secret, secret rotate makes another and keeps the old one beside it; both leave a trace', async () => {
+    const { projectId, webhookSecret } = await operator.project();
+    expect(await done('projects', 'secret', 'show', projectId)).toEqual({
+      project_id: projectId,
+      webhook_secret: webhookSecret,
+      previous_secret: null,
+      previous_until: null,
+    });
+    expect(await auditOf(projectId)).toEqual([{ action: 'projects.secret.show', detail: {} }]);
+    const rotated = await done('projects', 'secret', 'rotate', projectId);
+    expect(rotated).toMatchObject({ previous_secret: webhookSecret, previous_until: expect.any(Number) });
+    expect(rotated['webhook_secret']).toMatch(/^whsec_/);
+    expect(rotated['webhook_secret']).not.toBe(webhookSecret);
+    expect(await auditOf(projectId)).toEqual([{ action: 'projects.secret.rotate', detail: {} }]);
+    expect(await refused('projects', 'secret', 'show', 'prj_nobody')).toContain('no project');
+  });
+});
+
+describe('tollgate credits adjust', () => {
+  it('gives back what a chat or a task was charged once per reason, never more than was charged, and the books stay in order', async () => {
+    const { projectId, keyId } = await operator.project({ credits: 100, budget: 50 });
+    const ledger = openChatLedger(db);
+    const admission = anAdmission({ projectId, keyId }, { credits: 40 });
+    await ledger.admit(admission);
+    const adjust = (...more: string[]) => ['credits', 'adjust', '--task', admission.requestId, ...more];
+    expect(await refused(...adjust('--reason', 'early'))).toContain('not been charged');
+    await ledger.end(settledEnd(admission, 30));
+
+    expect(await done(...adjust('--reason', 'half was wrong', '--amount', '10'))).toEqual({
+      task_id: admission.requestId,
+      project_id: projectId,
+      given: 10,
+      charged: 30,
+      given_in_all: 10,
+      balance: 80,
+    });
+    expect(await done(...adjust('--reason', 'half was wrong', '--amount', '10'))).toMatchObject({
+      given: 0,
+      balance: 80,
+    });
+    expect(await refused(...adjust('--reason', 'half was wrong', '--amount', '11'))).toContain('Another amount');
+    expect(await refused(...adjust('--reason', 'too much', '--amount', '21'))).toContain('no more than 20');
+    expect(await done(...adjust('--reason', 'the rest'))).toMatchObject({ given: 20, given_in_all: 30, balance: 100 });
+    expect(await refused(...adjust('--reason', 'again'))).toContain('have been given back');
+    expect(await refused('credits', 'adjust', '--task', 'req_nobody', '--reason', 'x')).toContain('req_nobody');
+
+    const tasks = openLedger(db);
+    const { taskId } = await admitted(tasks, newTask({ projectId, keyId }, 12));
+    await attemptEndedOk(db, taskId);
+    await tasks.finishTask(taskEnd(taskId, 'succeeded'));
+    expect(await done('credits', 'adjust', '--task', taskId, '--reason', 'a poor picture')).toMatchObject({
+      given: 12,
+      balance: 100,
+    });
+    const failed = await admitted(tasks, newTask({ projectId, keyId }, 12));
+    await tasks.finishTask(taskEnd(failed.taskId, 'failed'));
+    expect(await refused('credits', 'adjust', '--task', failed.taskId, '--reason', 'x')).toContain('not been charged');
+
+    expect(await rowsOf(db, 'select spent, reserved from api_key where id = $1', [keyId])).toEqual([
+      { spent: 0, reserved: 0 },
+    ]);
+    expect(await auditOf(admission.requestId)).toEqual([
+      { action: 'credits.adjust', detail: { project_id: projectId, amount: 20, reason: 'the rest' } },
+    ]);
+    expect(await breachesIn(db)).toEqual([]);
+  });
+});
+
+describe('tollgate tasks redeliver', () => {
+  it("sends an ended task's callback again under a new id, also while no workflow can be started, and remembers who did", async () => {
+    const { projectId, keyId } = await operator.project({ credits: 100 });
+    const ledger = openLedger(db);
+    const callbackUrl = 'https://example.com/hook';
+    const { taskId } = await admitted(ledger, newTask({ projectId, keyId }, 5, { callbackUrl }));
+    expect(await refused('tasks', 'redeliver', taskId)).toContain('not ended');
+    await attemptEndedOk(db, taskId);
+    await ledger.finishTask(taskEnd(taskId, 'succeeded'));
+
+    expect(await done('tasks', 'redeliver', taskId)).toMatchObject({
+      task_id: taskId,
+      callback: { state: 'pending', attempts: 0 },
+    });
+    const deliveries = await rowsOf<{ id: string; event_id: string }>(
+      db,
+      'select id, event_id from delivery where task_id = $1',
+      [taskId],
+    );
+    expect(new Set(deliveries.map(({ id }) => id)).size).toBe(2);
+    expect(await auditOf(taskId)).toMatchObject([{ action: 'tasks.redeliver' }]);
+  });
+
+  it('refuses a task that asked for no callback, and one that does not exist', async () => {
+    const { projectId, keyId } = await operator.project({ credits: 100 });
+    const ledger = openLedger(db);
+    const { taskId } = await admitted(ledger, newTask({ projectId, keyId }, 5));
+    await ledger.finishTask(taskEnd(taskId, 'failed'));
+    expect(await refused('tasks', 'redeliver', taskId)).toContain('no callback_url');
+    expect(await auditOf(taskId)).toEqual([]);
+    expect(await refused('tasks', 'redeliver', 'task_nobody')).toContain('no task');
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { loadConfig } from '../../../src/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { rowsOf, run } from '../../db/books.ts';
+import { commandLine, type Said } from '../../support/command-line.ts';
+import { createTestHome, type TestHome } from '../../support/home.ts';
+
+let home: TestHome;
+let db: Database;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  home = await createTestHome();
+  ({ db, settings } = home);
+});
+afterAll(() => home?.drop());
+
+const oldKey = `k1:${randomBytes(32).toString('base64')}`;
+const newKey = `k2:${randomBytes(32).toString('base64')}`;
+
+/** With these master keys. */
+const tollgate = (masterKeys: string, ...args: string[]): Promise<Said> =>
+  commandLine(() => ({ ...settings, MASTER_KEYS: masterKeys })).tollgate(...args);
+
+const noted = (resealed: number, current: number, unreadable: unknown[] = []) => ({ resealed, current, unreadable });
+
+describe('tollgate secrets reseal', () => {
+  it('seals credentials and callback secrets under the first key, so that the older one can go; again it does nothing', async () => {
+    const { said: project } = await tollgate(oldKey, 'projects', 'create', '--name', 'sealed');
+    const projectId = String(project['project_id']);
+    const { said: rotated } = await tollgate(oldKey, 'projects', 'secret', 'rotate', projectId);
+    const channel = ['--adapter', 'fal', '--base-url', 'https://upstream.example', '--groups', 'images'];
+    const { said: added } = await tollgate(
+      oldKey,
+      ...['channels', 'add', '--name', 'sealed', '--credential', 'fal-secret'],
+      ...channel,
+    );
+    await tollgate(`${newKey},${oldKey}`, 'projects', 'create', '--name', 'of the new key');
+
+    const first = await tollgate(`${newKey},${oldKey}`, 'secrets', 'reseal');
+    expect(first).toEqual({
+      code: 0,
+      said: {
+        channel_credential: noted(1, 0),
+        callback_secret: noted(1, 1),
+        callback_secret_previous: noted(1, 0),
+      },
+    });
+    const second = await tollgate(`${newKey},${oldKey}`, 'secrets', 'reseal');
+    expect(second).toEqual({
+      code: 0,
+      said: {
+        channel_credential: noted(0, 1),
+        callback_secret: noted(0, 2),
+        callback_secret_previous: noted(0, 1),
+      },
+    });
+    expect(await rowsOf(db, `select detail from audit_entry where action = 'secrets.reseal'`, [])).toEqual([
+      { detail: { channel_credential: 1, callback_secret: 1, callback_secret_previous: 1 } },
+    ]);
+
+    const { said: shown } = await tollgate(newKey, 'projects', 'secret', 'show', projectId);
+    expect(shown).toMatchObject({
+      webhook_secret: rotated['webhook_secret'],
+      previous_secret: project['webhook_secret'],
+    });
+    const channelId = String(added['channel_id']);
+    const [row] = await rowsOf<{ credential: string }>(db, 'select credential from channel where id = $1', [channelId]);
+    const sealer = createSealer(loadConfig({ ...settings, MASTER_KEYS: newKey }).MASTER_KEYS);
+    expect(sealer.open(row?.credential ?? '', credentialContext(channelId))).toBe('fal-secret');
+  });
+
+  it('leaves what no key opens as it is, names its row, and ends with 1', async () => {
+    const [row] = await rowsOf<{ id: string; credential: string }>(db, 'select id, credential from channel', []);
+    const strange = String(row?.credential).replace('v1.k2.', 'v1.k0.');
+    await run(db, 'update channel set credential = $1', [strange]);
+    const { code, said } = await tollgate(newKey, 'secrets', 'reseal');
+    expect({ code, said }).toMatchObject({ code: 1, said: { channel_credential: noted(0, 0, [row?.id]) } });
+    expect(await rowsOf(db, 'select credential from channel', [])).toEqual([{ credential: strange }]);
+  });
+});

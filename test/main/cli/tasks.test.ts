@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { rowsOf } from '../../db/books.ts';
+import { mediaRoutes, type Task } from '../../support/api-client.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+
+let gateway: Gateway;
+let project: TestProject;
+beforeAll(async () => {
+  gateway = await startGateway();
+  // One family, so that the attempts are those of sandbox-a, -b and -c.
+  await gateway.database.query({ name: 'test-one-family', text: `update channel set enabled = (adapter = 'fal')` });
+  project = await gateway.project();
+});
+afterAll(() => gateway.stop());
+afterEach(async () => {
+  await gateway.database.query({ name: 'test-all-open', text: 'delete from channel_health' });
+  expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
+});
+
+const { tollgate } = commandLine(() => gateway.env);
+
+async function make(prompt: string): Promise<Task> {
+  const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt });
+  return gateway.poll(project.apiKey, taskId);
+}
+
+const attemptsPath = (taskId: string) => `/api/v1/tasks/${taskId}/attempts`;
+
+describe('GET /api/v1/tasks/{task_id}/attempts', () => {
+  it('lists each call with its outcome, and never who was called, with what, or what it cost us', async () => {
+    const prompt = 'a fox [[latency=50]] [[fail=transient on=sandbox-a]] [[fail=auth on=sandbox-b]]';
+    const task = await make(prompt);
+    expect(task).toMatchObject({ status: 'succeeded', attempts: 3 });
+    const { status, body } = await gateway.get(project.apiKey, attemptsPath(task.task_id));
+    const attempt = {
+      id: expect.stringMatching(/^att_/),
+      object: 'attempt',
+      started_at: expect.any(Number),
+      submitted_at: null,
+      ended_at: expect.any(Number),
+    };
+    const { data } = z.object({ data: z.array(z.looseObject({ n: z.number(), error: z.unknown() })) }).parse(body);
+    expect({ status, body }).toEqual({ status: 200, body: { object: 'list', data } });
+    // Two of one priority come in either order.
+    const [last, ...failed] = data.toReversed();
+    expect(failed.toSorted((a, b) => String(a.error).localeCompare(String(b.error)))).toEqual([
+      { ...attempt, n: expect.any(Number), outcome: 'transient', error: 'provider_error', status: 503 },
+      // Our account there is none of a client's business.
+      { ...attempt, n: expect.any(Number), outcome: 'transient', error: 'unavailable', status: null },
+    ]);
+    expect(last).toEqual({
+      ...attempt,
+      n: 3,
+      outcome: 'ok',
+      error: null,
+      status: null,
+      submitted_at: expect.any(Number),
+    });
+    expect(JSON.stringify(body)).not.toMatch(/sandbox|127\.0\.0\.1|fal|request_id|cost|401/);
+  });
+
+  it("is 404 for another project's task as for one that does not exist, and empty before the first call", async () => {
+    const task = await make('one more [[latency=0]]');
+    const other = await gateway.project();
+    const theirs = await gateway.get(other.apiKey, attemptsPath(task.task_id));
+    const none = await gateway.get(other.apiKey, attemptsPath('task_nobody'));
+    for (const answer of [theirs, none])
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
+    expect(theirs.body).toEqual(none.body);
+
+    const refused = await make('refused [[fail=refused]]');
+    const { body } = await gateway.get(project.apiKey, attemptsPath(refused.task_id));
+    expect(body).toMatchObject({ data: [{ n: 1, outcome: 'refused', error: 'content_policy' }] });
+  });
+});
+
+describe('tollgate tasks show', () => {
+  it("shows each attempt with its channel, the upstream's reference and what it cost us", async () => {
+    const task = await make('shown [[latency=0]] [[fail=transient on=sandbox-a]]');
+    const { said } = await tollgate('tasks', 'show', task.task_id);
+    const { attempts_detail: attempts } = z
+      .object({ attempts_detail: z.array(z.looseObject({ channel: z.string() })) })
+      .parse(said);
+    expect(attempts.at(-1)).toMatchObject({
+      channel: expect.stringMatching(/^sandbox-[bc]$/),
+      outcome: 'ok',
+      operation: { request_id: expect.any(String) },
+      cost_micro_usd: 20_000,
+    });
+    for (const failed of attempts.slice(0, -1)) expect(failed).toMatchObject({ cost_micro_usd: 0, operation: null });
+  });
+});
+
+describe('a task that ends at its deadline while its job still runs', () => {
+  it('shows that call as given up, not as one that runs for ever', async () => {
+    const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+      model: 'aurora-image-1',
+      prompt: 'endless [[fail=never]]',
+    });
+    await eventually(async () => (await gateway.hits('endless', 'poll')).length > 0);
+    // Nobody polls any more, so nobody can end the row.
+    await gateway.kill('worker-1');
+    try {
+      const sql = (text: string) => rowsOf(gateway.database, text, [taskId]);
+      expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({
+        data: [{ outcome: null, ended_at: null }],
+      });
+      await sql(`update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`);
+      const { name } = await gateway.startWorker();
+      const task = await gateway.poll(project.apiKey, taskId, { secondsMax: 90 });
+      expect(task).toMatchObject({ status: 'failed', error: { code: 'task_timeout' } });
+      await gateway.kill(name);
+      const attempt = { n: 1, outcome: 'canceled', ended_at: task.completed_at };
+      expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({ data: [attempt] });
+      expect((await tollgate('tasks', 'show', taskId)).said).toMatchObject({
+        attempts_detail: [{ ...attempt, operation: { request_id: expect.any(String) }, cost_micro_usd: 20_000 }],
+      });
+      // A submit whose answer never came may have bought something.
+      await sql('update attempt set operation = null, outcome = null where request_id = $1');
+      expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({
+        data: [{ ...attempt, outcome: 'unknown' }],
+      });
+      expect(await sql('select outcome from attempt where request_id = $1')).toEqual([{ outcome: null }]);
+    } finally {
+      await gateway.startWorker();
+    }
+  }, 180_000);
+});
+
+describe('tollgate tasks resolve', () => {
+  const unknown = async () =>
+    z
+      .object({ data: z.array(z.looseObject({ task_id: z.string() })) })
+      .parse((await tollgate('tasks', 'list', '--unknown')).said)
+      .data.map(({ task_id: id }) => id);
+
+  it('closes the case of a task whose outcome is not known: remembered, off the list, and nothing of the task changed', async () => {
+    const task = await make('nobody knows [[fail=reset]]');
+    const id = task.task_id;
+    expect(await unknown()).toEqual([id]);
+    const books = () =>
+      rowsOf(
+        gateway.database,
+        `select to_jsonb(t) as task, (select jsonb_agg(e order by e.id) from ledger_entry e where e.reservation_id = t.id) as entries,
+           (select jsonb_agg(a order by a.n) from attempt a where a.request_id = t.id) as attempts from task t where t.id = $1`,
+        [id],
+      );
+    const before = await books();
+
+    const resolve = (outcome: string, reference: string) =>
+      tollgate('tasks', 'resolve', id, '--outcome', outcome, '--reference', reference);
+    expect(await resolve('bought', 'invoice 17')).toEqual({
+      code: 0,
+      said: { task_id: id, outcome: 'bought', reference: 'invoice 17', changed: true },
+    });
+    expect(await unknown()).toEqual([]);
+    expect(await books()).toEqual(before);
+    expect(await gateway.poll(project.apiKey, id)).toEqual(task);
+    const audit = await rowsOf(gateway.database, 'select action, detail from audit_entry where subject = $1', [id]);
+    expect(audit).toEqual([{ action: 'tasks.resolve', detail: { outcome: 'bought', reference: 'invoice 17' } }]);
+    const { said } = await tollgate('tasks', 'show', id);
+    expect(said).toMatchObject({ resolution: { outcome: 'bought', reference: 'invoice 17' } });
+
+    expect(await resolve('bought', 'invoice 17')).toMatchObject({ code: 0, said: { changed: false } });
+    expect(await resolve('not_bought', 'invoice 17')).toMatchObject({
+      code: 1,
+      said: { error: { message: expect.stringContaining('resolved before: bought, invoice 17') } },
+    });
+  });
+
+  it('refuses a task that has no such case, and an outcome that is none', async () => {
+    const task = await make('known [[latency=0]]');
+    const resolve = (id: string, outcome = 'bought') =>
+      tollgate('tasks', 'resolve', id, '--outcome', outcome, '--reference', 'r');
+    expect(await resolve(task.task_id)).toMatchObject({
+      code: 1,
+      said: { error: { message: expect.stringContaining('is known: succeeded') } },
+    });
+    expect(await resolve('task_nobody')).toMatchObject({ code: 1 });
+    expect((await resolve(task.task_id, 'maybe')).code).toBe(2);
+    expect((await tollgate('tasks', 'resolve', task.task_id, '--outcome', 'bought')).code).toBe(2);
+  });
+});

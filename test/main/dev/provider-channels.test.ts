@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { createCatalogCache } from '../../../src/caches/catalog-cache.ts';
+import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { setChannel } from '../../../src/commands/channels/set-channel.ts';
+import { setChannelEnabled } from '../../../src/commands/channels/set-channel-enabled.ts';
+import { ConfigError, loadConfig } from '../../../src/config.ts';
+import { listChannels } from '../../../src/db/channels.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { listServing } from '../../../src/domain/routing.ts';
+import { banner } from '../../../src/main/dev/banner.ts';
+import { withoutProviderKeys } from '../../../src/main/dev/dev-environment.ts';
+import { syncProviderChannels, type ProviderChannel } from '../../../src/main/dev/provider-channels.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { rowsOf } from '../../db/books.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createOperator } from '../../support/operator.ts';
+
+let books: TestDatabase;
+let db: Database;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  books = await createTestDatabase();
+  db = await books.open();
+  settings = {
+    DATABASE_URL: books.url,
+    KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
+    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    SANDBOX_URL: 'http://127.0.0.1:1',
+  };
+  await createOperator(db, settings).prepare();
+});
+afterAll(() => books?.drop());
+
+/** As a start of `npm start` with these keys in its environment. */
+async function start(keys: Record<string, string>): Promise<ProviderChannel[]> {
+  const config = loadConfig({ ...settings, ...keys });
+  const deps = { config, db, sealer: createSealer(config.MASTER_KEYS), catalog: createCatalogCache(db, 0) };
+  return syncProviderChannels(deps, 'npm start');
+}
+
+const channelNamed = async (name: string) => (await listChannels(db)).channels.find((channel) => channel.name === name);
+
+async function keyOf(name: string): Promise<string> {
+  const channel = await channelNamed(name);
+  if (!channel) throw new Error(`there is no ${name}`);
+  const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+  return sealer.open(channel.sealedCredential, credentialContext(channel.id));
+}
+
+const keys = {
+  OPENAI_API_KEY: 'sk-openai',
+  GEMINI_API_KEY: 'gemini-key',
+  ANTHROPIC_API_KEY: 'anthropic-key',
+  FAL_KEY: 'id:fal-key',
+  REPLICATE_API_TOKEN: 'r8_replicate',
+};
+
+describe("a provider's key in the environment", () => {
+  it('adds its channel before the sandbox, at the documented address, with the key sealed and said nowhere', async () => {
+    expect(await start({})).toEqual([]);
+    expect(await start(keys)).toEqual([
+      { channel: 'env-openai', variable: 'OPENAI_API_KEY', enabled: true },
+      { channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: true },
+      { channel: 'env-anthropic', variable: 'ANTHROPIC_API_KEY', enabled: true },
+      { channel: 'env-fal', variable: 'FAL_KEY', enabled: true },
+      { channel: 'env-replicate', variable: 'REPLICATE_API_TOKEN', enabled: true },
+    ]);
+    expect(await channelNamed('env-openai')).toMatchObject({
+      adapter: 'openai',
+      baseUrl: 'https://api.openai.com/v1',
+      groups: ['chat', 'images'],
+      priority: 0,
+      enabled: true,
+    });
+    expect(await keyOf('env-openai')).toBe('sk-openai');
+    expect((await channelNamed('sandbox-a'))?.priority).toBe(1);
+    const audit = await rowsOf<{ detail: object }>(db, 'select detail from audit_entry', []);
+    const rows = await rowsOf<{ credential: string }>(db, 'select credential from channel', []);
+    for (const key of Object.values(keys)) expect(JSON.stringify([audit, rows])).not.toContain(key);
+  });
+
+  it('draws it for what that provider sells, and for no model that only speaks its language', async () => {
+    await start(keys);
+    const { channels, nowMs } = await listChannels(db);
+    const entries = await createCatalogCache(db, 0).entries();
+    const servedBy = (modelId: string) => {
+      const entry = entries.find(({ model }) => model.id === modelId);
+      if (!entry) throw new Error(`there is no ${modelId}`);
+      const { groups, upstream } = entry.private;
+      const wanted = { modelId, groups, families: Object.keys(upstream), tried: new Set<string>(), nowMs };
+      const serving = listServing(channels, wanted).map(({ name }) => name);
+      expect(serving).toContainEqual(expect.stringMatching(/^sandbox-a/));
+      return serving.filter((name) => name.startsWith('env-')).sort();
+    };
+    expect(servedBy('gpt-5-mini')).toEqual(['env-openai']);
+    expect(servedBy('claude-sonnet-4.5')).toEqual(['env-anthropic']);
+    expect(servedBy('gemini-2.5-flash')).toEqual(['env-gemini']);
+    expect(servedBy('deepseek-v3.2')).toEqual([]);
+    expect(servedBy('flux-1.1-pro')).toEqual(['env-fal', 'env-replicate']);
+    expect(servedBy('nano-banana-pro')).toEqual(['env-fal', 'env-gemini']);
+    // OpenAI has ended it; fal sells it.
+    expect(servedBy('sora-2')).toEqual(['env-fal']);
+    // Nobody does, but the sandbox.
+    for (const made of ['aurora-image-1', 'runway-aleph']) expect(servedBy(made)).toEqual([]);
+  });
+
+  it('is sealed anew when it changes, and the channel is disabled when it is gone and back when it is', async () => {
+    await start(keys);
+    await start({ ...keys, FAL_KEY: 'id:fal-key-2' });
+    expect(await keyOf('env-fal')).toBe('id:fal-key-2');
+    const { FAL_KEY: _gone, ...others } = keys;
+    expect((await start({ ...others, FAL_KEY: '' })).map(({ channel }) => channel)).not.toContain('env-fal');
+    expect(await channelNamed('env-fal')).toMatchObject({ enabled: false });
+    expect(await channelNamed('env-openai')).toMatchObject({ enabled: true });
+    expect(await start(keys)).toContainEqual({ channel: 'env-fal', variable: 'FAL_KEY', enabled: true });
+    expect(await keyOf('env-fal')).toBe('id:fal-key');
+  });
+
+  it('leaves what an operator has decided: a disabled channel stays so, other groups too', async () => {
+    await start(keys);
+    const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+    await setChannel({ db, sealer }, { channel: 'env-gemini', changes: { groups: ['chat'] }, actor: 'cli:me' });
+    await setChannelEnabled({ db }, { channel: 'env-gemini', enabled: false, actor: 'cli:me' });
+    expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: false });
+    expect(await channelNamed('env-gemini')).toMatchObject({ enabled: false, groups: ['chat'] });
+    await setChannelEnabled({ db }, { channel: 'env-gemini', enabled: true, actor: 'cli:me' });
+    expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: true });
+  });
+
+  it('is refused by its name where it is no key, said in the banner by its name, and given to nobody else', async () => {
+    const wrong = () => loadConfig({ ...settings, OPENAI_API_KEY: 'two words' });
+    expect(wrong).toThrow(ConfigError);
+    expect(wrong).toThrow(/^(?=[^]*OPENAI_API_KEY)(?![^]*two words)/);
+    const said = banner({
+      baseUrl: 'http://127.0.0.1:8080',
+      apiKey: 'sk-demo',
+      temporalAddress: '127.0.0.1:7233',
+      temporalUiUrl: '',
+      sandboxUrl: 'http://127.0.0.1:8090',
+      providers: await start({ OPENAI_API_KEY: 'sk-openai' }),
+      home: '/tmp/x',
+      notes: [],
+    });
+    expect(said).toMatch(/provider +env-openai +\(by OPENAI_API_KEY; asked before the sandbox/);
+    expect(said).not.toContain('sk-openai');
+    expect(Object.values(withoutProviderKeys<Record<string, string | undefined>>({ ...keys, PORT: '1' }))).toEqual([
+      ...Object.values(keys).map(() => undefined),
+      '1',
+    ]);
+  });
+});

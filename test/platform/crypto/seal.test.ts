@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createSealer, deriveKeys, SealError } from '../../../src/platform/crypto/seal.ts';
+
+const k1 = { id: 'k1', secret: Buffer.alloc(32, 1) };
+const k2 = { id: 'k2', secret: Buffer.alloc(32, 2) };
+const ROW = 'channels|credential|chn_1';
+
+describe('createSealer', () => {
+  it('gives back what was sealed, whatever it was', () => {
+    const sealer = createSealer([k1]);
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (plain) => {
+        fc.pre(plain.isWellFormed());
+        return sealer.open(sealer.seal(plain, ROW), ROW) === plain;
+      }),
+    );
+  });
+
+  it('refuses to open a sealed text that was copied to another row, column or table', () => {
+    const sealer = createSealer([k1]);
+    const sealed = sealer.seal('a credential', ROW);
+    for (const place of ['channels|credential|chn_2', 'channels|name|chn_1', 'projects|credential|chn_1'] as const) {
+      expect(() => sealer.open(sealed, place)).toThrow(SealError);
+    }
+  });
+
+  it('refuses a text with any character changed, cut or added', () => {
+    const sealer = createSealer([k1]);
+    const sealed = sealer.seal('a credential', ROW);
+    const accepted = Array.from(sealed).flatMap((character, at) => {
+      // The last character of a base64url part may carry spare bits that no decoder reads.
+      if (/^(\.|$)/.test(sealed.slice(at + 1)) && at > 5) return [];
+      const changed = sealed.slice(0, at) + (character === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
+      return opens(() => sealer.open(changed, ROW)) ? [changed] : [];
+    });
+    expect(accepted).toEqual([]);
+    for (const text of ['', 'v1', sealed.slice(0, -1), sealed.slice(0, -8), `${sealed}A`, `${sealed}\n`, 'v1.k1...']) {
+      expect(opens(() => sealer.open(text, ROW))).toBe(false);
+    }
+  });
+
+  it('never says any part of the value when it refuses', () => {
+    const sealed = createSealer([k1]).seal('a credential', ROW);
+    try {
+      createSealer([k2]).open(sealed, ROW);
+      expect('opened').toBe('refused');
+    } catch (error) {
+      expect(String(error)).not.toContain(sealed.split('.')[3]);
+    }
+  });
+
+  it('writes with the first key of a ring and reads with all of them, so a rotation loses nothing', () => {
+    const old = createSealer([k1]).seal('kept', ROW);
+    const rotated = createSealer([k2, k1]);
+    expect(rotated.open(old, ROW)).toBe('kept');
+    expect(rotated.isCurrent(old)).toBe(false);
+    expect(rotated.isCurrent(rotated.seal('kept', ROW))).toBe(true);
+    expect(() => createSealer([k2]).open(old, ROW)).toThrow(SealError);
+  });
+
+  it('never seals the same text to the same value twice', () => {
+    const sealer = createSealer([k1]);
+    expect(sealer.seal('x', ROW)).not.toBe(sealer.seal('x', ROW));
+  });
+});
+
+describe('deriveKeys', () => {
+  it('gives one key per master key, another for each purpose', () => {
+    const files = deriveKeys([k2, k1], 'file urls');
+    expect(files).toHaveLength(2);
+    expect(deriveKeys([k1], 'file urls')[0]?.equals(files[1] ?? Buffer.alloc(0))).toBe(true);
+    expect(deriveKeys([k1], 'seal')[0]?.equals(files[1] ?? Buffer.alloc(0))).toBe(false);
+  });
+});
+
+function opens(open: () => string): boolean {
+  try {
+    open();
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
+}

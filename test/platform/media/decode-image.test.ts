@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { createImageDecoder, type ImageDecoderSettings } from '../../../src/platform/media/decode-image.ts';
+import { jpeg, plain, png } from '../../support/pictures.ts';
+import { decodersOf } from '../../support/processes.ts';
+
+const decoder = (settings: Partial<ImageDecoderSettings> = {}) =>
+  createImageDecoder({
+    concurrencyMax: 1,
+    waitingMax: 1,
+    timeoutSeconds: 20,
+    pixelsMax: 40_000_000,
+    memoryBytesMax: 110_000_000,
+    bytesMax: 25_000_000,
+    ...settings,
+  });
+
+describe('createImageDecoder', () => {
+  it('takes so many at once and lets so many wait, and refuses the rest as busy', async () => {
+    const decode = decoder();
+    const picture = await png();
+    const results = await Promise.all([decode(picture), decode(picture), decode(picture)]);
+    expect(results.map((result) => (result.kind === 'ok' ? 'ok' : result.reason))).toEqual(['ok', 'ok', 'busy']);
+    expect((await decode(picture)).kind).toBe('ok');
+  });
+
+  it('kills a decoder that takes too long', async () => {
+    const slow = await decoder({ timeoutSeconds: 0.01 })(await jpeg(4_000, 3_000));
+    expect(slow).toEqual({ kind: 'refused', reason: 'too_slow' });
+    expect(decodersOf(process.pid)).toEqual([]);
+  });
+
+  it('stops for a client that has gone, also in the queue, and goes on with the next', async () => {
+    const decode = decoder();
+    const gone = new AbortController();
+    const picture = await jpeg(4_000, 3_000);
+    const stopped = Promise.allSettled([
+      decode(picture, { signal: gone.signal }),
+      decode(picture, { signal: gone.signal }),
+    ]);
+    // It was started before anything else could happen here, and is not done before we hear of it.
+    expect(decodersOf(process.pid)).toHaveLength(1);
+    gone.abort();
+    const aborted = { status: 'rejected', reason: { name: 'AbortError' } };
+    expect(await stopped).toMatchObject([aborted, aborted]);
+    expect((await decode(picture)).kind).toBe('ok');
+  });
+
+  it('refuses what is too large, before or after', async () => {
+    const picture = await plain(1_000, 800).png({ progressive: true }).toBuffer();
+    for (const [settings, reason] of [
+      [{ pixelsMax: 799_999 }, 'too_many_pixels'],
+      [{ memoryBytesMax: 2_399_999 }, 'too_many_pixels'],
+      [{ bytesMax: 100 }, 'too_large'],
+    ] as const) {
+      expect(await decoder(settings)(picture)).toEqual({ kind: 'refused', reason });
+    }
+    expect((await decoder({ pixelsMax: 800_000, memoryBytesMax: 2_400_000 })(picture)).kind).toBe('ok');
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLogger } from '../../../src/platform/observe/logger.ts';
+
+describe('createLogger', () => {
+  it('never writes a credential, a prompt or a callback URL, however they are nested', () => {
+    const { logger, lines } = captured();
+    const secrets = {
+      authorization: 'MARKER',
+      'x-api-key': 'MARKER',
+      'x-goog-api-key': 'MARKER',
+      cookie: 'MARKER',
+      prompt: 'MARKER',
+      messages: [{ content: 'MARKER' }],
+      contents: ['MARKER'],
+      callback_url: 'https://MARKER.example',
+    };
+    logger.info(secrets, 'at the top');
+    logger.info({ body: secrets }, 'one down');
+    logger.warn({ request: { headers: secrets } }, 'two down');
+    logger.error({ a: { b: { c: secrets } } }, 'three down');
+    logger.child({ request: { headers: secrets } }).error('in a child');
+    logger.child({ a: 1 }).child(secrets).error('in a grandchild');
+    expect(lines).toHaveLength(6);
+    expect(lines[5]).toContain('"a":1');
+    expect(lines.join('')).not.toContain('MARKER');
+    expect(lines.join('')).toContain('[redacted]');
+  });
+
+  it('blacks out what hangs on an error, and keeps its message and stack', () => {
+    const { logger, lines } = captured();
+    const error = Object.assign(new Error('it broke'), {
+      prompt: 'MARKER',
+      config: { headers: { Authorization: 'MARKER' } },
+    });
+    logger.error({ err: error }, 'failed');
+    logger.error(error);
+    logger.error({ error });
+    expect(lines.join('')).not.toContain('MARKER');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ err: { message: 'it broke', type: 'Error' } });
+    expect(lines[1]).toContain('it broke');
+    expect(lines[2]).toContain('it broke');
+  });
+
+  it("writes of PostgreSQL's errors their code and place, and nothing that they quote", () => {
+    const { logger, lines } = captured();
+    const own = Object.assign(new Error('invalid input syntax: "MARKER"'), {
+      code: '22P02',
+      detail: 'Failing row contains (MARKER).',
+      table: 'task',
+      routine: 'json_errsave_error',
+    });
+    const wrapped = new Error('insert into task values (MARKER)', { cause: own });
+    wrapped.name = 'DriverException';
+    logger.error({ err: own }, 'failed');
+    logger.error({ err: wrapped, reason: [own] }, 'failed');
+    expect(lines.join('')).not.toContain('MARKER');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ err: { code: '22P02', table: 'task' } });
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({ err: { name: 'DriverException', cause: { code: '22P02' } } });
+  });
+
+  it('survives what has no end', () => {
+    const { logger, lines } = captured();
+    const circle: Record<string, unknown> = { prompt: 'MARKER' };
+    circle['self'] = circle;
+    logger.info(circle);
+    expect(lines.join('')).toContain('[deep]');
+    expect(lines.join('')).not.toContain('MARKER');
+  });
+
+  it('writes one JSON line with level, time, name and what was said', () => {
+    const { logger, lines } = captured();
+    logger.info({ task_id: 'task_1' }, 'task ended');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'info',
+      name: 'test',
+      task_id: 'task_1',
+      msg: 'task ended',
+    });
+  });
+
+  it('leaves what it was given as it was', () => {
+    const { logger } = captured();
+    const given = { headers: { authorization: 'kept' } };
+    logger.info(given);
+    expect(given.headers.authorization).toBe('kept');
+  });
+
+  it('is quiet below its level', () => {
+    const { logger, lines } = captured();
+    logger.debug('not said');
+    expect(lines).toEqual([]);
+  });
+});
+
+function captured() {
+  const lines: string[] = [];
+  const logger = createLogger('info', 'test', { write: (line: string) => void lines.push(line) });
+  return { logger, lines };
+}

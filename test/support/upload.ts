@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { sendRaw, type RawAnswer } from './raw-request.ts';
+
+/** The stored picture as the wire has it. */
+export const UploadedFile = z.strictObject({
+  id: z.string().regex(/^file_[0-9a-z]{26}$/),
+  object: z.literal('file'),
+  url: z.string(),
+  mime_type: z.enum(['image/jpeg', 'image/png', 'image/webp']),
+  bytes: z.number().int(),
+  width: z.number().int(),
+  height: z.number().int(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  created_at: z.number().int(),
+  expires_at: z.number().int(),
+});
+export type UploadedFile = z.infer<typeof UploadedFile>;
+
+export const uploadPath = '/api/v1/images/upload';
+
+interface Sender {
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** Sends a raw body under this type. */
+export const sendPicture = (
+  { baseUrl, apiKey }: Sender,
+  body: Buffer,
+  type = 'image/png',
+  headers: Record<string, string> = {},
+): Promise<RawAnswer> =>
+  sendRaw({
+    method: 'POST',
+    url: `${baseUrl}${uploadPath}`,
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': type, ...headers },
+    body,
+  });
+
+/** Sends a picture that must be accepted. */
+export async function upload(sender: Sender, body: Buffer, type?: string): Promise<UploadedFile> {
+  const answer = await sendPicture(sender, body, type);
+  if (answer.status !== 201) throw new Error(`expected 201, got ${answer.status} ${answer.text}`);
+  return UploadedFile.parse(JSON.parse(answer.text));
+}
+
+interface Part {
+  name: string;
+  content: Buffer | string;
+  /** A part without one is a field. */
+  fileName?: string;
+  type?: string;
+}
+
+const boundary = 'upload-boundary';
+export const multipartType = `multipart/form-data; boundary=${boundary}`;
+
+export const multipart = (...parts: Part[]): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap(({ name, content, fileName, type }) => [
+      Buffer.from(
+        `--${boundary}\r\ncontent-disposition: form-data; name="${name}"` +
+          (fileName === undefined ? '' : `; filename="${fileName}"`) +
+          (type === undefined ? '' : `\r\ncontent-type: ${type}`) +
+          '\r\n\r\n',
+      ),
+      Buffer.from(content),
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${boundary}--\r\n`),
+  ]);
+
+const ErrorBody = z.object({ error: z.object({ code: z.string(), param: z.string().nullable() }) });
+
+/** Status and code of a refusal. */
+export const refusalOf = ({ status, text }: RawAnswer): { status: number; code: string } => ({
+  status,
+  code: ErrorBody.parse(JSON.parse(text)).error.code,
+});
