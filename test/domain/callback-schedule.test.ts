@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../../src/domain/callback-schedule.ts';
+import { spec } from '../spec/spec.ts';
 
 /** The default, by way of the configuration that production reads. */
 const ladderSeconds = loadConfig({
@@ -20,6 +21,7 @@ const step = (n: number, result: DeliveryResult, random = 0.5) =>
 
 describe('the callback schedule', () => {
   it('waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h between eight tries, then is exhausted', () => {
+    spec('6 retries and giving up');
     const steps = Array.from({ length: 8 }, (_, index) => step(index + 1, answered(500)));
     expect(steps.slice(0, 7)).toEqual(
       [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((delaySeconds) => ({ state: 'pending', delaySeconds })),

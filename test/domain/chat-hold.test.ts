@@ -10,6 +10,7 @@ import {
   utf8Bytes,
 } from '../../src/domain/chat-hold.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
+import { spec } from '../spec/spec.ts';
 
 const asking = (more: Partial<ChatRequest> = {}): ChatRequest => ({
   model: 'm',
@@ -169,6 +170,7 @@ describe('the settlement of a chat', () => {
   });
 
   it('never charges above the hold nor below zero, and says what was lost', () => {
+    spec('4.2 billing');
     const counts = fc.option(fc.oneof(fc.integer(), fc.double(), fc.maxSafeInteger()));
     const texts = fc.option(fc.string());
     fc.assert(

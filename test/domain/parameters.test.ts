@@ -9,6 +9,7 @@ import type { AcceptedParameter, ResolveOptions } from '../../src/domain/paramet
 import { mediaCredits } from '../../src/domain/pricing.ts';
 import { taskSnapshot } from '../../src/domain/task-snapshot.ts';
 import { mapParameters, upstreamModel } from '../../src/domain/upstream-parameters.ts';
+import { spec } from '../spec/spec.ts';
 
 const entries = new Map<string, CatalogEntry>();
 beforeAll(async () => {
@@ -38,6 +39,7 @@ function refusal(run: () => unknown): { what: string; message: string } {
 
 describe('the parameters of a media request', () => {
   it('resolves every default of the catalog and keeps exactly what was asked', () => {
+    spec('2.3 defaults');
     expect(resolve('veo-3.1', { prompt: 'a fox', duration: 5, generate_audio: false })).toEqual({
       prompt: 'a fox',
       aspect_ratio: '16:9',
@@ -157,6 +159,7 @@ describe('the parameters of a media request', () => {
   });
 
   it('takes the variant under its neutral name and stores it under the vendor’s', () => {
+    spec('2.3 variant list');
     const input = resolve('veo-3.1', { prompt: 'a fox', variant: 'quality-4k' });
     expect(input).toMatchObject({ veo31_variant: 'quality-4k' });
     expect(input).not.toHaveProperty('variant');

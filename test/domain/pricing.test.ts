@@ -4,6 +4,7 @@ import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import type { CatalogEntry } from '../../src/domain/catalog.ts';
 import { acceptedParameters, listValues, resolveMediaRequest } from '../../src/domain/parameters.ts';
 import { chatCredits, mediaCredits } from '../../src/domain/pricing.ts';
+import { spec } from '../spec/spec.ts';
 
 let media: CatalogEntry[] = [];
 beforeAll(async () => {
@@ -73,6 +74,7 @@ describe('the price of a chat answer', () => {
   const tokens = fc.record({ input: fc.nat(10_000_000), output: fc.nat(10_000_000) });
 
   it('is rounded up once, at the end', () => {
+    spec('2.2 cost of tokens');
     expect(chatCredits(pricing(3, 15), { input: 1_000, output: 1_000 })).toBe(18);
     expect(chatCredits(pricing(1, 1), { input: 1_500, output: 1_500 })).toBe(3);
     expect(chatCredits(pricing(1, 1), { input: 1_500, output: 1_501 })).toBe(4);

@@ -5,6 +5,7 @@ import { GatewayError } from '../../src/domain/errors.ts';
 import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
 import type { Route } from '../../src/http/route.ts';
 import { bodyOf, goodKey, jobToken, sendRaw, startFrame, until, type Frame } from './support.ts';
+import { spec } from '../spec/spec.ts';
 
 const echo: AppMiddleware = (ctx) => {
   ctx.body = { got: ctx.request.body ?? null, key: keyOf(ctx).keyId };
@@ -199,6 +200,7 @@ describe('keys', () => {
 
 describe('job tokens', () => {
   it('lets any of the configured tokens in, and neither an API key nor a token in another header', async () => {
+    spec('5 scheduler endpoints');
     const call = (headers: Record<string, string>): Promise<Response> =>
       fetch(`${frame.url}/job`, { method: 'POST', headers });
     expect((await call({ authorization: `Bearer ${jobToken}` })).status).toBe(200);
@@ -217,6 +219,7 @@ describe('job tokens', () => {
   });
 
   it('keeps the routes closed while no token is configured', async () => {
+    spec('5 scheduler endpoints');
     const closed = await startFrame({ routes, config: { INTERNAL_JOB_TOKENS: [] } });
     const answer = await fetch(`${closed.url}/job`, { method: 'POST', headers: { authorization: 'Bearer ' } });
     expect([answer.status, await codeOf(answer)]).toEqual([503, 'service_unavailable']);
@@ -449,6 +452,7 @@ describe('errors', () => {
   });
 
   it('says the same refusal in three dialects', async () => {
+    spec('7 error body');
     expect(await (await post('/legacy', '[]')).json()).toEqual({
       success: false,
       error: {

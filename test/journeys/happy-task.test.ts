@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { startRecordingUpstream } from '../support/recording-upstream.ts';
 import { accountOf, entriesOf } from '../support/rows.ts';
+import { spec } from '../spec/spec.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -98,6 +99,7 @@ describe('a media task', () => {
 
 describe('a picture sent as a data: URI', () => {
   it('is stored as a file, reaches the upstream as the same bytes and stays out of the task', async () => {
+    spec('4.4 image');
     const { apiKey } = await gateway.project();
     const recorder = await startRecordingUpstream(gateway.sandboxUrl);
     try {

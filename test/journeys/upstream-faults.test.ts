@@ -4,6 +4,7 @@ import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { accountOf, attemptsOf, countRows, entriesOf } from '../support/rows.ts';
 import { eventually } from '../support/eventually.ts';
+import { spec } from '../spec/spec.ts';
 
 let gateway: Gateway;
 let project: TestProject;
@@ -29,6 +30,7 @@ afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: t
 
 describe('a channel that cannot take the job', () => {
   it('is followed by the next, until one succeeds: three attempts, one charge', async () => {
+    spec('7 transient errors');
     const task = await run('a fox [[fail=transient on=sandbox-a]] [[fail=transient on=sandbox-b]]');
     expect(task).toMatchObject({ status: 'succeeded', attempts: 3, credits: { charged: 4, refunded: 0 } });
     const attempts = await attemptsOf(gateway.database, task.task_id);

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { quickCallbacks, startReceiver, verified, type Receiver } from '../commands/callbacks/receiver.ts';
 import { mediaRoutes, Task, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { attemptsOf, entriesOf } from '../support/rows.ts';
-import { readSpecTable } from './read-spec-table.ts';
+import { specLines } from './spec-lines.ts';
+import { spec } from './spec.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
@@ -26,31 +26,9 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-describe('the table of docs/SPEC.md', () => {
-  const rows = readSpecTable();
-
-  it('has a row for each line of the specification, once', () => {
-    const wanted = lines.flatMap(([part, labels]) => labels.map((label) => `${part} ${label}`));
-    expect(rows.map(({ line }) => line)).toEqual(wanted);
-  });
-
-  it('says what we do in each row and names a test that stands in the tree under that name', () => {
-    const sources = new Map<string, string>();
-    for (const { line, what, tests } of rows) {
-      expect({ line, what }).toEqual({ line, what: expect.stringMatching(/\w.{4,}\.$/) });
-      expect({ line, count: tests.length }).not.toEqual({ line, count: 0 });
-      for (const { file, name } of tests) {
-        const source = sources.get(file) ?? readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-        sources.set(file, source);
-        const literal = name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-        const named = new RegExp(`\\(\\s*(['"\`])${literal}\\1,`).test(source);
-        expect({ line, file, name, named }).toEqual({ line, file, name, named: true });
-      }
-    }
-  });
-
-  it('names only addresses that are there: without a key each of them says 401', async () => {
-    const endpoints = rows.flatMap(({ line }) => /^4 (GET|POST) (\S+)$/.exec(line)?.slice(1) ?? []);
+describe('every address of the specification', () => {
+  it('answers 401 to a request without a key', async () => {
+    const endpoints = Object.keys(specLines).flatMap((line) => /^4 (GET|POST) (\S+)$/.exec(line)?.slice(1) ?? []);
     expect(endpoints.length).toBeGreaterThan(0);
     for (let at = 0; at < endpoints.length; at += 2) {
       const [method = '', template = ''] = endpoints.slice(at, at + 2);
@@ -68,6 +46,28 @@ describe('the table of docs/SPEC.md', () => {
 
 describe('GET /api/v1/models', () => {
   it('is a list of models, each with the members of the specification and no other', () => {
+    spec(
+      '2.1 object',
+      '2.1 type',
+      '2.1 owned_by',
+      '2.1 display_name',
+      '2.1 group',
+      '2.1 description',
+      '2.1 pricing',
+      '2.1 parameters',
+      '2.1 catalogVisible',
+      '2.1 list',
+      '2.3 img_size',
+      '2.3 aspect_ratio',
+      '2.3 duration',
+      '2.3 resolution',
+      '2.3 variant list',
+      '2.3 pricingRules',
+      '2.3 fields',
+      '2.3 examples',
+      '4 GET /api/v1/models',
+      '4.1 returns',
+    );
     expect(new Set(models.map(({ type }) => type))).toEqual(new Set(['image', 'video', 'chat']));
     expect(models.filter(({ description }) => description === null).length).toBeGreaterThan(0);
     const visible = new Set(models.map(({ catalogVisible }) => catalogVisible));
@@ -75,6 +75,7 @@ describe('GET /api/v1/models', () => {
   });
 
   it('gives each model as an id that requests take, an object, an owner, a name, a group and its tags', async () => {
+    spec('2.1 id', '2.1 capability');
     for (const model of models) {
       const { status, body } = await gateway.get(project.apiKey, `/api/v1/models/${model.id}`);
       expect({ status, body }).toEqual({ status: 200, body: model });
@@ -83,12 +84,21 @@ describe('GET /api/v1/models', () => {
   });
 
   it('shows active models only', async () => {
+    spec('2.1 status', '3 active models', '3 other model states');
     expect(models.every(({ status }) => status === 'active')).toBe(true);
     const inactive = await gateway.get(project.apiKey, '/api/v1/models/stable-diffusion-3.5');
     expect(inactive).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
   });
 
   it('prices pictures and videos by the request, with the lowest rule in front, and chats by the token', () => {
+    spec(
+      '2.2 unit',
+      '2.2 credits_per_request',
+      '2.2 credits_per_1k_input_tokens',
+      '2.2 credits_per_1k_output_tokens',
+      '2.2 min_credits_per_request',
+      '2.2 lowest rule',
+    );
     for (const { type, pricing, parameters } of models) {
       if (type === 'chat') {
         expect(pricing).toMatchObject({ unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 });
@@ -112,6 +122,7 @@ describe('GET /api/v1/models', () => {
   });
 
   it('gives every chat model the two fixed descriptors and no streaming, and lists each flag that some model has', () => {
+    spec('2.3 flags', '2.3 temperature', '2.3 max_tokens');
     for (const { type, parameters } of models) {
       if (type !== 'chat') continue;
       expect(parameters).toMatchObject({ messages: true, stream: false });
@@ -129,6 +140,17 @@ describe('GET /api/v1/models', () => {
 
 describe('POST /api/v1/chat/completions', () => {
   it('answers an OpenAI chat completion and what it cost: the price of its tokens, rounded up once', async () => {
+    spec(
+      '2.2 credits_per_1k_input_tokens',
+      '2.2 credits_per_1k_output_tokens',
+      '2.2 min_credits_per_request',
+      '2.2 cost of tokens',
+      '4 POST /api/v1/chat/completions',
+      '4.2 model',
+      '4.2 messages',
+      '4.2 returns',
+      '4.2 billing',
+    );
     const answer = await chat({ text: `hello [[usage=1001,300]]`, max_tokens: 512, temperature: 0.75 });
     const { id: _id, created: _created, ...completion } = Completion.parse(answer.body);
     expect(completion).toMatchObject({
@@ -145,6 +167,7 @@ describe('POST /api/v1/chat/completions', () => {
   });
 
   it('takes max_tokens from 16 to 8192 and temperature from 0 to 2, and nothing beyond', async () => {
+    spec('4.2 max_tokens', '4.2 temperature', '8 max_tokens', '8 temperature');
     for (const fields of [{ max_tokens: 16 }, { max_tokens: 8192 }, { temperature: 0 }, { temperature: 2 }]) {
       expect((await chat({ text: 'hello', ...fields })).status).toBe(200);
     }
@@ -160,15 +183,18 @@ describe('POST /api/v1/chat/completions', () => {
   });
 
   it('takes chat models only', async () => {
+    spec('4.2 model');
     expectRefused(await chat({ text: 'hello', model: 'aurora-image-1' }), 400, 'model_type_mismatch', 'model');
   });
 
   it('does not stream', async () => {
+    spec('4.2 stream');
     expectRefused(await chat({ text: 'hello', stream: true }), 400, 'unsupported_parameter', 'stream');
     expect((await chat({ text: 'hello', stream: false })).status).toBe(200);
   });
 
   it('goes on to the next channel after a transient error, and records both attempts', async () => {
+    spec('4.2 failover', '7 transient errors');
     const answer = await chat({ text: `hello ${randomUUID()} [[fail=transient times=1]]` });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('x-tollgate-attempts')).toBe('2');
@@ -179,6 +205,15 @@ describe('POST /api/v1/chat/completions', () => {
 
 describe('POST /api/v1/images/upload', () => {
   it('takes a picture as multipart or as the bare body, and a task takes its id and its URL', async () => {
+    spec(
+      '4 POST /api/v1/images/upload',
+      '4.3 formats',
+      '4.3 encoding and size',
+      '4.3 returns',
+      '4.4 image',
+      '4.4 reference_images',
+      '8 upload size',
+    );
     const form = new FormData();
     form.append('file', new Blob([picture], { type: 'image/png' }), 'fox.png');
     const uploads = await Promise.all([upload(form), upload(picture, { 'content-type': 'image/png' })]);
@@ -199,6 +234,25 @@ describe('POST /api/v1/images/upload', () => {
 
 describe('POST /api/v1/images/generate and /video/generate', () => {
   it('take every input that some model has, answer a task_id at once, and the poll shows each of them', async () => {
+    spec(
+      '2.3 aspect_ratio',
+      '2.3 variant list',
+      '4 POST /api/v1/images/generate',
+      '4 POST /api/v1/video/generate',
+      '4.4 model',
+      '4.4 prompt',
+      '4.4 image',
+      '4.4 video_url',
+      '4.4 audio_url',
+      '4.4 reference_images',
+      '4.4 negative_prompt',
+      '4.4 img_size',
+      '4.4 aspect_ratio',
+      '4.4 duration',
+      '4.4 resolution',
+      '4.4 generate_audio',
+      '4.4 variant',
+    );
     const https = (name: string) => `https://media.example.com/${name}`;
     const wishes: [keyof typeof mediaRoutes, Record<string, unknown>][] = [
       [
@@ -246,6 +300,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
   });
 
   it('hold the price of the rule whose value was asked for, and of the default where none was', async () => {
+    spec('2.2 credits_per_request', '2.3 pricingRules', '2.3 defaults');
     for (const [type, body, credits] of [
       ['image', { model: 'aurora-image-1', img_size: '2k' }, 8],
       ['image', { model: 'aurora-image-1' }, 4],
@@ -261,6 +316,17 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
   });
 
   it('refuse a model of the other type, an input that the model lacks, and a value that it does not list', async () => {
+    spec(
+      '2.3 flags',
+      '2.3 img_size',
+      '2.3 duration',
+      '2.3 resolution',
+      '4.4 model',
+      '4.4 img_size',
+      '4.4 duration',
+      '4.4 resolution',
+      '8 media values',
+    );
     for (const [type, body, code, param] of [
       ['image', { model: 'veo-3.1' }, 'model_type_mismatch', 'model'],
       ['video', { model: 'aurora-image-1' }, 'model_type_mismatch', 'model'],
@@ -278,6 +344,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
   });
 
   it('call a public https callback_url once the task has ended, signed, and refuse any other', async () => {
+    spec('4.4 callback_url', '6 callbacks only', '6 callback_url', '7 bad callback_url', '8 callback_url');
     const name = randomUUID();
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
@@ -296,6 +363,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
 
 describe('GET /api/v1/tasks/{task_id}', () => {
   it('shows a task with all its members from its creation until it has succeeded and is charged', async () => {
+    spec('2.4 task', '3 other task states', '4 GET /api/v1/tasks/{task_id}', '4.4 returns', '4.5 returns');
     const prompt = 'a fox [[latency=3000]]';
     const created = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt });
     const first = z.strictObject(Task.shape).parse(created.body);
@@ -308,6 +376,7 @@ describe('GET /api/v1/tasks/{task_id}', () => {
   });
 
   it('shows a task that is past its deadline as failed, with its credits given back', async () => {
+    spec('3 processing to failed', '4.8 check-stale-media-tasks');
     const mark = randomUUID();
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.video, {
       model: 'kling-2.5-turbo',
@@ -333,6 +402,14 @@ describe('GET /api/v1/tasks/{task_id}', () => {
 
 describe('the legacy routes', () => {
   it('create by every field of theirs and read the task in three ways', async () => {
+    spec(
+      '4 POST /api/v1/api/generate',
+      '4 GET /api/v1/api/result?id={task_id}',
+      '4 GET /api/v1/video/status?task_id={task_id}',
+      '4 GET /api/v1/internal/workflow-status?uuid={task_id}',
+      '4.6 prompt',
+      '4.6 aspectRatio',
+    );
     const created = await gateway.create(project.apiKey, '/api/v1/api/generate', {
       model: 'veo31-fast',
       type: 'video',
@@ -368,6 +445,15 @@ describe('POST /api/v1beta/models/{model}:generateContent', () => {
     });
 
   it('answers contents, and its stream variant says the same in one event', async () => {
+    spec(
+      '4 POST /api/v1beta/models/{model}:generateContent',
+      '4.7 model',
+      '4.7 contents',
+      '4.7 generationConfig',
+      '4.7 streamGenerateContent',
+      '4.7 returns',
+      '5 x-goog-api-key',
+    );
     const headers = { 'x-goog-api-key': project.apiKey };
     const plain = GenerateContent.parse(await (await ask('generateContent', headers)).json());
     expect(plain.candidates[0].content.parts[0].text).not.toBe('');
@@ -384,6 +470,12 @@ describe('the internal jobs', () => {
   it.each(['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels', 'scheduled-maintenance'])(
     '%s runs for a scheduler that has a job token',
     async (name) => {
+      spec(
+        '4 POST /api/internal/jobs/process-pending-callbacks',
+        '4 POST /api/internal/jobs/check-stale-media-tasks',
+        '4 POST /api/internal/jobs/check-api-channels',
+        '4 POST /api/internal/jobs/scheduled-maintenance',
+      );
       const { status, body } = await gateway.create(token, `${path}/${name}`, '');
       expect([200, 202]).toContain(status);
       // By its own Schedule it may be under way already.
@@ -394,6 +486,7 @@ describe('the internal jobs', () => {
   );
 
   it('tell the recent runs of the maintenance', async () => {
+    spec('4 GET /api/internal/jobs/scheduled-maintenance', '4.8 recent runs');
     const ended = await eventually(async () => {
       const { status, body } = await gateway.get(token, `${path}/scheduled-maintenance`);
       expect(status).toBe(200);
@@ -409,6 +502,7 @@ describe('the internal jobs', () => {
 
 describe('authentication', () => {
   it('takes a Bearer key and x-api-key anywhere, x-goog-api-key on the Gemini routes only', async () => {
+    spec('5 Authorization', '5 x-api-key', '5 x-goog-api-key');
     const get = (headers: Record<string, string>) => fetch(`${gateway.baseUrl}/api/v1/models`, { headers });
     const statuses = await Promise.all(
       ['authorization', 'x-api-key', 'x-goog-api-key', 'x-other'].map(
@@ -419,6 +513,7 @@ describe('authentication', () => {
   });
 
   it('knows keys by their prefix and keeps only what cannot be turned back into them', async () => {
+    spec('2.4 API key', '5 form of a key', '5 hashed at rest');
     expect(project.apiKey).toMatch(/^sk-[A-Za-z0-9]{46}$/);
     const [row] = await gateway.database.query<{ text: string }>({
       name: 'test-secrets',
@@ -430,6 +525,17 @@ describe('authentication', () => {
   });
 
   it('keeps a key to its project, its models, its requests per minute and its budget', async () => {
+    spec(
+      '2.4 API key',
+      '5 project',
+      '5 model allowlist',
+      '5 RPM',
+      '5 credit budget',
+      '7 exhausted budget',
+      '7 rate limit',
+      '8 RPM',
+      '8 credit budget',
+    );
     const other = await gateway.project();
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt: 'a fox' });
     expectRefused(await gateway.get(other.apiKey, `/api/v1/tasks/${taskId}`), 404, 'task_not_found', null);
@@ -453,6 +559,7 @@ describe('authentication', () => {
 
 describe('errors', () => {
   it('have a status, a code, a type and the field at fault for each condition that the specification names', async () => {
+    spec('7 error body', '7 invalid key', '7 exhausted budget', '7 unknown model', '7 bad callback_url');
     const poor = await gateway.project({ credits: 0 });
     const create = (apiKey: string, fields: Record<string, unknown>) =>
       gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox', ...fields });
@@ -464,114 +571,6 @@ describe('errors', () => {
     expectRefused(insecure, 400, 'invalid_callback_url', 'callback_url', 'invalid_request_error');
   });
 });
-
-/** The lines of the specification: its part, and in the order in which it has them. */
-const lines: [part: string, labels: string[]][] = [
-  [
-    '2.1',
-    [
-      ...['id', 'object', 'type', 'owned_by', 'display_name', 'group', 'capability', 'description', 'status'],
-      ...['pricing', 'parameters', 'catalogVisible', 'list'],
-    ],
-  ],
-  [
-    '2.2',
-    [
-      ...['unit', 'credits_per_request', 'credits_per_1k_input_tokens', 'credits_per_1k_output_tokens'],
-      ...['min_credits_per_request', 'lowest rule', 'cost of tokens'],
-    ],
-  ],
-  [
-    '2.3',
-    [
-      'flags',
-      ...['img_size', 'aspect_ratio', 'duration', 'resolution', 'variant list', 'pricingRules', 'fields', 'examples'],
-      ...['temperature', 'max_tokens', 'defaults', 'options against arrays'],
-    ],
-  ],
-  ['2.4', ['task', 'API key']],
-  ['3', ['processing to failed', 'failed callback', 'active models', 'other task states', 'other model states']],
-  [
-    '4',
-    [
-      'GET /api/v1/models',
-      'POST /api/v1/chat/completions',
-      'POST /api/v1/images/upload',
-      'POST /api/v1/images/generate',
-      'POST /api/v1/video/generate',
-      'GET /api/v1/tasks/{task_id}',
-      'POST /api/v1/api/generate',
-      'GET /api/v1/api/result?id={task_id}',
-      'GET /api/v1/video/status?task_id={task_id}',
-      'GET /api/v1/internal/workflow-status?uuid={task_id}',
-      'POST /api/v1beta/models/{model}:generateContent',
-      'POST /api/internal/jobs/process-pending-callbacks',
-      'POST /api/internal/jobs/check-stale-media-tasks',
-      'POST /api/internal/jobs/check-api-channels',
-      'POST /api/internal/jobs/scheduled-maintenance',
-      'GET /api/internal/jobs/scheduled-maintenance',
-    ],
-  ],
-  ['4.1', ['returns']],
-  ['4.2', ['model', 'messages', 'max_tokens', 'temperature', 'stream', 'returns', 'billing', 'failover']],
-  ['4.3', ['formats', 'encoding and size', 'returns']],
-  [
-    '4.4',
-    [
-      ...['model', 'prompt', 'image', 'video_url', 'audio_url', 'reference_images', 'negative_prompt', 'img_size'],
-      ...['aspect_ratio', 'duration', 'resolution', 'generate_audio', 'variant', 'callback_url', 'returns'],
-    ],
-  ],
-  ['4.5', ['returns']],
-  [
-    '4.6',
-    [
-      ...[
-        'model and aliases',
-        'type',
-        'prompt',
-        'aspectRatio',
-        'images',
-        'imageSize',
-        'callback_url',
-        'create returns',
-      ],
-      ...['result', 'video status', 'workflow status'],
-    ],
-  ],
-  ['4.7', ['model', 'contents', 'generationConfig', 'streamGenerateContent', 'returns']],
-  [
-    '4.8',
-    [
-      'process-pending-callbacks',
-      'check-stale-media-tasks',
-      'check-api-channels',
-      'scheduled-maintenance',
-      'recent runs',
-    ],
-  ],
-  [
-    '5',
-    [
-      ...['Authorization', 'x-api-key', 'x-goog-api-key', 'form of a key', 'hashed at rest'],
-      ...['project', 'model allowlist', 'RPM', 'credit budget', 'scheduler endpoints'],
-    ],
-  ],
-  ['6', ['callbacks only', 'callback_url', 'delivery failures', 'payload and signature', 'retries and giving up']],
-  [
-    '7',
-    [
-      'transient errors',
-      'error body',
-      'invalid key',
-      'exhausted budget',
-      'rate limit',
-      'unknown model',
-      'bad callback_url',
-    ],
-  ],
-  ['8', ['max_tokens', 'temperature', 'media values', 'RPM', 'credit budget', 'callback_url', 'upload size']],
-];
 
 const Flag = z.boolean().optional();
 const Parameters = z.strictObject({

@@ -13,6 +13,7 @@ import { createUrlSigner } from '../../../src/platform/crypto/signed-url.ts';
 import { admitted, breachesIn, newTask, openBook, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quickCallbacks } from './receiver.ts';
+import { spec } from '../../spec/spec.ts';
 
 const PUBLIC: ResolvedAddress = { address: '93.184.216.34', family: 4 };
 const LOOPBACK: ResolvedAddress = { address: '127.0.0.1', family: 4 };
@@ -63,6 +64,7 @@ describe('a callback to an address that is not public', () => {
   });
 
   it('is blocked when the name changes its mind between two tries', async () => {
+    spec('6 callback_url');
     const { deliveryId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const answers = [[PUBLIC], [LOOPBACK]];
     const dialled: string[] = [];

@@ -21,6 +21,7 @@ import {
   type Behaviour,
   type Receiver,
 } from './receiver.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
@@ -88,6 +89,7 @@ afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: t
 
 describe('a callback', () => {
   it('is one signed POST with the task as it is polled, its URLs too', async () => {
+    spec('6 payload and signature');
     const { name, task } = await deliver('a fox');
     expect(task.callback).toEqual({ state: 'delivered', attempts: 1, last_status: 204, next_attempt_at: null });
     const calls = receiver.calls(name);
@@ -123,6 +125,7 @@ describe('a callback', () => {
   });
 
   it('says task.canceled after a cancel', async () => {
+    spec('3 other task states');
     const name = randomUUID();
     const taskId = await create('a fox [[fail=never]]', receiver.at(name));
     await eventually(async () => (await gateway.hits(name, 'submit')).length > 0);
@@ -136,6 +139,7 @@ describe('a callback', () => {
   });
 
   it('that was refused three times comes a fourth time: one id, equal bytes, each verifies', async () => {
+    spec('6 delivery failures');
     const { name, task } = await slow.refusingThrice;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 4, last_status: 204 });
     const calls = receiver.calls(name);
@@ -147,6 +151,7 @@ describe('a callback', () => {
   });
 
   it('is given up after eight tries, and the task and its charge stay as they were', async () => {
+    spec('3 failed callback', '6 retries and giving up');
     const { name, task } = await slow.refusing;
     expect(task).toMatchObject({
       status: 'succeeded',
@@ -165,6 +170,7 @@ describe('a callback', () => {
   });
 
   it('stops at 410', async () => {
+    spec('6 retries and giving up');
     const { name, task } = await deliver('a fox', answer(410));
     expect(task.callback).toMatchObject({ state: 'gone', attempts: 1, last_status: 410, next_attempt_at: null });
     expect(receiver.calls(name)).toHaveLength(1);

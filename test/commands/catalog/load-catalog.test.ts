@@ -11,6 +11,7 @@ import {
 } from '../../../src/commands/catalog/load-catalog.ts';
 import { resolveMediaRequest } from '../../../src/domain/parameters.ts';
 import { mediaCredits } from '../../../src/domain/pricing.ts';
+import { spec } from '../../spec/spec.ts';
 
 type Tree = { [key: string]: Tree } & Record<string, unknown>;
 
@@ -128,6 +129,7 @@ describe('the shipped catalog', () => {
   });
 
   it('has examples on every model, and each media example resolves and has a price', async () => {
+    spec('2.3 examples');
     const { entries } = await loadCatalog('catalog/catalog.yaml');
     for (const entry of entries) {
       const examples = entry.model.parameters.examples ?? [];

@@ -20,6 +20,7 @@ import {
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { moveEntries, moveRequest, openUpkeep, type Upkeep } from './upkeep.ts';
+import { spec } from '../../spec/spec.ts';
 
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
 
@@ -167,6 +168,7 @@ const idsOf = async (table: string, column = 'id', order = column): Promise<unkn
 
 describe('retention', () => {
   it('deletes each thing when its time is over, counts it, and leaves what is not due', async () => {
+    spec('4.8 scheduled-maintenance');
     const summary = await runMaintenance(upkeep);
     expect(summary).toMatchObject({
       tasks_erased: 1,
@@ -294,6 +296,7 @@ describe('retention', () => {
   });
 
   it('ends the same when it was killed at any transaction and run again', async () => {
+    spec('4.8 scheduled-maintenance');
     await runMaintenance(upkeep);
     const expected = await everything();
     for (const at of [2, 6, 12, 18, 24, 30]) {

@@ -21,6 +21,7 @@ import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { nodeBinary, projectFolder } from '../../support/program.ts';
 import { monthsAgo, moveEntries, moveRequest, openUpkeep, type Upkeep } from './upkeep.ts';
+import { spec } from '../../spec/spec.ts';
 
 const older = monthsAgo(3);
 const newer = monthsAgo(2);
@@ -170,6 +171,7 @@ describe('the monthly summary', () => {
   });
 
   it('is the same when it is built twice, and a frozen month is never built again', async () => {
+    spec('4.8 scheduled-maintenance');
     const first = await runMaintenance(upkeep);
     expect(first.months.filter(({ month }) => month <= newer.month)).toEqual([
       { month: older.month, state: 'frozen' },

@@ -7,6 +7,7 @@ import {
   legacyWorkflowStatus,
   type LegacyTask,
 } from '../../../src/http/dialects/legacy-task.ts';
+import { spec } from '../../spec/spec.ts';
 
 const task = (
   status: TaskStatus,
@@ -36,6 +37,7 @@ describe('a legacy answer', () => {
   });
 
   it('has the members of its route: the results, or why there are none', () => {
+    spec('4.6 result', '4.6 video status');
     const done = task('succeeded', null, ['https://a.example/1', 'https://a.example/2'], 100);
     expect(legacyResult(done)).toEqual({
       success: true,
@@ -73,6 +75,7 @@ describe('a legacy answer', () => {
   });
 
   it('says canceled: true of a canceled task and of no other', () => {
+    spec('4.6 workflow status');
     expect(legacyResult(task('canceled', 'canceled'))).toMatchObject({ canceled: true, error: { code: 'canceled' } });
     expect(legacyVideoStatus(task('canceled', 'canceled'))).toMatchObject({ data: { canceled: true } });
     expect(legacyWorkflowStatus(task('canceled', 'canceled'))).toMatchObject({ canceled: true });

@@ -24,6 +24,7 @@ import { mediaRoutes, type Answer } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway } from '../../support/gateway.ts';
 import { accountOf, countRows } from '../../support/rows.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let config: Config;
@@ -53,6 +54,7 @@ const age = (keyId: string, seconds: number) =>
 
 describe("a key's budget", () => {
   it('for 100 holds lets exactly 100 of 500 parallel chats pass when each uses all of its hold', async () => {
+    spec('5 credit budget');
     const { projectId, keyId, apiKey } = await gateway.project({ credits: 100_000, budget: 1_000 });
     const answers = await all(500, (index) =>
       chat(gateway, apiKey, `budget [[latency=2000 ${usageOfTen}]]`, { fields: tenCredits, ...apiOf(index) }),
@@ -83,6 +85,7 @@ describe("a key's budget", () => {
 
 describe("a key's requests per minute", () => {
   it('let exactly 10 of 200 parallel requests pass over two APIs, tell when to come back, and then let one pass', async () => {
+    spec('5 RPM');
     const { keyId, apiKey } = await gateway.project({ rpm: 10 });
     const answers = await all(200, (index) => chat(gateway, apiKey, 'how many', apiOf(index)));
     expect(countVerdicts(answers)).toEqual({ 200: 10, '429 rate_limit_exceeded': 190 });

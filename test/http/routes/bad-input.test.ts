@@ -5,6 +5,7 @@ import { mediaRoutes } from '../../support/api-client.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { sendRaw, type RawRequest } from '../../support/raw-request.ts';
 import { accountOf, countRows } from '../../support/rows.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let project: TestProject;
@@ -344,6 +345,7 @@ describe('POST /api/v1/images/generate', () => {
   });
 
   it('accepts a prompt of 10,000 code points, counted as people count', async () => {
+    spec('4.4 prompt');
     const prompt = '🦊'.repeat(10_000);
     expect(await gateway.create(project.apiKey, mediaRoutes.image, { ...aurora, prompt })).toMatchObject({
       status: 202,
@@ -364,6 +366,7 @@ describe('POST /api/v1/images/generate', () => {
   });
 
   it('accepts a value of the array that the form does not offer', async () => {
+    spec('2.3 options against arrays');
     const body = { model: 'seedream-4', prompt: 'a fox', img_size: '3k' };
     expect(await gateway.create(project.apiKey, mediaRoutes.image, body)).toMatchObject({
       status: 202,
@@ -536,11 +539,13 @@ describe('GET /api/v1/models', () => {
   });
 
   it('never tells what is private: groups, upstream names, costs', async () => {
+    spec('4.1 returns');
     const list = await gateway.get(project.apiKey, '/api/v1/models');
     expect(JSON.stringify(list.body)).not.toMatch(/private|cost_micro_usd|fal-ai|channel/);
   });
 
   it('answers 304 to who has the list already', async () => {
+    spec('2.1 list');
     const list = await gateway.get(project.apiKey, '/api/v1/models');
     const etag = list.headers.get('etag') ?? '';
     const again = await gateway.get(project.apiKey, '/api/v1/models', { headers: { 'if-none-match': etag } });

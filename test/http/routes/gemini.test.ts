@@ -9,6 +9,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { sendRaw, type RawAnswer } from '../../support/raw-request.ts';
 import { accountOf, countRows } from '../../support/rows.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let project: TestProject;
@@ -277,6 +278,7 @@ describe('a chat on the Gemini route', () => {
   });
 
   it('is the same answer as one event, as an array of one and plain, byte for byte, and is bought once', async () => {
+    spec('4.7 streamGenerateContent');
     const headers = { 'idempotency-key': randomUUID() };
     const body = saying('three ways');
     const plain = await ask(`${chat}:generateContent`, body, { headers });
@@ -332,6 +334,7 @@ async function enlarge(taskId: string, bytes: number): Promise<void> {
 
 describe('a picture on the Gemini route', () => {
   it('is waited for and answered inline, is charged as its task, and says which task that was', async () => {
+    spec('4.7 returns');
     const before = await accountOf(gateway.database, project.projectId);
     const answer = await ask(`${picture}:generateContent`, {
       contents: [{ parts: [{ text: 'a fox' }, { text: 'in snow' }] }],

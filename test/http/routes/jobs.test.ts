@@ -12,6 +12,7 @@ import { startGateway, type Gateway } from '../../support/gateway.ts';
 import { nodeBinary, projectFolder } from '../../support/program.ts';
 import { accountOf, entriesOf } from '../../support/rows.ts';
 import { callJob, codeOf, isUnderWay, runByCall, runsOf } from '../../commands/jobs/scheduler.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 
@@ -113,6 +114,7 @@ describe('a job that is called', () => {
 
 describe('two schedulers that call every job at the same moment', () => {
   it('are both answered, and every row is handled once', async () => {
+    spec('4.8 process-pending-callbacks', '4.8 check-stale-media-tasks');
     const { projectId, apiKey } = await gateway.project({ credits: 400 });
     const taskIds = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -149,6 +151,7 @@ describe('two schedulers that call every job at the same moment', () => {
 
 describe('check-api-channels', () => {
   it('lets an opened channel that answers back into the draw, and leaves alone what must rest or does not answer', async () => {
+    spec('4.8 check-api-channels');
     const channels = await gateway.database.query<{ id: string; name: string }>({
       name: '',
       text: 'select id, name from channel order by name limit 4',

@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { startRecordingUpstream, type RecordingUpstream } from '../../support/recording-upstream.ts';
 import { accountOf, countRows, entriesOf } from '../../support/rows.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
@@ -41,6 +42,7 @@ const words = ['pending', 'processing', 'completed', 'failed'];
 
 describe('a client of the former platform', () => {
   it('brings a picture from create over every poll to its bytes, and is charged once', async () => {
+    spec('4.6 imageSize', '4.6 create returns');
     const created = await create({
       model: 'aurora-image-1',
       type: 'image',
@@ -153,6 +155,7 @@ describe('a client of the former platform', () => {
   });
 
   it('gets its callback_url called, with the task as it is polled on the core route', async () => {
+    spec('4.6 callback_url');
     const name = randomUUID();
     const { taskId } = await accepted({ model: 'aurora', prompt: 'a fox', callback_url: receiver.at(name) });
     const call = await eventually(() => Promise.resolve(receiver.calls(name)[0]));
@@ -173,6 +176,7 @@ describe('an alias', () => {
     ['veo31-quality-4k', 'veo-3.1', { veo31_variant: 'quality-4k', duration: 8 }, 90],
     ['kling-turbo-10s', 'kling-2.5-turbo', { duration: 10 }, 70],
   ])('%s is %s with its preset, held at the price of that', async (alias, model, input, credits) => {
+    spec('4.6 model and aliases');
     const { taskId } = await accepted({ model: alias, prompt: 'a fox [[fail=refused]]' });
     const { body } = await gateway.get(project.apiKey, `/api/v1/tasks/${taskId}`);
     expect(body).toMatchObject({ model, input, credits: { quoted: credits } });
@@ -203,6 +207,7 @@ describe('an alias', () => {
   });
 
   it('is no model on the core routes, and not in the listing', async () => {
+    spec('4.6 model and aliases');
     const refused = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'aurora', prompt: 'a fox' });
     expect(refused).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
     expect(refused.body).not.toHaveProperty('success');
@@ -249,6 +254,7 @@ describe('images', () => {
   });
 
   it('may be a data URI, which is stored and reaches the upstream as the same bytes', async () => {
+    spec('4.6 images');
     const mark = randomUUID();
     const { taskId } = await accepted({
       model: 'aurora',
@@ -265,6 +271,7 @@ describe('images', () => {
 
 describe('what a model does not support', () => {
   it('is ignored when it is tuning: the task is as if it were not there', async () => {
+    spec('4.6 aspectRatio');
     const mark = randomUUID();
     const { taskId } = await accepted({
       model: 'flux-1.1-pro',
@@ -284,6 +291,7 @@ describe('what a model does not support', () => {
   });
 
   it('is 400 when it is a picture, a clip or a sound', async () => {
+    spec('4.6 images');
     const url = 'https://media.example.com/a';
     for (const [model, field, value] of [
       ['flux-1.1-pro', 'images', [url]],
@@ -318,6 +326,7 @@ describe('an Idempotency-Key', () => {
 
 describe('a bad request', () => {
   it('is 400 or 404 in the legacy dialect, with the field under its legacy name; it writes nothing and burns no key', async () => {
+    spec('4.6 type');
     const rows = await countRows(gateway.database);
     const account = await accountOf(gateway.database, project.projectId);
     const headers = { 'idempotency-key': randomUUID() };
@@ -413,6 +422,7 @@ describe.each(['result', 'video', 'workflow'] as const)('the %s read', (name) =>
   });
 
   it('takes an API key and no job token', async () => {
+    spec('4 GET /api/v1/internal/workflow-status?uuid={task_id}');
     const token = 'job-token-0123456789-0123456789-0123456789';
     const refused = await gateway.get(token, path(`task_${'0'.repeat(26)}`));
     expectError(refused, 401, 'invalid_api_key', null);

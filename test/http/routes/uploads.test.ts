@@ -19,6 +19,7 @@ import {
   UploadedFile,
   uploadPath,
 } from '../../support/upload.ts';
+import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let project: TestProject;
@@ -127,6 +128,7 @@ describe('an uploaded picture', () => {
 
 describe('a body that is no good picture', () => {
   it('is invalid_image and leaves nothing', async () => {
+    spec('4.3 formats');
     const before = await countRows(gateway.database);
     const svg = Buffer.from(
       '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
@@ -164,6 +166,7 @@ describe('a body that is no good picture', () => {
   });
 
   it('is invalid_multipart when the form is wrong', async () => {
+    spec('4.3 encoding and size');
     const content = await png();
     const file = { name: 'file', content, fileName: 'a.png', type: 'image/png' };
     const whole = multipart(file);
@@ -200,6 +203,7 @@ describe('a body that is no good picture', () => {
   });
 
   it('is payload_too_large past ten megabytes, declared or not, and its connection is closed', async () => {
+    spec('8 upload size');
     const large = randomBytes(10_000_001);
     const chunked = { 'transfer-encoding': 'chunked' };
     const form = multipart({ name: 'file', content: large, fileName: 'a.png' });
