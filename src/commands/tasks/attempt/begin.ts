@@ -1,0 +1,64 @@
+import { beginAttempt, type AttemptMemory } from '../../../db/attempts.ts';
+import { isCancelDue } from '../../../db/cancels.ts';
+import type { TaskErrorCode } from '../../../domain/task.ts';
+import type { AttemptReport } from '../../../domain/workflow-contract.ts';
+import { newId } from '../../../platform/crypto/ids.ts';
+import { releaseInputs } from './prepare-inputs.ts';
+import { AttemptInterrupted, submitLeaseSeconds, waitUnlessShutdown, type AttemptRun } from './run.ts';
+import {
+  reported,
+  type AcceptedJob,
+  type FinishedJob,
+  type FreshAttempt,
+  type ReportedAttempt,
+  type UnansweredSubmit,
+} from './stages.ts';
+
+/** Inserts the attempt row, or takes over the one that exists and goes on where its earlier run stopped. */
+export async function begin(
+  run: AttemptRun,
+): Promise<FreshAttempt | UnansweredSubmit | AcceptedJob | FinishedJob | ReportedAttempt> {
+  const taken = await takeRow(run);
+  if (!taken) {
+    // A task that is to be canceled begins no attempt, here or on any other channel.
+    return reported({ kind: (await isCancelDue(run.deps.db, run.task.taskId)) ? 'canceled' : 'skipped' });
+  }
+  const { begunAt, ...holder } = taken;
+  if (holder.outcome !== null) return reported(recordedReport(holder));
+  if (holder.result) return { stage: 'finished', holder, results: holder.result };
+  if (holder.operation) return { stage: 'accepted', holder, operation: holder.operation };
+  return holder.fresh ? { stage: 'fresh', holder, begunAt } : { stage: 'unanswered', holder };
+}
+
+/** Waits while the submit of an earlier run may still be on its way. Null when nothing may begin. */
+export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begunAt: number }) | null> {
+  const { deps, task, channel, signals } = run;
+  const readsMax = 1_000;
+  for (let reads = 0; reads < readsMax; reads++) {
+    const begunAt = performance.now();
+    const memory = await beginAttempt(deps.db, {
+      attemptId: newId('att'),
+      taskId: task.taskId,
+      channelId: channel.row.id,
+      fence: newId('att'),
+      submitSeconds: submitLeaseSeconds(run),
+      costMicroUsd: channel.mapping.cost_micro_usd,
+      probeSeconds: deps.config.BREAKER_PROBE_SECONDS,
+      adapter: channel.row.adapter,
+    });
+    if (!memory?.fresh) releaseInputs(run);
+    if (!memory) return null;
+    const { fresh, outcome, operation, submitDeadlineMs } = memory;
+    const mayBeOnItsWay = !fresh && outcome === null && !operation && submitDeadlineMs > 0;
+    if (!mayBeOnItsWay) return { ...memory, begunAt };
+    await waitUnlessShutdown(run, Math.min(submitDeadlineMs + 50, 1_000));
+    if (signals.canceled.aborted) return null;
+  }
+  throw new AttemptInterrupted('the earlier submit never reached its deadline');
+}
+
+/** What the workflow is told of an attempt whose outcome is written. */
+export function recordedReport({ outcome, code }: Pick<AttemptMemory, 'outcome' | 'code'>): AttemptReport {
+  if (outcome === 'canceled' || outcome === null) return { kind: 'canceled' };
+  return { kind: outcome, code: code as TaskErrorCode | null };
+}

@@ -1,0 +1,39 @@
+import { buildRequest, releaseInputs } from './prepare-inputs.ts';
+import { callSignal, type AttemptRun } from './run.ts';
+import {
+  decided,
+  type AcceptedJob,
+  type DecidedAttempt,
+  type ReportedAttempt,
+  type UnansweredSubmit,
+} from './stages.ts';
+import { acceptJob } from './submit.ts';
+
+/** Asks the provider for the job by our idempotency key, where it can be asked; else the outcome is unknown. */
+export async function lookUpSubmit(
+  run: AttemptRun,
+  { holder, submitted }: UnansweredSubmit,
+): Promise<AcceptedJob | DecidedAttempt | ReportedAttempt> {
+  const { adapter, upstream } = run.channel;
+  const built = adapter.findMedia && (await buildRequest(run, holder.attemptId));
+  if (adapter.findMedia && built && 'request' in built) {
+    const found = await adapter.findMedia(upstream, built.request, { signal: callSignal(run) });
+    releaseInputs(run);
+    if (found.kind === 'ok' && found.value) return acceptJob(run, holder, found.value);
+    if (found.kind === 'ok') {
+      return decided(holder, {
+        outcome: 'transient',
+        errorClass: 'interrupted',
+        detail: 'the provider knows no job under our idempotency key',
+      });
+    }
+  }
+  releaseInputs(run);
+  return decided(holder, {
+    outcome: 'unknown',
+    code: 'upstream_outcome_unknown',
+    errorClass: submitted?.errorClass ?? 'interrupted',
+    status: submitted?.status ?? null,
+    detail: submitted?.detail ?? 'the submit was interrupted on our side and the provider cannot be asked',
+  });
+}

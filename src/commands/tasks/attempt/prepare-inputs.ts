@@ -1,0 +1,113 @@
+import type { MediaRequest } from '../../../channels/channel.ts';
+import { findTaskRouting, markSeen, type AttemptEnd, type AttemptTask } from '../../../db/attempts.ts';
+import { mapParameters, upstreamModel } from '../../../domain/upstream-parameters.ts';
+import { hasMediaInputs, holdInputs, type HeldInputs } from '../inputs-for-upstream.ts';
+import { stopEndedTask } from './leave.ts';
+import { AttemptInterrupted, findUsableChannel, type AttemptRun } from './run.ts';
+import { reported, type ReportedAttempt } from './stages.ts';
+
+/** The media inputs of one run and the request built from them: the bytes count against the memory budget until released. */
+export interface AttemptInputs {
+  held: HeldInputs | null;
+  request: MediaRequest | null;
+}
+
+/** How often the task row is told that a worker works on it. */
+export const seenEveryMs = 20_000;
+
+/**
+ * Makes the inputs ready before the attempt row is written. The row starts the submit's time limit, and a run that finds the
+ * row later must assume that the submit was sent.
+ */
+export async function prepareInputs(
+  run: AttemptRun,
+): Promise<{ stage: 'prepared'; run: AttemptRun } | ReportedAttempt> {
+  const { deps, task, channel, signals } = run;
+  if (!hasMediaInputs(task.input ?? {})) return { stage: 'prepared', run };
+  const routing = await findTaskRouting(deps.db, task.taskId);
+  if (routing?.attempted.some(({ channelId }) => channelId === channel.row.id)) return { stage: 'prepared', run };
+  const unwanted = new AbortController();
+  const seen = setInterval(() => {
+    markSeen(deps.db, task.taskId, null).then(
+      ({ wanted }) => wanted || unwanted.abort(),
+      () => undefined,
+    );
+  }, seenEveryMs);
+  const { canceled, shutdown } = signals;
+  const held = await hold(run, AbortSignal.any([canceled, shutdown, unwanted.signal])).finally(() =>
+    clearInterval(seen),
+  );
+  if (held) {
+    // The wait may have been long: an operator may have changed the credential or the address.
+    const current = await findUsableChannel(deps, task, channel.row.id);
+    if (current?.row.adapter !== channel.row.adapter) return reported({ kind: 'skipped' });
+    return { stage: 'prepared', run: { ...run, channel: current } };
+  }
+  if (shutdown.aborted) throw new AttemptInterrupted('shutting down while waiting for inputs');
+  if (canceled.aborted) return reported({ kind: 'skipped' });
+  return unwanted.signal.aborted ? stopEndedTask(deps, task.taskId) : reported({ kind: 'deadline' });
+}
+
+/** The request of this attempt, the same in every run; or how the attempt ends because an input cannot be had. */
+export async function buildRequest(
+  run: AttemptRun,
+  attemptId: string,
+): Promise<{ request: MediaRequest } | { end: AttemptEnd }> {
+  const { task, channel, signals, inputs } = run;
+  if (inputs.request) return { request: inputs.request };
+  const held = await hold(run, signals.shutdown);
+  if (signals.shutdown.aborted && !held) throw new AttemptInterrupted('shutting down while waiting for inputs');
+  if (!held) return { end: notSent("the task's time was over before its inputs were there") };
+  const read = await held.read();
+  // Another channel may take the URL as it is, or succeed a moment later.
+  if (read.kind === 'failed') return { end: { ...notSent(read.detail), errorClass: 'rejected' } };
+  inputs.request = toRequest(task, channel, attemptId, read.inputs);
+  return { request: inputs.request };
+}
+
+type ReadInputs = Pick<MediaRequest, 'image' | 'referenceImages' | 'videoUrl' | 'audioUrl'>;
+
+function toRequest(
+  task: AttemptTask,
+  { mapping }: AttemptRun['channel'],
+  attemptId: string,
+  inputs: ReadInputs,
+): MediaRequest {
+  const given = task.input ?? {};
+  return {
+    type: task.type,
+    model: upstreamModel(mapping, given),
+    prompt: typeof given.prompt === 'string' ? given.prompt : '',
+    parameters: mapParameters(mapping, given),
+    idempotencyKey: attemptId,
+    ...(mapping.inputs && { inputNames: mapping.inputs }),
+    ...inputs,
+  };
+}
+
+/** The end of an attempt that bought nothing, for a reason on our side. */
+export const notSent = (detail: string): AttemptEnd => ({
+  outcome: 'transient',
+  code: 'upstream_failed',
+  errorClass: 'deadline',
+  detail,
+});
+
+async function hold({ deps, task, channel, inputs, remainingMs }: AttemptRun, signal: AbortSignal) {
+  inputs.held ??= await holdInputs(deps, {
+    taskId: task.taskId,
+    projectId: task.projectId,
+    input: task.input ?? {},
+    asBytes: channel.adapter.inputsAsBytes === true,
+    remainingMs,
+    signal,
+  });
+  return inputs.held;
+}
+
+/** Gives the memory of the inputs back. Called again it changes nothing. */
+export function releaseInputs({ inputs }: AttemptRun): void {
+  inputs.held?.release();
+  inputs.held = null;
+  inputs.request = null;
+}

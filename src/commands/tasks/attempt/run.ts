@@ -1,0 +1,82 @@
+import type { Adapter, Upstream } from '../../../channels/channel.ts';
+import type { AttemptTask } from '../../../db/attempts.ts';
+import type { ChannelRow } from '../../../db/channels.ts';
+import type { Deps } from '../../../deps.ts';
+import type { UpstreamMapping } from '../../../domain/catalog.ts';
+import { pause } from '../../../platform/pause.ts';
+import { usableCredential } from '../../channels/open-credential.ts';
+import type { AttemptInputs } from './prepare-inputs.ts';
+
+export type AttemptDeps = Pick<
+  Deps,
+  'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'files' | 'inputMemory' | 'logger' | 'urls'
+>;
+
+/** The signals around one run of an attempt. */
+export interface AttemptSignals {
+  /** The workflow was canceled or has ended. Submit ignores this signal, polling obeys it. */
+  canceled: AbortSignal;
+  /** This process is shutting down: another worker resumes the attempt. */
+  shutdown: AbortSignal;
+}
+
+/** Thrown when this process shuts down or lost the attempt to another run. Never an outcome: the attempt is resumed. */
+export class AttemptInterrupted extends Error {}
+
+/** What every stage of one run works with. */
+export interface AttemptRun {
+  deps: AttemptDeps;
+  task: AttemptTask;
+  channel: UsableChannel;
+  signals: AttemptSignals;
+  inputs: AttemptInputs;
+  /** Until the task's deadline. */
+  remainingMs: () => number;
+}
+
+/** A channel with all that a call to it needs. */
+export interface UsableChannel {
+  row: ChannelRow;
+  adapter: Adapter;
+  upstream: Upstream;
+  mapping: UpstreamMapping;
+}
+
+/** The channel ready for a call; null when it is gone, does not serve this task, or its credential cannot be decrypted. */
+export async function findUsableChannel(
+  deps: AttemptDeps,
+  task: AttemptTask,
+  channelId: string,
+): Promise<UsableChannel | null> {
+  const row = await deps.channels.find(channelId);
+  const adapter = row && deps.adapters[row.adapter];
+  const mapping = row && task.snapshot.upstream[row.adapter];
+  if (!row || !adapter?.submitMedia || !mapping) return null;
+  const credential = usableCredential(deps, row);
+  if (credential === null) return null;
+  const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId };
+  return { row, adapter, mapping, upstream };
+}
+
+/** The timeout of a submit to this channel. */
+export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): number {
+  const isLong = channel.adapter.answersAtOnce?.includes(task.type) ?? false;
+  return isLong ? config.SUBMIT_AT_ONCE_TIMEOUT_SECONDS : config.SUBMIT_TIMEOUT_SECONDS;
+}
+
+/** How long a submit is taken for running: its timeout and a margin in which its answer is written. */
+export const submitLeaseSeconds = (run: AttemptRun): number => submitSeconds(run) + 5;
+
+/** Ends one poll or lookup at its timeout or at the task's deadline. */
+export function callSignal({ deps, remainingMs }: AttemptRun): AbortSignal {
+  return timeoutSignal(Math.min(deps.config.POLL_TIMEOUT_SECONDS * 1000, remainingMs()));
+}
+
+/** A timeout that may be a fraction of a millisecond, or over already. */
+export const timeoutSignal = (ms: number): AbortSignal => AbortSignal.timeout(Math.max(1, Math.ceil(ms)));
+
+/** Waits until the time is over or the task is canceled; throws on shutdown. */
+export async function waitUnlessShutdown({ signals }: AttemptRun, ms: number): Promise<void> {
+  await pause(ms, AbortSignal.any([signals.canceled, signals.shutdown]));
+  if (signals.shutdown.aborted) throw new AttemptInterrupted('shutting down');
+}

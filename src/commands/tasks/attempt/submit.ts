@@ -1,0 +1,101 @@
+import { answeredAtOnce, type Operation, type SubmitDone } from '../../../channels/channel.ts';
+import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
+import type { Attempt } from '../../../domain/upstream.ts';
+import { crashPoint } from '../../../platform/crash-point.ts';
+import { takeResults } from './copy-results.ts';
+import { leaveToNewHolder } from './leave.ts';
+import { buildRequest, notSent, releaseInputs } from './prepare-inputs.ts';
+import { submitLeaseSeconds, submitSeconds, timeoutSignal, type AttemptRun } from './run.ts';
+import {
+  decided,
+  reported,
+  type AcceptedJob,
+  type AttemptHolder,
+  type DecidedAttempt,
+  type FinishedJob,
+  type FreshAttempt,
+  type ReportedAttempt,
+  type UnansweredSubmit,
+} from './stages.ts';
+
+type Submitted = UnansweredSubmit | AcceptedJob | FinishedJob | DecidedAttempt | ReportedAttempt;
+
+/** A submit that starts this long after its row was written first makes sure that the row is still its own. */
+const renewAfterMs = 1_000;
+
+/** Submits the job, once. Cancellation is ignored here: whether the upstream took the job must be known. */
+export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt): Promise<Submitted> {
+  const { deps, task, channel } = run;
+  crashPoint('after_attempt_row');
+  if (!channel.adapter.submitMedia) return reported({ kind: 'skipped' });
+  const built = await buildInTime(run, holder);
+  if ('end' in built) {
+    await deps.channels.release(channel.row, task.modelId);
+    return decided(holder, built.end);
+  }
+  // Reading the inputs, or a frozen process, may have used up the time that the row grants to this submit. After that time
+  // another run may ask the provider about this submit, and buy from another channel.
+  if (performance.now() - begunAt > renewAfterMs) {
+    if (!(await renewSubmit(deps.db, holder, submitLeaseSeconds(run)))) return leaveToNewHolder(run);
+  }
+  const startedAt = performance.now();
+  const attempt = await channel.adapter.submitMedia(channel.upstream, built.request, {
+    signal: timeoutSignal(Math.min(submitSeconds(run) * 1000, run.remainingMs())),
+  });
+  if (attempt.kind === 'ok' || attempt.kind === 'done') crashPoint('after_upstream_accept_before_save');
+  await noteHealth(run, attempt.kind === 'done' ? { kind: 'ok', value: null } : attempt, startedAt);
+  // The lookup sends the same inputs again.
+  if (attempt.kind === 'unknown') return { stage: 'unanswered', holder, submitted: attempt };
+  releaseInputs(run);
+  return afterAnswer(run, holder, attempt);
+}
+
+async function buildInTime(run: AttemptRun, { attemptId }: AttemptHolder): ReturnType<typeof buildRequest> {
+  try {
+    const built = await buildRequest(run, attemptId);
+    if ('end' in built || run.remainingMs() > 0) return built;
+    return { end: notSent("the task's time was over before anything could be sent") };
+  } catch (error) {
+    // A throw would leave a row that cannot tell that nothing was sent.
+    run.deps.logger.error({ err: error, task_id: run.task.taskId }, 'the inputs of a task could not be read');
+    return { end: { ...notSent('our own copy of an input could not be read'), errorClass: 'rejected' } };
+  }
+}
+
+async function afterAnswer(
+  run: AttemptRun,
+  holder: AttemptHolder,
+  attempt: Exclude<Attempt<Operation> | SubmitDone, { kind: 'unknown' }>,
+): Promise<AcceptedJob | FinishedJob | DecidedAttempt | ReportedAttempt> {
+  if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
+  if (attempt.kind === 'done') {
+    const accepted = await acceptJob(run, holder, attempt.operation ?? answeredAtOnce);
+    return accepted.stage === 'accepted' ? takeResults(run, holder, attempt.outputs) : accepted;
+  }
+  return decided(holder, {
+    outcome: attempt.kind,
+    code: attempt.kind === 'refused' ? attempt.code : 'upstream_failed',
+    errorClass: attempt.errorClass,
+    status: attempt.status ?? null,
+    detail: attempt.detail,
+  });
+}
+
+/** Saves the upstream's reference before anything else is asked of it. */
+export async function acceptJob(
+  run: AttemptRun,
+  holder: AttemptHolder,
+  operation: Operation,
+): Promise<AcceptedJob | ReportedAttempt> {
+  const ours = await saveOperation(run.deps.db, holder, operation);
+  return ours ? { stage: 'accepted', holder, operation } : leaveToNewHolder(run);
+}
+
+/** A failure here must not fail the attempt: the next submit reports the channel's health again. */
+async function noteHealth({ deps, task, channel }: AttemptRun, attempt: Attempt<unknown>, startedAt: number) {
+  try {
+    await deps.channels.note(channel.row, task.modelId, attempt, startedAt);
+  } catch (error) {
+    deps.logger.warn({ err: error, channel: channel.row.name }, "a channel's health was not noted");
+  }
+}
