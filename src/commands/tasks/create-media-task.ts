@@ -13,7 +13,7 @@ import { findIdempotent } from '../../db/idempotency.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
-import { EgressRefusal } from '../../platform/egress/egress.ts';
+import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { discardFiles } from '../files/discard-files.ts';

@@ -4,7 +4,7 @@ import { findFile, type FileRow } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
-import { EgressRefusal } from '../../platform/egress/egress.ts';
+import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { fetchInput, InputUnavailable } from './fetch-input.ts';
 
 export type InputDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'inputMemory' | 'logger' | 'urls'>;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createEgress, EgressRefusal, type EgressReason } from '../../../src/platform/egress/egress.ts';
+import { EgressRefusal, type EgressReason } from '../../../src/platform/egress/check-url.ts';
+import { createEgress } from '../../../src/platform/egress/egress.ts';
 
 const strict = createEgress({ allowCidrs: [], callbackPorts: [8443] });
 const open = createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], callbackPorts: [] });

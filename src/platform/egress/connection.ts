@@ -1,0 +1,115 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { bareHost, EgressRefusal } from './check-url.ts';
+import { asError, Interruption, unlessAborted } from './interruption.ts';
+import { isPublicAddress } from './public-address.ts';
+import { askNameservers, lookUpWithSystem, type ResolvedAddress } from './resolve-name.ts';
+
+export interface ConnectionSettings {
+  /** Finds all addresses of a name. By default the system does for a trusted origin, the nameservers for every other. */
+  resolver?: (hostname: string) => Promise<ResolvedAddress[]>;
+  /** `address:port` of the nameservers to ask. By default those of /etc/resolv.conf. */
+  nameservers?: readonly string[];
+  /** Opens a TCP connection to one of the checked addresses. */
+  dial?: (addresses: ResolvedAddress[], port: number) => Socket;
+  /** PEM roots trusted instead of the system's. */
+  ca?: string;
+}
+
+interface Attempt {
+  /** Whether an operator configured the URL's origin: its addresses may be private. */
+  trusted: boolean;
+  signal: AbortSignal;
+}
+
+/** All addresses are checked, but only the first ones of a name are tried. */
+const addressesMax = 4;
+const connectTimeoutMs = 5_000;
+
+/**
+ * Connects to a checked address of the URL's host, with TLS for https. The name is resolved once, one private address
+ * refuses it, and the connection goes to a checked address, so a name that changes its addresses gains nothing. Throws
+ * an `EgressRefusal` or an `Interruption`.
+ */
+export async function openConnection(settings: ConnectionSettings, url: URL, attempt: Attempt): Promise<Socket> {
+  const { signal } = attempt;
+  signal.throwIfAborted();
+  const addresses = await unlessAborted(checkedAddresses(settings, url, attempt), signal);
+  const dial = settings.dial ?? dialAny;
+  let socket = dial(addresses, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
+  try {
+    await reachStage(socket, 'connect', signal);
+    if (url.protocol === 'https:') {
+      const host = bareHost(url);
+      socket = connectTls({
+        socket,
+        host,
+        servername: isIP(host) === 0 ? host : '',
+        ALPNProtocols: ['http/1.1'],
+        // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
+        rejectUnauthorized: true,
+        ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+      });
+      await reachStage(socket, 'secureConnect', signal);
+    }
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** The addresses that may be connected to: all public, or those of a trusted origin, or a literal that `checkUrl` passed. */
+async function checkedAddresses(
+  settings: ConnectionSettings,
+  url: URL,
+  { trusted, signal }: Attempt,
+): Promise<ResolvedAddress[]> {
+  const host = bareHost(url);
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  const resolve = settings.resolver ?? (trusted ? lookUpWithSystem : askNameservers);
+  const found = await resolve(host, { nameservers: settings.nameservers, ended: signal }).catch((cause: unknown) => {
+    throw new Interruption('dns', { cause });
+  });
+  if (found.length === 0) throw new Interruption('dns');
+  if (!trusted && !found.every(({ address }) => isPublicAddress(address))) throw new EgressRefusal('address');
+  return found.slice(0, addressesMax);
+}
+
+/** Node tries the addresses in turn and starts the next while one is slow (RFC 8305), without asking a resolver. */
+function dialAny(addresses: ResolvedAddress[], port: number): Socket {
+  const [first] = addresses;
+  if (!first) throw new Interruption('dns');
+  if (addresses.length === 1) return connectTcp({ host: first.address, port });
+  return connectTcp({
+    host: 'checked.invalid',
+    port,
+    lookup: (_hostname, _options, callback) => callback(null, addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: 1_000,
+  });
+}
+
+/** Waits for a socket's next stage. An error listener stays on the socket: a late reset must not crash the process. */
+async function reachStage(socket: Socket, stage: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
+  const failure = stage === 'connect' ? 'connect' : 'tls';
+  socket.on('error', () => undefined);
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => settle(new Interruption(failure)), connectTimeoutMs);
+    const onError = (cause: unknown) => settle(new Interruption(failure, { cause }));
+    const onClose = () => settle(new Interruption(failure));
+    const onReady = () => settle();
+    const onAbort = () => settle(asError(signal.reason));
+    const settle = (error?: Error) => {
+      clearTimeout(timer);
+      socket.off('error', onError).off('close', onClose).off(stage, onReady);
+      signal.removeEventListener('abort', onAbort);
+      if (error) reject(error);
+      else resolve();
+    };
+    socket.on('error', onError).on('close', onClose).on(stage, onReady);
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+  });
+}
