@@ -46,7 +46,12 @@ beforeEach(async () => {
   project = await newProject();
 });
 // Each test looks after the callbacks of its own.
-afterEach(() => run(db, `update delivery set state = 'exhausted', next_attempt_at = null where state = 'pending'`));
+afterEach(() =>
+  run(
+    db,
+    `update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null where state = 'pending'`,
+  ),
+);
 
 const newProject = () => createOperator(db, env).project({ credits: 10_000 });
 
