@@ -1,4 +1,4 @@
-/** Jest in ESM mode; swc strips the types, `tsc` checks them apart (`npm run lint`). */
+/** Jest in ESM mode; swc strips the types, `tsc` checks them apart (`npm run check`). */
 export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],

@@ -2,7 +2,8 @@ type Environment = Record<string, string | undefined>;
 export function findTemporal(options?: {
   env?: Environment;
 }): { path: string; version: string; source: 'PATH' | 'cache' } | null;
-export const temporalRelease: { version: string; module: string };
+export const temporalRelease: { version: string };
+export const temporalSource: { version: string; module: string };
 export function checkTemporal(path: string): { path: string; version: string } | { path: string; problem: string };
-export function cachedTemporal(env: Environment): string;
+export function cachedTemporal(env: Environment, version?: string): string;
 export function cacheFolder(env: Environment): string;

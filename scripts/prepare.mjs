@@ -12,7 +12,8 @@ import { runWithProgress } from './run-with-progress.mjs';
  * Makes a fresh clone ready, before `npm start` and `npm test`: the packages of the lock file, Node 24 among them, and a Temporal
  * server. Quick and silent when all is there. Plain Node 20 without packages, because it is what runs first.
  *
- * `--temporal` wants the server even when TEMPORAL_ADDRESS is set: the tests stop and wipe the one they use.
+ * `--temporal` wants the server even when TEMPORAL_ADDRESS is set: the tests stop and wipe the one they use. `--packages` wants
+ * the packages only.
  */
 const project = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(project, 'node_modules');
@@ -27,7 +28,8 @@ const installLock = join(
 try {
   await preparePackages();
   checkNode();
-  if (!process.env.TEMPORAL_ADDRESS || process.argv.includes('--temporal')) await obtainTemporal(process.env);
+  const wantsServer = !process.env.TEMPORAL_ADDRESS && !process.argv.includes('--packages');
+  if (wantsServer || process.argv.includes('--temporal')) await obtainTemporal(process.env);
 } catch (error) {
   process.stderr.write(`tollgate: ${error.message}\n`);
   process.exit(1);

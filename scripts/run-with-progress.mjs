@@ -22,7 +22,11 @@ export function runWithProgress({ command, args, cwd, env, label, timeoutSeconds
     const first = setTimeout(() => say(`${label} …`), 1_000);
     const every = setInterval(() => say(`${label} … ${seconds()} s`), 10_000);
     const limit = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1_000);
-    const forward = (signal) => child.kill(signal);
+    let interrupted = false;
+    const forward = (signal) => {
+      interrupted = true;
+      child.kill(signal);
+    };
     for (const signal of signals) process.on(signal, forward);
 
     const finish = (code) => {
@@ -30,6 +34,8 @@ export function runWithProgress({ command, args, cwd, env, label, timeoutSeconds
       clearTimeout(limit);
       clearInterval(every);
       for (const signal of signals) process.off(signal, forward);
+      // A person who interrupts one step does not want the next one.
+      if (interrupted) process.exit(130);
       resolve({ code, output });
     };
     child.on('error', (error) => {

