@@ -41,7 +41,7 @@ export interface FieldDescriptor {
   description?: string;
 }
 
-/** The flags, allowed-value arrays, rules, descriptors and examples of §2.3; a vendor's variant list under its own name. */
+/** The flags, allowed-value arrays, rules, descriptors and examples of §2.3, and a vendor's variant list under its own name. */
 export interface Parameters {
   prompt?: boolean;
   image?: boolean;
@@ -66,32 +66,32 @@ export interface Parameters {
   [vendorVariantList: string]: unknown;
 }
 
-/** How one adapter family is asked for a model: its own name, and our parameters in its words. */
+/** How a model is requested from one adapter family: the family's name of it and the mapping of our parameters. */
 export interface UpstreamMapping {
   model: string;
-  /** Where the provider sells a variant under its own model name: the parameter that decides, and the names by its value. */
+  /** For providers that sell a variant as a separate model: the parameter that decides, and the model names by its value. */
   model_by?: { key: string; values: Record<string, string> };
   /**
-   * Where the provider has an endpoint of its own for each kind of input: what is appended to the model's name, by the input
-   * that is given (`none` for a prompt alone). Of several the one named first here decides: video_url, reference_images, image.
+   * For providers with a separate endpoint per kind of input: the suffix of the model's name, by the input that is given
+   * (`none` for a prompt alone). If several inputs are given, the first of these decides: video_url, reference_images, image.
    */
   path_by_input?: Partial<Record<'video_url' | 'reference_images' | 'image' | 'none', string>>;
-  /** What one successful job costs us, for the margin. */
+  /** What one successful job costs the operator. */
   cost_micro_usd: number;
-  /** What 1,000 tokens cost us, for chat models. */
+  /** What 1,000 tokens cost the operator, for chat models. */
   token_cost_micro_usd?: { input_per_1k: number; output_per_1k: number };
   /**
-   * Our parameter key → the provider's. A key that is not listed is sent under its own name with its own value; `null` is
-   * not sent. `values` translates single values (keys are our values as strings; a value that becomes `null` is not sent).
+   * Our parameter key → the provider's. A key that is not listed is sent under its own name and value; `null` means "not sent".
+   * `values` translates single values: its keys are our values as strings, and a value that becomes `null` is not sent.
    */
   parameters: Record<string, { name: string; values?: Record<string, JsonValue> } | null>;
-  /** The values that this family can make, by parameter; a task that asks for another one goes to the other families. */
+  /** The values that this family offers, by parameter. A task with another value goes to the other families. */
   only?: Record<string, (string | number | boolean)[]>;
-  /** The provider's own names of the media inputs, for families whose models each have their own. */
+  /** The provider's names of the media inputs, for families whose models each use other names. */
   inputs?: Partial<Record<'image' | 'reference_images' | 'video_url' | 'audio_url', string>>;
 }
 
-/** What the public does not see of a model. */
+/** The private part of a model: clients never see it. */
 export interface ModelPrivate {
   /** False hides the model from the listing and from use. */
   public: boolean;
@@ -99,13 +99,13 @@ export interface ModelPrivate {
   groups: string[];
   /** The request field (and `parameters` key) that carries the vendor's variants; catalog data, never hard-coded. */
   variant_field: string | null;
-  /** Most reference images accepted; 0 where none are. */
+  /** The most reference images that the model accepts. */
   reference_images_max: number;
-  /** Tokens that one image in a chat message counts for in the hold. */
+  /** Tokens that the hold counts for one image in a chat message. */
   image_tokens: number;
   /** Tokens of context, for chat models. */
   context_tokens: number | null;
-  /** Legacy names of this model with preset parameters; they work on legacy routes only. */
+  /** Legacy names of this model, with preset parameters. They work on legacy routes only. */
   aliases: Record<string, JsonObject>;
   /** By adapter family. */
   upstream: Record<string, UpstreamMapping>;

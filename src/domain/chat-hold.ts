@@ -3,18 +3,18 @@ import { isDataUri, listImages, type ChatMessage, type ChatReply, type ChatReque
 import { GatewayError } from './errors.ts';
 import { chatCredits } from './pricing.ts';
 
-/** The worst case that credits are held for. All in tokens. */
+/** The worst case that credits are held for, in tokens. */
 export interface ChatHold {
   inputTokens: number;
   outputTokens: number;
-  /** What the input more likely comes to: billed when the provider tells no usage, never above `inputTokens`. */
+  /** The likely input. Billed if the provider reports no usage. Never above `inputTokens`. */
   likelyInputTokens: number;
 }
 
 /**
- * The most that a request can use: UTF-8 bytes of messages, tools and schema / 2, + 8 per message, + `imageTokens` per
- * image, data-URI bytes not counted; out = `maxTokens` (rules "Chat"). Unknown fields count too, for they may carry
- * text (OpenAI: `prediction`).
+ * The most tokens that a request can use. Input: UTF-8 bytes of messages, tools and schema / 2, + 8 per message, + `imageTokens`
+ * per image; bytes of data URIs do not count. Output: `maxTokens` (rules "Chat"). Unknown fields count too, because they may
+ * carry text (OpenAI: `prediction`).
  */
 export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
   const bytes =
@@ -30,10 +30,10 @@ export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
   };
 }
 
-/** Two bytes a token is denser than any text we know of, Chinese and source code included. */
+/** No text that we know of has fewer than two bytes per token; Chinese and source code come closest. */
 const bytesPerTokenMin = 2;
 const bytesPerTokenUsual = 4;
-/** A provider's own marks around each message. */
+/** The tokens that a provider adds around each message. */
 const tokensPerMessage = 8;
 
 /** Throws `context_length_exceeded` when the hold's input is more than the model's context (rules "Limits"). */
@@ -46,20 +46,20 @@ export function checkContext({ model, private: hidden }: CatalogEntry, hold: Cha
 }
 
 export interface SettledUsage {
-  /** Tokens to bill; 0 or more. */
+  /** Tokens to bill, at least 0. */
   input: number;
-  /** Tokens to bill; 0 or more. */
+  /** Tokens to bill, at least 0. */
   output: number;
-  /** True when the provider left a count out, or gave one that is none: that part is estimated. */
+  /** True if the provider omitted a count or sent an unusable one, so that this part is estimated. */
   estimated: boolean;
-  /** True when the answer has nothing in it: it costs nothing. */
+  /** True if the answer is empty. An empty answer costs nothing. */
   empty: boolean;
 }
 
 /**
- * What is billed for an answer (rules "Chat"). A count that is missing is estimated, at most up to the hold, and
- * flagged; a negative one is zero. An answer without content, without tool call *and* with zero or absent output tokens
- * is empty. The counts may be above the hold: `settledCredits` caps what they cost.
+ * The usage that is billed for an answer (rules "Chat"). A missing count is estimated, at most up to the hold, and flagged. A
+ * negative count is zero. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may
+ * exceed the hold: `settledCredits` caps what they cost.
  */
 export function settledUsage(reply: ChatReply, hold: ChatHold): SettledUsage {
   const told = { input: asCount(reply.usage?.inputTokens), output: asCount(reply.usage?.outputTokens) };
@@ -78,10 +78,10 @@ export function settledUsage(reply: ChatReply, hold: ChatHold): SettledUsage {
   };
 }
 
-/** Far above any model's context, far below where a count times a rate would stop being exact. */
+/** Far above the context of any model, and low enough that a count times a rate stays exact. */
 const tokensMax = 1_000_000_000;
 
-/** A count as it can be billed; null where it is none. */
+/** A count that can be billed, or null if the value is not a count. */
 const asCount = (tokens: number | null | undefined): number | null =>
   tokens === null || tokens === undefined || !Number.isSafeInteger(tokens) || tokens > tokensMax
     ? null
@@ -90,18 +90,18 @@ const asCount = (tokens: number | null | undefined): number | null =>
 export interface ChatSettlement {
   /** Credits to charge: 0 for an empty answer, never more than was held. */
   credits: number;
-  /** Credits by which the real usage was above the hold: the operator's loss (`credits_undercharged_total`). */
+  /** Credits by which the actual usage exceeds the hold. The operator bears them (`credits_undercharged_total`). */
   undercharged: number;
 }
 
-/** The charge for an answer whose hold was `heldCredits`. Throws only where `chatCredits` does. */
+/** The charge for an answer whose hold was `heldCredits`. Throws only if `chatCredits` throws. */
 export function settledCredits(pricing: Pricing, usage: SettledUsage, heldCredits: number): ChatSettlement {
   if (usage.empty) return { credits: 0, undercharged: 0 };
   const price = chatCredits(pricing, usage);
   return { credits: Math.min(price, heldCredits), undercharged: Math.max(price - heldCredits, 0) };
 }
 
-/** Credits to hold. Never less than any settlement within the hold's tokens, for the price grows with them. */
+/** Credits to hold. At least as much as any settlement within the hold's tokens, because the price grows with the tokens. */
 export const heldCredits = (pricing: Pricing, hold: ChatHold): number =>
   chatCredits(pricing, { input: hold.inputTokens, output: hold.outputTokens });
 
@@ -125,12 +125,12 @@ function messageBytes(message: ChatMessage): number {
 
 const jsonBytes = (value: unknown): number => utf8Bytes(JSON.stringify(value));
 
-/** Length in UTF-8 without a copy of the text: a body may be megabytes. */
+/** Length in UTF-8, computed without copying the text, because a body may have megabytes. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    // Each half of a surrogate pair counts 2, together the 4 bytes of its character.
+    // Each half of a surrogate pair counts 2. Together they are the 4 bytes of the character.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   return bytes;

@@ -1,9 +1,9 @@
 import { isDataUri, listImages, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
 
-/** What one provider family can take of a chat request, beyond messages, tools and the usual tuning. */
+/** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
 export interface ChatSupports {
-  /** Pictures by https URL; all families take `data:` URIs. */
+  /** Images by https URL. All families accept `data:` URIs. */
   httpsImages: boolean;
   jsonObject: boolean;
   jsonSchema: boolean;
@@ -11,13 +11,13 @@ export interface ChatSupports {
   topK: boolean;
   /** Whether parallel tool calls can be switched off. */
   serialToolCalls: boolean;
-  /** Most stop sequences. */
+  /** The most stop sequences. */
   stopMax: number;
-  /** Unknown fields are passed on. */
+  /** Whether unknown fields are passed on. */
   extra: boolean;
 }
 
-/** The first field that a family cannot take, or null. Asked before anything is held (rules "Chat"). */
+/** The first field that a family does not support, or null. Checked before credits are held (rules "Chat"). */
 export function unsupportedBy(supports: ChatSupports, request: ChatRequest): string | null {
   const fields: [field: string, isSupported: boolean][] = [
     ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],
@@ -33,8 +33,8 @@ export function unsupportedBy(supports: ChatSupports, request: ChatRequest): str
 }
 
 /**
- * The families, of those that could serve the model, that can take the request. Throws `unsupported_parameter` with the
- * first family's field when there are families and none can. A family without chat is never among them.
+ * The families among `families` that support the whole request; never one without chat. Throws `unsupported_parameter` with the
+ * first family's field if there are families and none supports it.
  */
 export function familiesTaking(
   families: readonly string[],

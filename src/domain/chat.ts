@@ -2,27 +2,27 @@ import type { Model, UpstreamMapping } from './catalog.ts';
 import { GatewayError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 
-/** One chat request in nobody's dialect: the dialects translate into it, the adapters out of it (rules "Chat"). */
+/** The canonical chat request. Dialects translate into it, adapters translate from it (rules "Chat"). */
 export interface ChatRequest {
-  /** Our model id; the provider's name in an `UpstreamChat`. */
+  /** Our model id. In an `UpstreamChat`: the provider's name of the model. */
   model: string;
   messages: ChatMessage[];
-  /** Empty when the client offers none. */
+  /** Empty if the client offers no tools. */
   tools: ChatTool[];
   toolChoice?: ToolChoice;
-  /** False: at most one tool call in the answer. */
+  /** False allows at most one tool call in the answer. */
   parallelToolCalls?: boolean;
   responseFormat?: ResponseFormat;
-  /** Tokens of answer at most; always sent upstream, for the hold is made for it. */
+  /** The most tokens of output. Always sent upstream, because the hold covers exactly this many. */
   maxTokens: number;
   temperature?: number;
   topP?: number;
   topK?: number;
   stop?: string[];
   seed?: number;
-  /** The client's own name for its user. */
+  /** The client's identifier of its end user. */
   user?: string;
-  /** Fields we do not know: sent as they are to OpenAI-compatible channels, refused by every other family. */
+  /** Unknown fields. They are sent unchanged to OpenAI-compatible channels; every other family refuses them. */
   extra: JsonObject;
 }
 
@@ -30,28 +30,28 @@ export type ChatMessage =
   | { role: 'system' | 'developer'; content: ChatContent; name?: string }
   | { role: 'user'; content: ChatContent; name?: string }
   | { role: 'assistant'; content: ChatContent | null; toolCalls: ToolCall[]; name?: string }
-  /** The answer to one tool call of an earlier assistant message; the dialects prove that there is one. */
+  /** The id of the tool call that this message answers. Dialects check that an earlier assistant message has this call. */
   | { role: 'tool'; toolCallId: string; content: ChatContent };
 
 export type ChatContent = string | ChatPart[];
 export type ChatPart =
   | { type: 'text'; text: string }
-  /** `url` is https, or a base64 `data:` URI. Only in a user's message. */
+  /** `url` is an https URL or a base64 `data:` URI. Only user messages have images. */
   | { type: 'image'; url: string; detail?: string };
 
 export interface ToolCall {
   id: string;
   name: string;
-  /** JSON text, as the model wrote it: it may be broken. */
+  /** JSON text as the model wrote it. It may be malformed. */
   arguments: string;
-  /** A provider's sealed state of its thinking, which it wants back with the call (Gemini: `thoughtSignature`). */
+  /** Opaque reasoning state that the provider expects back with the call (Gemini: `thoughtSignature`). */
   signature?: string;
 }
 
 export interface ChatTool {
   name: string;
   description?: string;
-  /** JSON Schema of the arguments; absent for a tool without any. */
+  /** JSON Schema of the arguments. Absent for a tool without arguments. */
   parameters?: JsonObject;
   strict?: boolean;
 }
@@ -64,57 +64,57 @@ export type ResponseFormat =
 
 export interface ChatReply {
   content: string | null;
-  /** The model's own words for why it does not answer. */
+  /** The model's own explanation of why it does not answer. */
   refusal: string | null;
   toolCalls: ToolCall[];
   finishReason: FinishReason;
-  /** Null when the provider told none, or nothing that can be read as counts. */
+  /** Null if the provider reported no usage, or none that can be read as counts. */
   usage: ChatUsage | null;
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** Tokens, as the provider counts them; null where it left that count out. May be negative or absurd: see `settledUsage`. */
+/** Token counts as the provider reports them; null for a missing count. May be negative or implausible: see `settledUsage`. */
 export interface ChatUsage {
-  /** All of the prompt, cached or not. */
+  /** The whole prompt, cached or not. */
   inputTokens: number | null;
-  /** All that was written, hidden thinking included. */
+  /** The whole output, hidden reasoning included. */
   outputTokens: number | null;
-  /** The part of the input that the provider had cached. */
+  /** The part of the input that the provider read from its cache. */
   cachedTokens?: number;
-  /** The part of the output that was hidden thinking. */
+  /** The part of the output that is hidden reasoning. */
   reasoningTokens?: number;
 }
 
-/** What an adapter is asked: the request under the provider's name of the model, and the catalog's words for it. */
+/** What an adapter gets: the request with the provider's name of the model, and the catalog's parameter mapping. */
 export interface UpstreamChat extends ChatRequest {
-  /** The catalog's `parameters` for `max_tokens` and `temperature`: another name, or null for "not sent". */
+  /** The catalog's mapping of `max_tokens` and `temperature`: another name, or null for "not sent". */
   parameters?: UpstreamMapping['parameters'];
 }
 
-/** The request as one family is asked for it. */
+/** The request as it is sent to one family. */
 export const toUpstreamChat = (request: ChatRequest, mapping: UpstreamMapping): UpstreamChat => ({
   ...request,
   model: mapping.model,
   parameters: mapping.parameters,
 });
 
-/** The answer's length where the client gives none (spec §2.3). */
+/** The output limit if the client sends none (spec §2.3). */
 export const maxTokensDefault = 1_024;
 export const temperatureDefault = 0.7;
 
-/** The text of a content, its parts joined by line breaks. */
+/** The text of a message's content. Parts are joined by line breaks. */
 export const textOf = (content: ChatContent | null): string =>
   content === null ? '' : typeof content === 'string' ? content : content.flatMap(textOfPart).join('\n');
 const textOfPart = (part: ChatPart): string[] => (part.type === 'text' ? [part.text] : []);
 
-/** Content as parts, empty texts left out: some providers refuse an empty text block. */
+/** Content as parts, without empty texts: some providers refuse an empty text block. */
 export const partsOf = (content: ChatContent | null): ChatPart[] =>
   (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? [])).filter(
     (part) => part.type === 'image' || part.text !== '',
   );
 
-/** Whether a URL carries its content in itself (RFC 2397). */
+/** Whether this is a `data:` URI (RFC 2397). */
 export const isDataUri = (url: string): boolean => /^data:/i.test(url);
 
 /** The media type and the base64 text of a `data:` URI; null for any other URL (RFC 2397). */
@@ -131,8 +131,8 @@ export const listImages = (request: ChatRequest): Extract<ChatPart, { type: 'ima
   );
 
 /**
- * Refuses what the model itself cannot take: `model_type_mismatch` for a model of another type, `unsupported_parameter`
- * for images where its catalog entry does not list them (spec §2.3).
+ * Refuses a request that the model does not support: `model_type_mismatch` for a model of another type,
+ * `unsupported_parameter` for images if the catalog entry does not list them (spec §2.3).
  */
 export function checkChatModel(model: Model, request: ChatRequest): void {
   if (model.type !== 'chat') throw new GatewayError('model_type_mismatch', { param: 'model' });
@@ -142,8 +142,8 @@ export function checkChatModel(model: Model, request: ChatRequest): void {
 }
 
 /**
- * Refuses a conversation that no provider could answer: nothing said at all (`invalid_value` on `param`), or a tool's
- * answer without its call.
+ * Refuses a conversation that no provider can answer: one without any content (`invalid_value` on `param`), or a tool result
+ * without its call.
  */
 export function checkConversation(messages: readonly ChatMessage[], param: string): void {
   const called = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Every refusal that Tollgate can answer, in one table. HTTP statuses stand apart in `http/error-status.ts`, which does
- * not compile while a code has none; the three dialects say the same row in three dialects.
+ * Every refusal that Tollgate can answer, in one table. `http/error-status.ts` has the HTTP statuses and does not compile while
+ * a code has none. Each dialect words the same row in its own format.
  */
 export type ErrorType =
   | 'invalid_request_error'
@@ -14,9 +14,9 @@ export type ErrorType =
 
 interface ErrorRow {
   type: ErrorType;
-  /** What a client reads when the thrower adds no detail of its own. */
+  /** The message to the client, unless the thrower gives a more specific one. */
   message: string;
-  /** False where a blind retry could cost money twice or cannot help: answered as `x-should-retry: false`. */
+  /** False if a blind retry could cost money twice or cannot help. Sent as `x-should-retry: false`. */
   retry?: false;
 }
 
@@ -37,13 +37,13 @@ export const errorTable = {
   content_policy_violation: invalid("The request was refused by the provider's content policy."),
   invalid_api_key: { type: 'authentication_error', message: 'The API key is not valid.', retry: false },
   invalid_job_token: { type: 'authentication_error', message: 'The job token is not valid.', retry: false },
-  insufficient_credits: { type: 'billing_error', message: 'The project has not enough credits.', retry: false },
+  insufficient_credits: { type: 'billing_error', message: 'The project does not have enough credits.', retry: false },
   key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
   model_not_allowed: { type: 'permission_error', message: 'This key may not use this model.', retry: false },
   model_not_found: { type: 'not_found_error', message: 'There is no such model.', retry: false },
   task_not_found: { type: 'not_found_error', message: 'There is no such task.', retry: false },
   file_not_found: { type: 'not_found_error', message: 'There is no such file.', retry: false },
-  not_found: { type: 'not_found_error', message: 'There is nothing here.', retry: false },
+  not_found: { type: 'not_found_error', message: 'There is no such route.', retry: false },
   method_not_allowed: invalid('This method is not allowed here.'),
   request_timeout: { type: 'invalid_request_error', message: 'The request took too long to arrive.' },
   idempotency_in_progress: {
@@ -78,21 +78,21 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 
 export interface ErrorDetail {
-  /** For the caller: names the field and what is accepted, echoes at most 100 characters of input. */
+  /** The message to the client: names the field and what is accepted, quotes at most 100 characters of input. */
   message?: string | undefined;
   /** The request field at fault. */
   param?: string | undefined;
   /** Sent as `Retry-After`. Whole seconds, at least 1. */
   retryAfterSeconds?: number | undefined;
-  /** Overrides the table's `x-should-retry`. */
+  /** Overrides the retry advice of the table. */
   shouldRetry?: boolean | undefined;
-  /** The task behind this refusal, where there is one that the client may go on to ask for. */
+  /** The task behind this refusal, if there is one that the client can poll. */
   taskId?: string | undefined;
-  /** For us: logged, never sent. */
+  /** Logged, never sent to the client. */
   cause?: unknown;
 }
 
-/** A refusal that may be told to the client. Anything else that is thrown is a bug or an outage and is answered as such. */
+/** A refusal whose message is safe for the client. Any other error is a bug or an outage and is answered as such. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
@@ -113,8 +113,8 @@ export class GatewayError extends Error {
 }
 
 /**
- * Our own trouble after something that costs may have been accepted, and no Idempotency-Key would find it again: whatever the
- * cause is answered as, the client is told not to try again blindly, and which task to ask for.
+ * A failure of ours after a task may have been accepted that no Idempotency-Key would find again. Whatever the cause is answered
+ * as, the answer advises against a blind retry and names the task to poll.
  */
 export class MayHaveBeenAccepted extends Error {
   override readonly name = 'MayHaveBeenAccepted';
@@ -126,7 +126,7 @@ export class MayHaveBeenAccepted extends Error {
   }
 }
 
-/** Shortens what a client sent so that it may be quoted in an error: at most 100 characters (rules "Errors"). */
+/** Shortens client input to at most 100 characters, so that an error may quote it (rules "Errors"). */
 export const quoted = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;

@@ -1,6 +1,6 @@
 import type { MediaInputKey } from './parameters.ts';
 
-/** What one media input must be, wherever its bytes come from: a `data:` URI, a file of ours or a client's URL. */
+/** What a media input must be, whether its bytes come from a `data:` URI, a stored file or a client's URL. */
 export interface InputRule {
   kind: 'image' | 'video' | 'audio';
   maxBytes: number;
@@ -17,7 +17,7 @@ export function inputRule(param: MediaInputKey, caps: InputCaps): InputRule {
   return { kind, maxBytes: kind === 'image' ? caps.INPUT_IMAGE_MAX_BYTES : caps.INPUT_OTHER_MAX_BYTES };
 }
 
-/** By what the bytes are, never by what somebody calls them. */
+/** Judges the content of the bytes, never the declared type. */
 export const isOfKind = ({ kind }: InputRule, mimeType: string): boolean => mimeType.startsWith(`${kind}/`);
 
 const kinds: Readonly<Record<MediaInputKey, InputRule['kind']>> = {

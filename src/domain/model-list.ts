@@ -14,7 +14,7 @@ export function publicModel({ model }: CatalogEntry): Model {
   };
 }
 
-/** The body of `GET /api/v1/models`: every offered model, in the catalog's order, or those of a key's allowlist. */
+/** The body of `GET /api/v1/models`: all offered models in the catalog's order, or those of a key's allowlist. */
 export const modelList = (entries: readonly CatalogEntry[], isAllowed: (id: string) => boolean = () => true) => ({
   object: 'list' as const,
   data: entries.filter((entry) => isOffered(entry) && isAllowed(entry.model.id)).map(publicModel),

@@ -4,18 +4,18 @@ import type { JsonObject } from './json.ts';
 import type { ResolvedInput, TaskType } from './task.ts';
 
 export interface ResolveOptions {
-  /** Legacy routes ignore tuning parameters that the model lacks; pictures, clips and sounds are refused there too. */
+  /** Legacy routes ignore tuning parameters that the model lacks. They refuse unsupported media inputs as core routes do. */
   dialect?: 'core' | 'legacy';
-  /** What the route makes; without it any media model will do. */
+  /** The type that the route creates. Without it, any media model is accepted. */
   type?: TaskType;
-  /** Throws `GatewayError('invalid_url')` for a media input whose text is not acceptable. */
+  /** Checks the text of a media input. Throws `GatewayError('invalid_url')`. */
   checkUrl?: (value: string, param: string) => void;
 }
 
 /**
- * What a create request asks of a model, with the catalog's defaults filled in: exactly this is priced, stored and sent
- * upstream (spec §2.3, §4.4; rules "Catalog"). Media inputs stay the strings that the client sent. Throws
- * `GatewayError` with `param` for whatever the catalog entry does not accept.
+ * Resolves a create request against a catalog entry, defaults included. Exactly the result is priced, stored and sent upstream
+ * (spec §2.3, §4.4; rules "Catalog"). Media inputs stay the strings that the client sent. Throws `GatewayError` with `param`
+ * for anything that the entry does not accept.
  */
 export function resolveMediaRequest(
   entry: CatalogEntry,
@@ -37,14 +37,14 @@ export function resolveMediaRequest(
   return { input };
 }
 
-/** Fields of a create request that are no parameters of the model; they are read where the request is handled. */
+/** Fields of a create request that are not parameters of the model. The command that handles the request reads them. */
 export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url']);
 
-/** Pictures, clips and sounds: they travel upstream as fields of their own, never among the tuning parameters. */
+/** Media inputs. They are sent upstream as separate fields, never among the tuning parameters. */
 export const mediaInputKeys: readonly MediaInputKey[] = ['image', 'reference_images', 'video_url', 'audio_url'];
 export type MediaInputKey = 'image' | 'reference_images' | 'video_url' | 'audio_url';
 
-/** The tuning parameters that the specification names (§4.4); a vendor's variant field comes from the catalog. */
+/** The tuning parameters that the specification names (§4.4). The name of a vendor's variant field comes from the catalog. */
 export const tuningKeys: readonly string[] = ['img_size', 'aspect_ratio', 'duration', 'resolution', 'generate_audio'];
 
 /** Code points in a prompt, and in a negative prompt. */
@@ -52,14 +52,14 @@ export const promptCharactersMax = 10_000;
 
 export type ParameterValue = string | number | boolean;
 
-/** The values of one tuning parameter that a model takes, and the one that stands for a missing value. */
+/** The values of one tuning parameter that a model accepts, and its default. */
 export type AcceptedParameter = { default?: ParameterValue } & (
   { kind: 'values'; values: readonly ParameterValue[] } | { kind: 'range'; min: number; max: number; step: number }
 );
 
 /**
- * Every tuning parameter that a model takes, in the order of the specification. The top-level array decides; without one
- * the descriptor's options, or its min, max and step (rules "Catalog").
+ * Every tuning parameter that a model accepts, in the order of the specification. The top-level array decides which values.
+ * Without an array, the descriptor's options decide, or its min, max and step (rules "Catalog").
  */
 export function acceptedParameters(entry: CatalogEntry): ReadonlyMap<string, AcceptedParameter> {
   const { parameters } = entry.model;
@@ -77,15 +77,15 @@ export function acceptedParameters(entry: CatalogEntry): ReadonlyMap<string, Acc
   return accepted;
 }
 
-/** What a descriptor offers in a form, which is also what it accepts where no top-level array stands above it. */
+/** The values that a descriptor offers in a form. They are accepted where the entry has no top-level array. */
 export function offeredValues(field: FieldDescriptor): AcceptedParameter {
   if (field.type === 'boolean') return { kind: 'values', values: [true, false] };
   if (field.type === 'enum') return { kind: 'values', values: field.options ?? [] };
-  // The loader refuses media descriptors without bounds; an unbounded one must accept nothing rather than everything.
+  // The loader refuses media descriptors without bounds. If one got here, accepting nothing is safer than accepting everything.
   return { kind: 'range', min: field.min ?? Infinity, max: field.max ?? -Infinity, step: field.step ?? 1 };
 }
 
-/** Whether a model takes this value. Strict: `"5"` is not `5`. */
+/** Whether a model accepts this value. The comparison is strict: `"5"` is not `5`. */
 export function accepts(accepted: AcceptedParameter, value: unknown): value is ParameterValue {
   if (accepted.kind === 'values') return accepted.values.some((candidate) => candidate === value);
   const { min, max, step } = accepted;
@@ -93,7 +93,7 @@ export function accepts(accepted: AcceptedParameter, value: unknown): value is P
   return stepValue(min, step, Math.round((value - min) / step)) === value;
 }
 
-/** All accepted values, or undefined where there are more than `valuesMax`. */
+/** All accepted values, or undefined if there are more than `valuesMax`. */
 export function listValues(accepted: AcceptedParameter, valuesMax = 1_000): ParameterValue[] | undefined {
   if (accepted.kind === 'values') return [...accepted.values];
   const { min, max, step } = accepted;
@@ -102,13 +102,13 @@ export function listValues(accepted: AcceptedParameter, valuesMax = 1_000): Para
   return count > valuesMax ? undefined : Array.from({ length: count }, (_, index) => stepValue(min, step, index));
 }
 
-/** For an error message: what may be sent instead. */
+/** The accepted values, worded for an error message. */
 export const describeAccepted = (accepted: AcceptedParameter): string =>
   accepted.kind === 'values'
     ? `one of ${accepted.values.map((value) => JSON.stringify(value)).join(', ')}`
     : `a number from ${accepted.min} to ${accepted.max} in steps of ${accepted.step}`;
 
-/** Names that no descriptor can claim: they mean something else in a create request. */
+/** Names that a descriptor cannot use, because they have another meaning in a create request. */
 export const reservedKeys: ReadonlySet<string> = new Set([
   ...envelopeKeys,
   ...mediaInputKeys,
@@ -133,7 +133,7 @@ function acceptedValues(
 const isParameterValue = (value: unknown): value is ParameterValue =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-/** Ten decimals, because 0.1 + 0.2 is not 0.3; and a rounded -0 is 0. */
+/** Rounds to ten decimals, because 0.1 + 0.2 is not 0.3. A rounded -0 becomes 0. */
 const stepValue = (min: number, step: number, index: number): number => Number((min + index * step).toFixed(10)) + 0;
 
 /** `null` in an optional field is as if absent: official SDKs send it (rules "Chat"). */
@@ -161,7 +161,7 @@ function refuseUnsupported(
   }
 }
 
-/** Legacy routes ignore what they do not know, but a picture silently dropped sells the wrong video. */
+/** Legacy routes ignore unknown fields, but dropping a picture silently would sell the wrong video. */
 function looksLikeMediaInput(key: string, value: unknown): boolean {
   if (!/image|picture|photo|frame|video|audio/i.test(key)) return false;
   const first: unknown = Array.isArray(value) ? value[0] : value;
@@ -179,7 +179,7 @@ function readPrompt(body: Record<string, unknown>): string {
 
 function readText(value: unknown, param: string): string {
   if (typeof value !== 'string') throw invalid(param, `${param} must be a string.`);
-  // A string of n code points has at most 2n units, so only short strings are counted exactly.
+  // A string of n code points has at most 2n UTF-16 units, so long strings need no exact count.
   if (value.length > 2 * promptCharactersMax || [...value].length > promptCharactersMax) {
     throw invalid(param, `${param} must have at most ${promptCharactersMax} characters.`);
   }
@@ -239,7 +239,7 @@ function readTuning(
   return tuning;
 }
 
-/** The vendor's own field, or the neutral `variant` beside it; two different answers are no answer (rules "Catalog"). */
+/** Reads the vendor's own field or the neutral `variant`. Two different values are refused (rules "Catalog"). */
 function askedVariant(body: Record<string, unknown>, variantField: string): { value: unknown; param: string } {
   const value = given(body, variantField);
   const neutral = given(body, 'variant');

@@ -2,9 +2,9 @@ import type { Model, Pricing } from './catalog.ts';
 import type { JsonObject } from './json.ts';
 
 /**
- * Credits for one media request: the rule that matches the resolved parameters, else, for models without rules, the flat
- * price (spec §2.3, rules "Catalog"). `input` is what `resolveMediaRequest` answered, defaults included. Throws a
- * plain error where no rule matches: the catalog loader proves that this cannot happen, and guessing would sell at a loss.
+ * Credits for one media request: the price of the rule that matches the resolved parameters, or the flat price of a model
+ * without rules (spec §2.3, rules "Catalog"). `input` is the result of `resolveMediaRequest`, defaults included. Throws a plain
+ * error if no rule matches: the catalog loader excludes this, and a guessed price could be a loss.
  */
 export function mediaCredits(model: Model, input: JsonObject): number {
   const rules = model.parameters.pricingRules ?? [];
@@ -23,7 +23,7 @@ export interface TokenUsage {
 
 /**
  * Credits for one chat answer: `max(min, ceil((in × in_rate + out × out_rate) / 1000))`, rounded once, at the end
- * (rules "Catalog"). A negative count is zero (rules "Chat"); a count that is no safe integer throws.
+ * (rules "Catalog"). A negative count is zero (rules "Chat"). A count that is not a safe integer throws.
  */
 export function chatCredits(
   pricing: Pick<Pricing, 'credits_per_1k_input_tokens' | 'credits_per_1k_output_tokens' | 'min_credits_per_request'>,
@@ -36,7 +36,7 @@ export function chatCredits(
   return asPrice('the answer', Math.max(pricing.min_credits_per_request, credits));
 }
 
-// `BigInt` throws on a fraction, and beyond the safe range the count itself would no longer be exact.
+// `BigInt` throws on a fraction. Beyond the safe range the count itself would not be exact.
 function tokenCount(tokens: number): bigint {
   if (!Number.isSafeInteger(tokens)) throw new RangeError(`A token count must be a safe integer, not ${tokens}.`);
   return tokens < 0 ? 0n : BigInt(tokens);

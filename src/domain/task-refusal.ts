@@ -2,8 +2,8 @@ import { GatewayError, type ErrorCode } from './errors.ts';
 import { taskErrorTable, type TaskErrorCode } from './task.ts';
 
 /**
- * A task that did not succeed, told as the refusal of a request that waited for it. `mayRetry` false: the same request
- * would only be shown the same task again.
+ * Turns a task that did not succeed into the refusal of the request that waited for it. `mayRetry` is false if the same request
+ * would only get the same task again.
  */
 export function taskRefusal(task: { id: string; errorCode: TaskErrorCode | null }, mayRetry: boolean): GatewayError {
   const errorCode = task.errorCode ?? 'canceled';

@@ -3,10 +3,10 @@ import type { JsonObject } from './json.ts';
 export type TaskType = 'image' | 'video';
 export type TaskStatus = 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
 
-/** Whether a task has ended; what has ended never changes again. */
+/** Whether a task has ended. An ended task never changes again. */
 export const isTerminal = (status: TaskStatus): boolean => status !== 'queued' && status !== 'processing';
 
-/** Why a task did not succeed. `retryable` tells the client whether the same request may do better later. */
+/** Why a task did not succeed. `retryable` tells the client whether the same request may succeed later. */
 export const taskErrorTable = {
   upstream_failed: { retryable: true, message: 'The upstream provider could not complete the job.' },
   upstream_invalid_response: { retryable: true, message: 'The upstream provider answered with something unusable.' },
@@ -22,21 +22,21 @@ export const taskErrorTable = {
 } as const satisfies Record<string, { retryable: boolean; message: string }>;
 export type TaskErrorCode = keyof typeof taskErrorTable;
 
-/** One stored result of a task, as recorded; the public URL is signed when it is shown. */
+/** One stored output of a task. Its public URL is signed when the task is presented. */
 export interface TaskOutput {
   file_id: string;
   mime_type: string;
   bytes: number;
   width: number | null;
   height: number | null;
-  /** Seconds; null for pictures and where it cannot be read. */
+  /** Seconds. Null for images, and for videos whose duration cannot be read. */
   duration: number | null;
   sha256: string;
   /** Unix seconds. */
   expires_at: number;
 }
 
-/** What the client asked for after defaults: exactly this is priced, stored and sent upstream. */
+/** The resolved request, defaults included. Exactly this is priced, stored and sent upstream. */
 export interface ResolvedInput extends JsonObject {
   prompt: string;
 }

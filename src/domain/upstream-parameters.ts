@@ -3,8 +3,8 @@ import type { JsonObject } from './json.ts';
 import { mediaInputKeys } from './parameters.ts';
 
 /**
- * A task's tuning parameters in the provider's words. The prompt and the media inputs are left out: they travel as fields
- * of their own. A parameter without a mapping keeps its name and value; a parameter or a value mapped to `null` is not sent.
+ * A task's tuning parameters under the provider's names, without the prompt and the media inputs, which are separate fields. A
+ * parameter without a mapping keeps its name and value. A parameter or a value mapped to `null` is not sent.
  */
 export function mapParameters(mapping: UpstreamMapping, input: JsonObject): JsonObject {
   const mapped: JsonObject = {};
@@ -19,7 +19,7 @@ export function mapParameters(mapping: UpstreamMapping, input: JsonObject): Json
   return mapped;
 }
 
-/** The upstream's name of the model for this task: some providers sell a variant, or a kind of input, under a name of its own. */
+/** The upstream's name of the model for this task. Some providers sell each variant or kind of input under another name. */
 export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): string {
   const { model_by: modelBy, path_by_input: paths } = mapping;
   const variant = modelBy && Object.hasOwn(input, modelBy.key) && translated(modelBy.values, input[modelBy.key]);
@@ -32,7 +32,7 @@ export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): stri
 
 const inputsByRank = ['video_url', 'reference_images', 'image'] as const;
 
-/** Whether a family can make what is asked for; some sell fewer lengths or variants of a model than others. */
+/** Whether a family offers what the task asks for. Some sell fewer durations or variants of a model than others. */
 export const canMake = (mapping: UpstreamMapping, input: JsonObject): boolean =>
   Object.entries(mapping.only ?? {}).every(
     ([key, values]) => !Object.hasOwn(input, key) || values.some((value) => value === input[key]),

@@ -2,13 +2,13 @@ import type { JobName } from './job.ts';
 import type { TaskErrorCode, TaskType } from './task.ts';
 import type { AttemptOutcome } from './upstream.ts';
 
-/** What routes, workers and workflows must agree on. Ids and words only: Temporal never sees prompts, URLs, keys or results. */
+/** What routes, workers and workflows agree on. Temporal gets ids and words only, never prompts, URLs, keys or results. */
 export const taskQueues = {
   /** Workflows and their local activities. */
   tasks: 'tollgate-tasks',
-  /** Submit, poll, copy: thousands at once, mostly waiting. */
+  /** Submit, poll and copy: thousands of activities at once, which mostly wait. */
   attempts: 'tollgate-attempts',
-  /** Callbacks, jobs and the slow path of money. */
+  /** Callbacks, jobs and the retried activities that settle or refund. */
   deliveries: 'tollgate-deliveries',
 } as const;
 
@@ -31,20 +31,20 @@ export interface MediaTaskInput {
   type: TaskType;
 }
 
-/** What the first step decided: the verdict about credits, and in which order to try the channels. */
+/** The result of the workflow's first step: the verdict about credits and the order of the channels. */
 export interface TaskPlan {
   admitted: boolean;
-  /** Time to the deadline when the plan was made, by the database clock; ≤ 0 ends the task without an attempt. */
+  /** Time from the plan to the deadline, by the database clock. ≤ 0 ends the task without an attempt. */
   remainingMs: number;
-  /** Set when the task has ended before: the workflow was started again and has nothing to do but its callback. */
+  /** Set if the task has already ended: a workflow that is started again only delivers the callback. */
   ended: boolean;
-  /** The callback that still waits, when the task has ended before. */
+  /** The callback that is still pending, if the task has already ended. */
   deliveryId: string | null;
   draw: ChannelDraw;
   limits: TaskLimits;
 }
 
-/** Numbers from configuration that the story needs; they travel with the plan so that a replay sees what was true then. */
+/** Settings that the workflow needs. They are part of the plan, so that a replay sees the values of the original run. */
 export interface TaskLimits extends DeliveryLimits {
   attemptsMax: number;
   channelWaitsMax: number;
@@ -52,9 +52,9 @@ export interface TaskLimits extends DeliveryLimits {
 }
 
 export interface DeliveryLimits {
-  /** Turns of the delivery loop: tries, and looks at a try that somebody else has claimed. */
+  /** The most turns of the delivery loop: own tries, and checks of a try that another process has claimed. */
   deliveryTurnsMax: number;
-  /** The lease of one try: when it is over, whoever made the try is gone. */
+  /** The lease of one try. After it, the process that made the try is taken for dead. */
   deliveryTryMs: number;
 }
 
@@ -65,15 +65,15 @@ export interface RedeliveryInput {
 
 export interface JobInput {
   name: JobName;
-  /** A worker that is silent for so long has died, and its run is begun again elsewhere. */
+  /** A worker without a heartbeat for this long is taken for dead, and another worker runs the activity again. */
   heartbeatTimeoutMs: number;
 }
 
 export interface ChannelDraw {
   channels: { id: string; name: string }[];
-  /** When no channel is open: how long until the first opens again; null when none ever will. */
+  /** If no channel is available: how long until the first becomes available; null if none will. */
   waitMs: number | null;
-  /** Some channel that could serve is left out only because it is closed just now. */
+  /** Whether a suitable channel is left out only because it is tripped or cooling down. */
   moreLater: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface AttemptInput {
   channelId: string;
 }
 
-/** `skipped`: the channel is no longer open, no call was made. `over`: the task has ended meanwhile. */
+/** `skipped`: the channel is no longer available, no call was made. `over`: the task has ended meanwhile. */
 export type AttemptReport =
   | { kind: AttemptOutcome; code: TaskErrorCode | null }
   | { kind: 'skipped' }
@@ -90,7 +90,7 @@ export type AttemptReport =
   | { kind: 'deadline' }
   | { kind: 'canceled' };
 
-/** How a task ends, as the story tells it. */
+/** How a task ends. */
 export type TaskOutcome =
   { kind: 'succeeded' } | { kind: 'failed'; code: TaskErrorCode; unknown: boolean } | { kind: 'canceled' };
 
@@ -101,17 +101,17 @@ export interface FinishInput {
 
 export interface FinishReport {
   status: string;
-  /** The callback to deliver, if the task has one. */
+  /** The callback to deliver, if there is one. */
   deliveryId: string | null;
 }
 
-/** After one turn of a delivery: nothing more to do, or how long until the next is due. */
+/** The result of one turn of a delivery: nothing more to do, or how long until the next turn is due. */
 export interface DeliveryReport {
   over: boolean;
   waitMs: number;
 }
 
-/** One static line for the Temporal UI, such as "video veo-3.1 8s 1080p". */
+/** The static summary in the Temporal UI, such as "video veo-3.1 8s 1080p". */
 export function taskSummary(type: TaskType, modelId: string, input: Readonly<Record<string, unknown>> | null): string {
   const word = (value: unknown, unit = '') =>
     typeof value === 'string' || typeof value === 'number' ? ` ${value}${unit}` : '';
