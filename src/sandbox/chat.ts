@@ -1,15 +1,15 @@
 import { isWireFault, json, type FamilyCall, type FamilyParts, type Reply } from './family.ts';
 import type { FailKind } from './script.ts';
 
-/** One chat, read out of its family's own words. */
+/** A chat request, independent of the family that it arrived in. */
 export interface ChatAsked {
-  /** In order; a tool's answer has the role `tool`. */
+  /** In order. A tool result has the role `tool`. */
   messages: { role: 'system' | 'user' | 'assistant' | 'tool'; text: string }[];
   maxTokens: number;
   tools: string[];
-  /** The tool that the request forces; `any` when it forces one of them. */
+  /** The tool that the request forces, or `any` if it forces any one of them. */
   forced: { name: string } | 'any' | null;
-  /** JSON wanted: of this schema, or of any with `{}`. */
+  /** The JSON schema that the answer must follow. `{}` allows any JSON. */
   schema: object | null;
 }
 
@@ -17,18 +17,18 @@ export interface ChatAnswered {
   text: string;
   tool: { id: string; name: string; arguments: Record<string, unknown> } | null;
   finish: 'stop' | 'length' | 'tool' | 'empty';
-  /** Null when the script leaves it out. */
+  /** Null if the script omits it. */
   usage: { input: number; output: number } | null;
 }
 
-/** How one family says what every chat can come to. */
+/** How one family words the outcomes of a chat. */
 export interface ChatWords {
   family: string;
   answer: (answered: ChatAnswered) => unknown;
   refusals: Record<'transient' | 'rate_limit' | 'refused' | 'auth' | 'lost' | 'late_fail', Reply>;
 }
 
-/** Does what the words in the last user message and the system text say; without any, answers at once with an echo. */
+/** Does what the script in the last user message and the system text says. Without a script it echoes immediately. */
 export function answerChat(parts: FamilyParts, call: FamilyCall, asked: ChatAsked, words: ChatWords): Reply {
   const lastUser = asked.messages.findLastIndex(({ role }) => role === 'user');
   const prompt = asked.messages[lastUser]?.text ?? '';
@@ -48,7 +48,7 @@ export function answerChat(parts: FamilyParts, call: FamilyCall, asked: ChatAske
   );
 
   const behaviour = parts.scripting.next(script, call.channel);
-  // A tool that has been called and answered is not called again: else a client's loop over tools would never end.
+  // A tool that was called and answered is not called again, else an agent loop would never end.
   const isAnswered = asked.messages.slice(lastUser + 1).some(({ role }) => role === 'tool');
   const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
   const tool = forced ?? (isAnswered ? undefined : behaviour.tool);
@@ -66,7 +66,7 @@ export function answerChat(parts: FamilyParts, call: FamilyCall, asked: ChatAske
   return behaviour.latencyMs ? { kind: 'later', ms: behaviour.latencyMs, reply: said } : said;
 }
 
-/** Media's own failures have their nearest likeness here: a job that never ends is an answer that never comes. */
+/** Failures that only media jobs have become the nearest failure of a chat: `never` means that no answer comes. */
 function replyOf(fail: FailKind | undefined, words: ChatWords, answer: () => ChatAnswered): Reply {
   if (fail === 'never') return { kind: 'fault', fault: 'hang' };
   if (isWireFault(fail)) return { kind: 'fault', fault: fail };
@@ -95,7 +95,7 @@ function write(
 const bytesPerToken = 4;
 const echoCharactersMax = 40;
 
-/** The prompt without its script, short. */
+/** The prompt without its script, shortened. */
 const echoOf = (prompt: string): string =>
   [
     ...prompt
@@ -121,7 +121,7 @@ function usageOf(asked: ChatAsked, { text, tool, finish }: Written): { input: nu
   };
 }
 
-/** A small value that fits a JSON Schema, as far as schemas for models go. */
+/** A small value that fits a JSON Schema of the kind that chat requests use. */
 function sampleOf(schema: object, depth: number): unknown {
   const get = (word: string): unknown => Reflect.get(schema, word);
   const listed = get('enum');
@@ -147,7 +147,7 @@ function sampleOf(schema: object, depth: number): unknown {
 }
 const sampleDepthMax = 16;
 
-/** Short, and the same for the same text. */
+/** A short hash of a text. */
 export function hashOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < Math.min(text.length, 4_000); index += 1) {
@@ -158,7 +158,7 @@ export function hashOf(text: string): string {
 
 export type Fields = Record<string, unknown>;
 
-/** A JSON object out of text or out of a value; null when it is none. */
+/** A JSON object, parsed from text or given as a value. Null for anything else. */
 export function objectOf(value: unknown): Fields | null {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   if (typeof value !== 'string') return null;
@@ -170,7 +170,7 @@ export function objectOf(value: unknown): Fields | null {
   }
 }
 
-/** The objects of a list; everything else in it is left out. */
+/** The objects of a list, without its other elements. */
 export const objectsOf = (value: unknown): Fields[] =>
   (Array.isArray(value) ? value : []).flatMap((one: unknown): Fields[] => {
     const object = objectOf(one);
@@ -185,6 +185,6 @@ export const textOfParts = (content: unknown): string =>
         .flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
         .join('\n');
 
-/** The first field that this provider does not know: it refuses those. */
+/** The first field that this provider does not know and therefore refuses. */
 export const strangeField = (fields: Fields, known: readonly string[]): string | undefined =>
   Object.keys(fields).find((field) => !known.includes(field));

@@ -1,9 +1,9 @@
 /**
- * A playable MP4 of exactly this size and length: one plain-coloured H.264 picture, held by "nothing changed" frames. It is
- * built by hand (ISO/IEC 14496-12 and H.264), so that no encoder is needed and a minute of video is a few kilobytes.
+ * A playable MP4 of exactly this size and duration: one plain H.264 picture, repeated by frames that change nothing. It is built
+ * by hand (ISO/IEC 14496-12 and H.264), so that no encoder is needed and a minute of video has a few kilobytes.
  */
 export function clip(asked: { width: number; height: number; seconds: number; seed: number }): Buffer {
-  // H.264 with 4:2:0 colour knows even sides only.
+  // H.264 with 4:2:0 colour has even sides only.
   const width = even(asked.width);
   const height = even(asked.height);
   const seconds = Math.min(Math.max(asked.seconds || 1, 1), secondsMax);
@@ -26,7 +26,7 @@ const keptMax = 128;
 const made = new Map<string, Buffer>();
 const even = (pixels: number): number => Math.min(Math.max(Math.round((pixels || 2) / 2) * 2, 32), sideMax);
 
-/** Frames a second: low, for nothing moves. */
+/** Frames per second. Low, because nothing moves. */
 const rate = 8;
 const timescale = 1_000;
 
@@ -43,7 +43,7 @@ function build(width: number, height: number, seconds: number, seed: number): Bu
   const duration = Math.round(seconds * timescale);
   const sizes = sized.map(({ length }) => length);
   const kind = box('ftyp', text('isom'), uint32(512), text('isomiso2avc1mp41'));
-  // The sample table holds the place of the data, and the place depends on the table's length: measure first, then fill in.
+  // The sample table has the offset of the data, which depends on the table's own length: measure first, then fill in.
   const movie = (dataAt: number) => moov({ width, height, duration, sizes, sps, pps, dataAt });
   const dataAt = kind.length + movie(0).length + 8;
   return Buffer.concat([kind, movie(dataAt), box('mdat', ...sized)]);
@@ -80,8 +80,8 @@ function pictureParameters(): Buffer {
 }
 
 /**
- * §7.3.3, §7.3.5. The first macroblock is sent raw in the seed's colour; every other is predicted from its neighbours
- * without a difference, so it takes that colour in eight bits.
+ * §7.3.3, §7.3.5. The first macroblock is raw and has the seed's colour. Every other one is predicted from its neighbours without
+ * a difference, so that it takes the same colour in eight bits.
  */
 function keyFrame(columns: number, rows: number, seed: number): Buffer {
   const bits = new Bits();
@@ -94,7 +94,7 @@ function keyFrame(columns: number, rows: number, seed: number): Buffer {
   for (let index = 0; index < 64; index += 1) bits.put(8, Math.round(128 + 70 * Math.sin(angle)));
   for (let index = 1; index < columns * rows; index += 1) {
     bits.ue(3).ue(0).se(0); // Intra 16x16, DC prediction, no coefficients; chroma DC; no change of qp
-    // §9.2.1: "no coefficient" is written longer right beside and right below the raw macroblock, which counts as full.
+    // §9.2.1: "no coefficient" has a longer code beside and below the raw macroblock, which counts as full.
     if (index === 1 || index === columns) bits.put(6, 0b000011);
     else bits.put(1, 1);
   }

@@ -9,14 +9,14 @@ import type { FamilyParts, Reply, WireFault } from './family.ts';
 export interface Sandbox {
   /** `http://host:port`, without a trailing slash. */
   url: string;
-  /** Ends every connection at once. */
+  /** Closes every connection immediately. */
   close(): Promise<void>;
 }
 
 /**
- * A real HTTP upstream for development and tests: `/{channel}/{family}/…` speaks that family's own wire format, scripted by
- * words in the prompt (`script.ts`). `/_sandbox/hits` tells what was called, `/_sandbox/inbox/NAME` takes
- * callbacks. Port 0 takes a free one. Rejects when the port is taken.
+ * A real HTTP upstream for development and tests. `/{channel}/{family}/…` speaks the wire format of that family, scripted by words
+ * in the prompt (`script.ts`). `/_sandbox/hits` lists the received calls, `/_sandbox/inbox/NAME` receives callbacks. Port 0 means
+ * a free port. Rejects if the port is taken.
  */
 export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Promise<Sandbox> {
   const hits = createHits();
@@ -47,7 +47,7 @@ export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Prom
   };
 
   const server = createServer((request, response) => {
-    // A client that goes away in the middle is what many tests are about, not an error of the sandbox.
+    // Many tests close the connection early on purpose; that is not an error of the sandbox.
     answer(request).then(
       (reply) => send(response, reply),
       () => response.destroy(),
@@ -72,7 +72,7 @@ export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Prom
   };
 }
 
-/** Inputs come as data URIs: a handful of 10 MB pictures in base64. */
+/** Inputs arrive as data URIs: a few 10 MB pictures in base64. */
 const bodyBytesMax = 96_000_000;
 
 async function readBody(request: IncomingMessage): Promise<string | null> {
@@ -124,10 +124,10 @@ function send(response: ServerResponse, reply: Reply): void {
   }
 }
 
-/** What can go wrong below any family's own words. */
+/** The failures of the connection, the same for every family. */
 const wireFaults: Record<WireFault, (response: ServerResponse) => void> = {
   hang: (response) => {
-    // Longer than any caller's patience, and still not for ever.
+    // Longer than any caller's timeout, but bounded.
     const timer = setTimeout(() => response.destroy(), hangMs);
     response.once('close', () => clearTimeout(timer));
   },
@@ -158,5 +158,5 @@ const wireFaults: Record<WireFault, (response: ServerResponse) => void> = {
   },
 };
 const hangMs = 15 * 60_000;
-/** Two gigabytes: endless for every reader that has a limit. */
+/** Two gigabytes: more than any reader with a limit accepts. */
 const hugePiecesMax = 32_768;

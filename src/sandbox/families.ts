@@ -8,7 +8,7 @@ import { replicate } from './families/replicate.ts';
 import { seedance } from './families/seedance.ts';
 import { tollgate } from './families/tollgate.ts';
 
-/** The families that the sandbox speaks, by the name in its paths. One line per family. */
+/** The families of the sandbox, by the name in its paths. */
 export const families: Readonly<Record<string, Family>> = {
   fal,
   openai,

@@ -3,7 +3,7 @@ import type { Hits } from './hits.ts';
 import type { MediaJobs } from './media-jobs.ts';
 import type { FailKind, Scripting } from './script.ts';
 
-/** One provider family's own wire format: a call in, a reply out. */
+/** The wire format of one provider family: takes a call, returns a reply. */
 export type Family = (parts: FamilyParts, call: FamilyCall) => Promise<Reply>;
 
 export interface FamilyParts {
@@ -15,7 +15,7 @@ export interface FamilyParts {
 export interface FamilyCall {
   channel: string;
   method: string;
-  /** Behind `/{channel}/{family}`, as it was sent; starts with a slash. */
+  /** The path after `/{channel}/{family}`, as sent. Starts with a slash. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -29,11 +29,11 @@ export type Reply =
   | { kind: 'json'; status: number; json: unknown; headers?: Record<string, string> }
   | { kind: 'bytes'; type: string; bytes: Buffer }
   | { kind: 'fault'; fault: WireFault }
-  /** A function is asked when the time has come. */
+  /** A function is called when the delay is over. */
   | { kind: 'later'; ms: number; reply: Reply | (() => Reply) };
 
 const faults: readonly FailKind[] = ['hang', 'reset', 'malformed', 'empty', 'huge'];
-/** Whether a failure is one of the wire, which every family shows in the same way. */
+/** Whether a failure concerns the connection and therefore looks the same in every family. */
 export const isWireFault = (fail: FailKind | undefined): fail is WireFault =>
   fail !== undefined && faults.includes(fail);
 

@@ -2,7 +2,7 @@
 export interface Hit {
   channel: string;
   family: string;
-  /** Method and path behind the family, as called. */
+  /** Method and path after the family, as called. */
   route: string;
   kind: 'chat' | 'submit' | 'poll' | 'cancel' | 'fetch';
   idempotency_key: string | null;
@@ -10,13 +10,13 @@ export interface Hit {
   at: string;
 }
 
-/** The last calls with the prompt that each belongs to: a poll, a cancel and a fetch belong to the prompt of their job. */
+/** The last calls, each with its prompt. A poll, a cancel and a fetch have the prompt of their job. */
 export function createHits() {
   let kept: { hit: Hit; prompt: string }[] = [];
   return {
     record(hit: Omit<Hit, 'at'>, prompt: string): void {
       kept.push({ hit: { ...hit, at: new Date().toISOString() }, prompt: prompt.slice(0, promptCharactersMax) });
-      // Trimmed in steps, so that a long run does not shift the whole list on every call.
+      // The list is trimmed in steps, so that a long run does not shift all of it on every call.
       if (kept.length > keptMax * 1.2) kept = kept.slice(-keptMax);
     },
     /** `contains` (exact text), `channel` and `kind` narrow the list; oldest first. */

@@ -3,7 +3,7 @@ import { json, type Reply } from './family.ts';
 
 export interface Received {
   headers: IncomingHttpHeaders;
-  /** As it arrived: signatures are over the bytes. */
+  /** The raw bytes, because signatures cover the bytes. */
   body: string;
   /** ISO 8601. */
   at: string;
@@ -17,7 +17,7 @@ interface InboxCall {
 }
 
 /**
- * Takes callbacks at `/_sandbox/inbox/NAME` and lists them at `…/NAME/received`. The query scripts the answer: `status`,
+ * Receives callbacks at `/_sandbox/inbox/NAME` and lists them at `…/NAME/received`. The query scripts the answer: `status`,
  * `delay` (milliseconds), `retry_after`, `location`, and `times=N`, which limits all of them to the first N deliveries.
  */
 export function createInbox() {
@@ -59,5 +59,5 @@ const receivedMax = 1_000;
 const boxesMax = 5_000;
 const delayMsMax = 15 * 60_000;
 
-/** A status that HTTP knows as a final one; anything else is 200. */
+/** A final HTTP status. Any other value becomes 200. */
 const statusOf = (text: string | null): number => (/^[2-5]\d\d$/.test(text ?? '') ? Number(text) : 200);

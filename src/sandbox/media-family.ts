@@ -5,20 +5,20 @@ import type { MediaAsked } from './media-jobs.ts';
 import { mediaSize } from './media-size.ts';
 import type { FailKind } from './script.ts';
 
-/** One media submit, read out of its family's own words. */
+/** A media submit, independent of the family that it arrived in. */
 export interface MediaSubmit {
   family: string;
   prompt: string;
   asked: MediaAsked;
-  /** What a submit is refused with, in the family's own words. A kind that is not here is accepted and goes wrong later. */
+  /** The family's replies to refused submits. A failure without a reply here is accepted and fails later. */
   refusals: Partial<Record<FailKind, Reply>>;
-  /** Where the family has a place of its own for it; else the header counts. */
+  /** The idempotency key, for families with a field for it. Otherwise the header counts. */
   idempotencyKey?: string | null;
-  /** The provider gives the job of an earlier submit with the same key. */
+  /** Whether the provider returns the job of an earlier submit with the same key. */
   replays?: true;
 }
 
-/** Takes a job in, or says what came in between. */
+/** Accepts a job, or returns the scripted failure. */
 export function takeJob(parts: FamilyParts, call: FamilyCall, submit: MediaSubmit): { id: string } | { reply: Reply } {
   const key = recordMedia(parts, call, 'submit', submit);
   const earlier = submit.replays && key !== null ? parts.jobs.underKey(key) : undefined;
@@ -33,8 +33,8 @@ export function takeJob(parts: FamilyParts, call: FamilyCall, submit: MediaSubmi
 }
 
 /**
- * A submit whose answer is the results. What can only befall an accepted job has its nearest likeness here: one that never
- * ends is an answer that never comes.
+ * A submit that is answered with the results. Failures that only accepted jobs have become the nearest failure of an answer:
+ * `never` means that no answer comes.
  */
 export async function makeAtOnce(
   parts: FamilyParts,
@@ -57,14 +57,14 @@ export async function makeAtOnce(
   return { kind: 'later', ms: found?.job.latencyMs ?? 0, reply: json(200, answer(pictures)) };
 }
 
-/** The file at `/files/{job}/{n}.png` or `.mp4`; null when the path is none. */
+/** The file at `/files/{job}/{n}.png` or `.mp4`. Null for any other path. */
 export async function fetchFile(parts: FamilyParts, call: FamilyCall, family: string): Promise<Reply | null> {
   const file = /^\/files\/([\w-]+)\/(\d{1,2})\.(?:png|mp4)$/.exec(call.path);
   if (!file || call.method !== 'GET') return null;
   return fetchOutput(parts, call, family, file[1] ?? '', Number(file[2]));
 }
 
-/** The n-th result's bytes, for a family with addresses of its own. */
+/** The bytes of the n-th result, for a family with its own download URLs. */
 export async function fetchOutput(
   parts: FamilyParts,
   call: FamilyCall,
@@ -79,7 +79,7 @@ export async function fetchOutput(
   return { kind: 'bytes', type, bytes: await parts.jobs.output(found.job, index) };
 }
 
-/** The addresses of a job's results, as many as it made. */
+/** The URLs of a job's results. */
 export function fileUrls(parts: FamilyParts, call: FamilyCall, id: string): string[] {
   const job = parts.jobs.find(id)?.job;
   if (!job || job.fate === 'no_output') return [];
@@ -87,7 +87,7 @@ export function fileUrls(parts: FamilyParts, call: FamilyCall, id: string): stri
   return Array.from({ length: job.outputs }, (_, index) => `${call.baseUrl}/files/${id}/${index}.${extension}`);
 }
 
-/** Notes a call under its job's prompt; answers its idempotency key, as the provider would keep it. */
+/** Records a call under the prompt of its job. Returns the idempotency key that the provider would store. */
 export function recordMedia(
   parts: FamilyParts,
   call: FamilyCall,
@@ -103,16 +103,16 @@ export function recordMedia(
   return key === null ? null : keptKey(call, family, key);
 }
 
-/** The key that `recordMedia` answers, for a look-up. */
+/** The key that `recordMedia` returns, for a look-up. */
 export const keptKey = (call: FamilyCall, family: string, key: string): string => `${call.channel} ${family} ${key}`;
 
-/** A duration as providers write it (`8`, `"8"`, `"8s"`), in seconds. */
+/** Reads a duration as providers write it (`8`, `"8"`, `"8s"`), in seconds. */
 export const secondsOf = (duration: unknown, otherwise = 5): number => {
   const text = typeof duration === 'string' || typeof duration === 'number' ? String(duration) : '';
   return Math.min(Math.max(Number(/^\d+(?:\.\d+)?/.exec(text)?.[0] ?? otherwise), 1), 600);
 };
 
-/** The sandbox has no catalog: a duration, or a name that video models go by, makes it a video. */
+/** The sandbox has no catalog: a duration, or a model name that sounds like video, makes the job a video. */
 export function askedOf(model: string, input: Fields): MediaAsked {
   const isVideo = 'duration' in input || videoNames.test(model);
   const type = isVideo ? 'video' : 'image';
@@ -125,14 +125,14 @@ export function askedOf(model: string, input: Fields): MediaAsked {
 const videoNames =
   /video|veo|kling|sora|seedance|hailuo|minimax|ltx|pika|luma|vidu|pixverse|\bwan\b|wan-|hunyuan|runway/i;
 
-/** How many results are asked for. */
+/** The number of requested results. */
 export const countOf = (count: unknown): number =>
   typeof count === 'number' && count >= 1 ? Math.min(Math.trunc(count), 64) : 1;
 
-/** A text, or nothing for what is none. */
+/** The value if it is a string, otherwise an empty string. */
 export const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The fields of a JSON or multipart body, and the names of the files in it; null when it is neither. */
+/** The fields of a JSON or multipart body, and the names of its files. Null for any other body. */
 export function fieldsOf(call: FamilyCall): { fields: Fields; files: string[] } | null {
   const boundary = /^multipart\/form-data;.{0,100}boundary="?([^";]{1,70})/i.exec(
     call.headers['content-type'] ?? '',

@@ -3,12 +3,12 @@ import { clip } from './clip.ts';
 import { picture, seeds } from './picture.ts';
 import type { Behaviour } from './script.ts';
 
-/** A submitted job, whole in its own id: so it goes on where it was when the sandbox is started again. */
+/** A submitted job. Its id encodes all of it, so that the job goes on after a restart of the sandbox. */
 export interface MediaJob {
   type: 'image' | 'video';
   width: number;
   height: number;
-  /** Of a clip. */
+  /** Seconds, for a video. */
   seconds: number;
   outputs: number;
   seed: number;
@@ -25,17 +25,17 @@ export interface MediaAsked {
   width: number;
   height: number;
   seconds: number;
-  /** How many results the request itself asks for. */
+  /** The number of results that the request asks for. */
   outputs: number;
 }
 
-/** Jobs in the family-neutral part: when they are done, what they give, which prompt they belong to. */
+/** Media jobs, independent of the family: when a job is done, what it returns, and its prompt. */
 export function createMediaJobs() {
-  // Prompts are kept here only, for the list of hits: an id travels into databases and logs.
+  // Prompts are kept here, for the list of hits, and not in the id, because ids end up in databases and logs.
   const prompts = new Map<string, string>();
-  /** The jobs that were taken back, and whether they ran by then. */
+  /** The canceled jobs, and whether each had started by then. */
   const canceled = new Map<string, { ran: boolean }>();
-  /** Where a provider knows a client's own keys: the job under each. */
+  /** The job of each idempotency key, for families that support such keys. */
   const keyed = new Map<string, string>();
   return {
     rememberKey(key: string, id: string): void {
@@ -77,10 +77,10 @@ export function createMediaJobs() {
 
     promptOf: (id: string): string => prompts.get(id) ?? '',
 
-    /** Whether it had begun to run before it was canceled. */
+    /** Whether the job had started before it was canceled. */
     ranUntilCanceled: (id: string): boolean => canceled.get(id)?.ran ?? false,
 
-    /** Takes a queued job out of the queue, or stops one that runs. */
+    /** Removes a queued job, or stops a running one. */
     cancel(id: string): void {
       if (canceled.has(id)) return;
       const job = decode(id);
@@ -91,7 +91,7 @@ export function createMediaJobs() {
       }
     },
 
-    /** The n-th result's bytes. */
+    /** The bytes of the n-th result. */
     async output(job: MediaJob, index: number): Promise<Buffer> {
       const seed = (job.seed + index) % seeds;
       return job.type === 'video' ? clip({ ...job, seed }) : picture({ ...job, seed });
@@ -105,7 +105,7 @@ const outputsMax = 64;
 const jobsMax = 50_000;
 const fates = ['no_output', 'never', 'lost', 'late_fail'] as const;
 
-/** The first half of its latency a job waits in the queue, where it can still be taken back; then it runs. */
+/** A job is queued for the first half of its latency and can be removed from the queue. Then it runs. */
 export function stateOf(job: Pick<MediaJob, 'fate' | 'createdAt' | 'latencyMs'>, now: number): JobState {
   if (job.fate === 'lost') return 'missing';
   const age = now - job.createdAt;
@@ -121,7 +121,7 @@ const seedOf = (prompt: string): number => {
   return sum % seeds;
 };
 
-/** `sbx-` and the job's numbers in base 36, then chance: fixed order, nothing of the request's text. */
+/** `sbx-`, the job's numbers in base 36 in a fixed order, and random characters. Nothing of the request's text. */
 const encode = (job: MediaJob): string =>
   [
     'sbx',

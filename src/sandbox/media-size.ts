@@ -1,11 +1,11 @@
-/** The words in which providers are asked for a size, as far as they are known. */
+/** The ways in which providers are asked for a size, as far as the sandbox knows them. */
 export interface SizeAsked {
-  /** `{width, height}`, a preset's name, `1024x1536`, `2K` or `1080p`, under whatever name the family has for it. */
+  /** `{width, height}`, a preset's name, `1024x1536`, `2K` or `1080p`. Families name the field differently. */
   sizes: unknown[];
   aspectRatio: unknown;
 }
 
-/** Width and height for what was asked: a K size keeps its area over all ratios, a p size keeps its short side. */
+/** Width and height of the requested size. A K size keeps its area over all ratios, a p size keeps its short side. */
 export function mediaSize(
   { sizes, aspectRatio }: SizeAsked,
   type: 'image' | 'video',
@@ -32,7 +32,7 @@ export function mediaSize(
     : ofArea(1_024 ** 2, ratio);
 }
 
-/** fal's names; others may be added as families come. */
+/** fal's names of sizes. */
 const presets: Record<string, [number, number]> = {
   square_hd: [1_024, 1_024],
   square: [512, 512],
@@ -67,11 +67,11 @@ const ofArea = (area: number, ratio: number) => {
 
 const sideMax = 4_096;
 
-/** Whole and even sides, and never so large that a test machine feels it. */
+/** Integer, even sides, small enough not to burden a test machine. */
 function fitted(width: number, height: number): { width: number; height: number } {
   const scale = Math.min(1, sideMax / Math.max(width, height));
   const even = (side: number) => Math.max(Math.round((side * scale) / 2) * 2, 2);
-  // An exact, odd size stays what was asked.
+  // An exact size keeps its odd sides.
   const side = (value: number) => (Number.isInteger(value) && scale === 1 ? value : even(value));
   return { width: side(width), height: side(height) };
 }

@@ -2,8 +2,8 @@ import { crc32, deflate } from 'node:zlib';
 import { promisify } from 'node:util';
 
 /**
- * A PNG of exactly this size: a diagonal gradient whose colour comes from the seed. Made once for each size and seed, so
- * that a thousand tasks cost one picture. Sides are cut to 4096.
+ * A PNG of exactly this size: a diagonal gradient whose colour depends on the seed. Cached by size and seed, so that a thousand
+ * tasks cost one picture. Sides are limited to 4096.
  */
 export function picture(size: { width: number; height: number; seed: number }): Promise<Buffer> {
   const width = side(size.width);
@@ -21,7 +21,7 @@ export function picture(size: { width: number; height: number; seed: number }): 
   return bytes;
 }
 
-/** More variety would only fill the cache. */
+/** More colours would only fill the cache. */
 export const seeds = 8;
 const sideMax = 4_096;
 const keptMax = 128;
@@ -35,7 +35,7 @@ async function draw(width: number, height: number, seed: number): Promise<Buffer
   header.writeUInt32BE(height, 4);
   header.set([8, 3, 0, 0, 0], 8);
 
-  // Only the first row is drawn; every later one says "as above" or "one shade further", which deflate packs to nothing.
+  // Only the first row is drawn. Every later row is filtered to "as above" or "one shade further", which deflate packs well.
   const rows = Buffer.alloc((width + 1) * height);
   for (let x = 0; x < width; x += 1) rows[1 + x] = Math.floor((x * 128) / width);
   let shade = 0;

@@ -1,7 +1,7 @@
 /**
- * What one call is asked to do, by words in double square brackets anywhere in its prompt or message:
+ * The script of one call, given by words in double square brackets anywhere in its prompt or message:
  * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`.
- * Several groups may stand, each its own rule: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
+ * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
  */
 export interface Behaviour {
   latencyMs: number | undefined;
@@ -38,8 +38,8 @@ interface Rule {
 }
 
 /**
- * Remembers how often each prompt was submitted, and says what the next call with it shall do. A later group's word wins
- * over an earlier one's, but the first group whose `fail` still applies decides the failure.
+ * Counts how often each prompt was submitted and decides what the next call with it does. A word of a later group overrides the
+ * same word of an earlier one. The first group whose `fail` still applies decides the failure.
  */
 export function createScripting() {
   const counts = new Map<string, number>();
@@ -57,7 +57,7 @@ export function createScripting() {
   };
 
   return {
-    /** To be called once for each submit or chat, for it counts them. */
+    /** Call it exactly once for each submit or chat, because it counts them. */
     next(prompt: string, channel: string): Behaviour {
       const rules = parseRules(prompt);
       const behaviour: Behaviour = {
@@ -77,7 +77,7 @@ export function createScripting() {
         const fail = failKinds.find((kind) => kind === words.get('fail'));
         const times = wholeNumber(words.get('times')) ?? Infinity;
         if (fail && here && (on === undefined ? before : beforeHere) < times) behaviour.fail ??= fail;
-        // In a group that fails, `on` says where it fails; in any other it says where its words hold.
+        // In a group with `fail`, `on` limits the failure to that channel. In any other group it limits all of its words.
         if (!fail && !here) continue;
         behaviour.latencyMs = wholeNumber(words.get('latency')) ?? behaviour.latencyMs;
         behaviour.outputs = wholeNumber(words.get('outputs')) ?? behaviour.outputs;
@@ -94,7 +94,7 @@ export type Scripting = ReturnType<typeof createScripting>;
 const countedPromptsMax = 50_000;
 const groupsMax = 32;
 
-/** Reads every `[[…]]` of a text. Words it does not know are kept and mean nothing. */
+/** Reads every `[[…]]` of a text. Unknown words are kept and have no effect. */
 function parseRules(prompt: string): Rule[] {
   const rules: Rule[] = [];
   let from = prompt.indexOf('[[');
@@ -107,7 +107,7 @@ function parseRules(prompt: string): Rule[] {
   return rules;
 }
 
-/** One group from after its `[[` to its `]]`; `end` is -1 when it is never closed. A value in braces may hold anything. */
+/** Reads one group from after its `[[` to its `]]`. `end` is -1 if it is not closed. A value in braces may contain anything. */
 function parseGroup(text: string, start: number): { words: Map<string, string>; end: number } {
   const words = new Map<string, string>();
   let at = start;
@@ -135,7 +135,7 @@ const plain = (text: string, start: number): string => {
   return text.slice(start, at);
 };
 
-/** A JSON object's text, with its own brackets, braces and strings. */
+/** The text of a JSON object, nested brackets, braces and strings included. */
 function braced(text: string, start: number): string {
   let depth = 0;
   let inString = false;

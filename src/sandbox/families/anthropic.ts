@@ -71,7 +71,7 @@ const knownFields = [
   'service_tier',
 ];
 
-/** What the real one would refuse, so that an adapter's slip is seen here. */
+/** The request errors of the real API, so that tests notice a mistake of an adapter. */
 function complaintAbout(input: Fields): string | null {
   const strange = strangeField(input, knownFields);
   if (strange !== undefined) return `${strange}: Extra inputs are not permitted`;
@@ -106,7 +106,7 @@ function toAsked(input: Fields): ChatAsked {
   };
 }
 
-/** Answers of tools come inside a user's message. */
+/** Tool results arrive inside a user message. */
 function toMessages({ role, content }: Fields): ChatAsked['messages'] {
   const results = objectsOf(content).filter(({ type }) => type === 'tool_result');
   const text = textOfParts(content);

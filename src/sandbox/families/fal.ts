@@ -77,7 +77,7 @@ function cancel(parts: FamilyParts, id: string): Reply {
     parts.jobs.cancel(id);
     return json(200, { status: 'OK' });
   }
-  // The app behind the queue is asked to stop and, as many do, runs to its end.
+  // The queue asks the app to stop. Like many apps, this one runs to its end.
   return state === 'running'
     ? json(202, { status: 'CANCELLATION_REQUESTED' })
     : json(400, { status: 'ALREADY_COMPLETED' });
@@ -91,7 +91,7 @@ const toFile = (url: string, job: MediaJob) => ({
   ...(job.type === 'video' && { duration: job.seconds }),
 });
 
-/** fal's status, result and cancel URLs know owner and app only. */
+/** fal's status, result and cancel URLs contain the owner and the app only. */
 const appOf = (path: string): string => path.split('/').filter(Boolean).slice(0, 2).join('/');
 
 const modelError = (code: number, type: string, message: string): Reply =>
@@ -106,7 +106,7 @@ const requestError = (code: number, type: string, message: string, headers: Reco
 const notFound = json(404, { detail: 'Request not found' });
 const authRefused = json(401, { detail: 'Authentication is required to access this application' });
 
-/** What a submit is refused with, in fal's own words. The other kinds are accepted and go wrong later. */
+/** fal's replies to refused submits. The other failures are accepted and fail later. */
 const refusals = {
   transient: requestError(503, 'runner_scheduling_failure', 'No runner could be allocated'),
   rate_limit: requestError(429, 'rate_limit_exceeded', 'Too many requests', { 'retry-after': '7' }),

@@ -18,7 +18,7 @@ import { mediaSize } from '../media-size.ts';
  * describe them (read on 2026-11-21), and the model list.
  */
 export const gemini: Family = async (parts, call) => {
-  // Where a download ends up: a store that knows signed addresses and no key.
+  // The target of a download's redirect: a file store with signed URLs, which takes no API key.
   const stored = await fetchFile(parts, call, 'gemini');
   if (stored) return stored;
   if (!call.headers['x-goog-api-key']) return authRefused;
@@ -144,7 +144,7 @@ function chat(parts: FamilyParts, call: FamilyCall): Reply {
     answer: ({ text, tool, finish, usage }) => ({
       candidates: [
         {
-          // Without an answer there is a role and nothing else, as the real one does it.
+          // An empty answer has a role and nothing else, like the real API.
           content: {
             role: 'model',
             ...((text !== '' || tool) && {
@@ -181,7 +181,7 @@ const knownFields = [
   'cachedContent',
 ];
 
-/** What the real one would refuse, so that an adapter's slip is seen here. */
+/** The request errors of the real API, so that tests notice a mistake of an adapter. */
 function complaintAbout(input: Fields): string | null {
   const strange = strangeField(input, knownFields);
   if (strange !== undefined) return unknownName(strange);
@@ -218,7 +218,7 @@ function toAsked(input: Fields): ChatAsked {
   };
 }
 
-/** Answers of functions come inside a user's content. */
+/** Function results arrive inside user content. */
 function toMessages({ role, parts }: Fields): ChatAsked['messages'] {
   const answers = objectsOf(parts).flatMap(({ functionResponse }) => {
     const answered = objectOf(functionResponse);
@@ -263,5 +263,5 @@ const refusals = {
   lost: problem(404, 'NOT_FOUND', 'The model is not found for API version v1beta.'),
   late_fail: problem(500, 'INTERNAL', 'An internal error has occurred.'),
 };
-/** A clip that is lost or fails late is accepted first. */
+/** A video that is scripted to be lost or to fail late is accepted first. */
 const { lost: _lost, late_fail: _lateFail, ...refusalsOfVideo } = refusals;

@@ -5,7 +5,7 @@ import { mediaSize } from '../media-size.ts';
 
 /**
  * Kling, as https://app.klingai.com/global/dev/document-api describes it (read on 2026-11-21): create, query by its own id or
- * by the client's, list. The shape of a token is looked at, its signature is not: the sandbox has no secret.
+ * by the client's, list. The sandbox checks the format of a token but not its signature, because it has no secret.
  */
 export const kling: Family = async (parts, call) => {
   const file = await fetchFile(parts, call, family);

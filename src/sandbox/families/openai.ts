@@ -191,7 +191,7 @@ function toVideo(parts: FamilyParts, id: string): Fields {
   const found = parts.jobs.find(id);
   if (!found) return {};
   const { job, state } = found;
-  // What was made and held back: this shape has no "done, but nothing in it".
+  // This API cannot say "done, without output", so a withheld result is a moderation error.
   const isHeldBack = state === 'done' && job.fate === 'no_output';
   const error = isHeldBack
     ? { code: 'moderation_blocked', message: 'Your request was blocked by our moderation system.' }
@@ -238,5 +238,5 @@ const refusals = {
   lost: problem(404, 'model_not_found', 'The model does not exist or you do not have access to it.'),
   late_fail: problem(500, 'internal_error', 'The server had an error while processing your request.'),
 };
-/** A video that is lost or fails late is accepted first. */
+/** A video that is scripted to be lost or to fail late is accepted first. */
 const { lost: _lost, late_fail: _lateFail, ...refusalsOfVideo } = refusals;

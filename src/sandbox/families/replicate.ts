@@ -21,7 +21,7 @@ export const replicate: Family = async (parts, call) => {
   recordMedia(parts, call, leaf === undefined ? 'poll' : 'cancel', { family, prompt: parts.jobs.promptOf(id) });
   const found = parts.jobs.find(id);
   if (!found || found.job.fate === 'lost') return notFound;
-  // What runs is stopped, too; what is over stays as it is.
+  // A running prediction is stopped, too. An ended one does not change.
   if (leaf !== undefined && (found.state === 'queued' || found.state === 'running')) parts.jobs.cancel(id);
   return json(200, toPrediction(parts, call, id));
 };
@@ -62,7 +62,7 @@ function toPrediction(parts: FamilyParts, call: FamilyCall, id: string): Fields 
     logs: '',
     output: state !== 'done' ? null : urls.length === 1 && found?.job.type === 'video' ? urls[0] : urls,
     error: state === 'failed' ? 'Prediction failed for an unknown reason.' : null,
-    // `aborted` is what a deadline does to one that never began.
+    // `aborted`: the deadline ended a prediction before it started.
     status: isCanceled ? 'canceled' : words[state],
     data_removed: false,
     source: 'api',

@@ -24,7 +24,7 @@ export const seedance: Family = async (parts, call) => {
   if (found.state === 'running') {
     return problem(400, 'InvalidAction.RunningTaskDeletion', 'The running task cannot be deleted.');
   }
-  // Of a finished task this erases the record; the sandbox keeps none, so only the queued matter here.
+  // For a finished task the real API erases the record. The sandbox keeps none, so only queued tasks matter here.
   if (found.state === 'queued') parts.jobs.cancel(id);
   return json(200, {});
 };

@@ -3,8 +3,8 @@ import { json, type Family, type FamilyCall, type FamilyParts, type Reply } from
 import { askedOf, fetchFile, fileUrls, recordMedia, stringOf, takeJob } from '../media-family.ts';
 
 /**
- * Our own task API, as another gateway offers it (README, read on 2026-11-21): create, replayed under its idempotency key,
- * poll, cancel, and the model list.
+ * Tollgate's own task API, as another gateway offers it (docs/API.md): create with an idempotency key, poll, cancel, and the
+ * model list.
  */
 export const tollgate: Family = async (parts, call) => {
   const file = await fetchFile(parts, call, family);
