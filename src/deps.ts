@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { ChatLedger } from './db/chat-ledger.ts';
 import type { Ledger } from './db/ledger.ts';
+import type { RateLimiter } from './db/rate-limiter.ts';
 import type { MemoryBudget } from './platform/memory-budget.ts';
 import type { Egress } from './platform/egress/egress.ts';
 import type { FileStore } from './platform/files/file-store.ts';
@@ -22,6 +23,7 @@ export interface Deps {
   db: Database;
   ledger: Ledger;
   chatLedger: ChatLedger;
+  rateLimiter: RateLimiter;
   catalog: CatalogCache;
   channels: ChannelCache;
   keys: KeyCache;

@@ -1,18 +1,7 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Database } from './database.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
-
-/** What a key with a limit of requests per minute may know of it. */
-export interface RateState {
-  remaining: number;
-  /** Seconds until the oldest counted request no longer counts. */
-  resetSeconds: number;
-}
-
-export interface RateVerdict extends RateState {
-  admitted: boolean;
-  retryAfterSeconds: number | null;
-}
+import type { RateState } from './rate-limiter.ts';
 
 export interface ChatAdmissionRequest {
   requestId: string;
@@ -75,7 +64,6 @@ export class ChatLedger {
   readonly #admissions: GroupCommit<ChatAdmissionRequest, ChatAdmission>;
   readonly #attempts: GroupCommit<NextChatAttempt, boolean>;
   readonly #ends: GroupCommit<ChatEnd, { ended: boolean; charged: number }>;
-  readonly #rates: GroupCommit<{ keyId: string; rpm: number }, RateVerdict>;
 
   constructor(database: Database, limits: GroupLimits) {
     this.#admissions = new GroupCommit({
@@ -87,7 +75,6 @@ export class ChatLedger {
     });
     this.#attempts = new GroupCommit({ ...limits, run: (members) => nextAttempts(database, members) });
     this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
-    this.#rates = new GroupCommit({ ...limits, run: (members) => hitRates(database, members) });
   }
 
   /** Rate, key, allowlist, idempotency, balance, budget, hold and first attempt row, or nothing but the count of the rate. */
@@ -105,11 +92,6 @@ export class ChatLedger {
     return this.#ends.submit(end);
   }
 
-  /** Counts one request of a key with a limit: at most `rpm` are admitted in any 60 seconds (rules "Keys and auth"). */
-  hitRate(keyId: string, rpm: number): Promise<RateVerdict> {
-    return this.#rates.submit({ keyId, rpm });
-  }
-
   /** Nobody will call anybody for a chat whose client was told 503. What cannot be given back now expires. */
   #giveBack({ requestId, attemptId }: ChatAdmissionRequest): void {
     const detail = 'admitted after its client had been answered; nothing was sent';
@@ -118,7 +100,7 @@ export class ChatLedger {
   }
 
   async flush(): Promise<void> {
-    await Promise.all([this.#admissions.flush(), this.#attempts.flush(), this.#rates.flush()]);
+    await Promise.all([this.#admissions.flush(), this.#attempts.flush()]);
     // After the admissions, for what comes late is ended.
     await this.#ends.flush();
   }
@@ -228,27 +210,6 @@ async function endChats(database: Database, members: ChatEnd[]): Promise<{ ended
       ),
     ],
   );
-}
-
-async function hitRates(database: Database, members: { keyId: string; rpm: number }[]): Promise<RateVerdict[]> {
-  const rows = await database.query<{
-    admitted: boolean;
-    remaining: number;
-    reset_after: number;
-    retry_after: number | null;
-  }>(
-    {
-      name: 'hit-rates',
-      text: 'select admitted, remaining, reset_after, retry_after from hit_rates($1::text[], $2::int[]) order by ord',
-    },
-    [members.map(({ keyId }) => keyId), members.map(({ rpm }) => rpm)],
-  );
-  return rows.map((row) => ({
-    admitted: row.admitted,
-    remaining: row.remaining,
-    resetSeconds: row.reset_after,
-    retryAfterSeconds: row.retry_after,
-  }));
 }
 
 const expiryBatchesMax = 50;

@@ -17,7 +17,7 @@ export interface HttpDeps {
   /** Named apart from the file store, which knows nothing of signatures. */
   signedFiles: SignedFiles;
   /** Exact requests per minute; asked only for keys that have a limit. */
-  chatLedger: Pick<Deps['chatLedger'], 'hitRate'>;
+  rateLimiter: Pick<Deps['rateLimiter'], 'hit'>;
   /** Takes the detail row of each answered request; must neither throw nor wait. Absent: none are kept. */
   recordDetail?: (row: DetailRow) => void;
 }

@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
+import { RateLimiter } from '../db/rate-limiter.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
 import { createMemoryBudget } from '../platform/memory-budget.ts';
@@ -91,13 +92,16 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
     patienceMs,
   });
-  const chatLedger = new ChatLedger(db, { membersMax: config.CHAT_BATCH_MAX, patienceMs });
+  const chatBatches = { membersMax: config.CHAT_BATCH_MAX, patienceMs };
+  const chatLedger = new ChatLedger(db, chatBatches);
+  const rateLimiter = new RateLimiter(db, chatBatches);
   const deps: Deps = {
     config,
     logger,
     db,
     ledger,
     chatLedger,
+    rateLimiter,
     catalog,
     channels,
     keys,
@@ -116,7 +120,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   return {
     deps,
     async close() {
-      await Promise.all([ledger.flush(), chatLedger.flush()]);
+      await Promise.all([ledger.flush(), chatLedger.flush(), rateLimiter.flush()]);
       await listener.close();
       await workflows.close();
       await Promise.all([caller.close(), egress.close()]);

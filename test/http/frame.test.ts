@@ -387,13 +387,13 @@ describe('the rate of a route whose handler counts it', () => {
   let counted = 0;
   let strict: Frame;
   beforeAll(async () => {
-    const hitRate = () => {
+    const hit = () => {
       counted += 1;
       const admitted = counted <= limited.rpm;
       const retryAfterSeconds = admitted ? null : 7;
       return Promise.resolve({ admitted, remaining: Math.max(0, 2 - counted), resetSeconds: 60, retryAfterSeconds });
     };
-    const deps = { authenticate: () => Promise.resolve(limited), chatLedger: { hitRate } };
+    const deps = { authenticate: () => Promise.resolve(limited), rateLimiter: { hit } };
     strict = await startFrame({ routes: own, config: { REQUEST_TIMEOUT_SECONDS: 0.2 }, deps });
   });
   beforeEach(() => {

@@ -47,8 +47,8 @@ export async function startFrame({ routes, config, deps }: FrameOptions): Promis
       return Promise.resolve(secret === goodKey ? key : null);
     },
     isReady: () => Promise.resolve(true),
-    chatLedger: {
-      hitRate: () => Promise.resolve({ admitted: true, remaining: 1, resetSeconds: 61, retryAfterSeconds: null }),
+    rateLimiter: {
+      hit: () => Promise.resolve({ admitted: true, remaining: 1, resetSeconds: 61, retryAfterSeconds: null }),
     },
     signedFiles: { openSigned: () => Promise.resolve(null) },
     ...deps,

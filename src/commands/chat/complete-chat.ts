@@ -1,5 +1,6 @@
 import type { Adapter, Upstream } from '../../channels/channel.ts';
-import { nothingCharged, type AttemptEnding, type ChatEnd, type RateState } from '../../db/chat-ledger.ts';
+import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
+import type { RateState } from '../../db/rate-limiter.ts';
 import type { ChannelRow } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';

@@ -15,11 +15,11 @@ import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { openaiCompletion, readOpenaiChat } from '../dialects/openai-chat.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
-import { countRate } from '../rate-limits/count-rate.ts';
+import { countRate, type RateDeps } from '../rate-limits/count-rate.ts';
 import { setRateHeaders } from '../rate-limits/rate-headers.ts';
 
 type Stored = Parameters<typeof findStoredAnswer>[0];
-export type ChatRouteDeps = ChatDeps & Stored;
+export type ChatRouteDeps = ChatDeps & RateDeps & Stored;
 
 /** How one dialect asks and answers. */
 export interface ChatDialect {

@@ -6,7 +6,7 @@ import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { createByteBudget, type ByteShare } from '../byte-budget.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { countRate, type RateDeps } from '../rate-limits/count-rate.ts';
+import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse, readGeminiChat } from '../dialects/gemini-chat.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { inGeminiWords } from '../dialects/gemini-params.ts';
@@ -14,7 +14,6 @@ import { readIdempotencyKey } from '../idempotency-key.ts';
 import { answerChat, type ChatRouteDeps } from './chat.ts';
 
 type GeminiDeps = ChatRouteDeps &
-  RateDeps &
   Parameters<typeof createMediaTask>[0] &
   Parameters<typeof waitForTask>[0] &
   Parameters<typeof readOutputs>[0];

@@ -1,0 +1,61 @@
+import type { Database } from './database.ts';
+import { GroupCommit, type GroupLimits } from './group-commit.ts';
+
+/** What the client of a key with a limit of requests per minute is told about it. */
+export interface RateState {
+  remaining: number;
+  /** Seconds until the oldest counted request no longer counts. */
+  resetSeconds: number;
+}
+
+export interface RateVerdict extends RateState {
+  admitted: boolean;
+  retryAfterSeconds: number | null;
+}
+
+interface Hit {
+  keyId: string;
+  rpm: number;
+}
+
+/**
+ * Counts requests per key over all processes, by the database's clock (`hit_rates`). Chat requests are counted in the call that
+ * admits them (`ChatLedger.admit`); all others are counted here.
+ */
+export class RateLimiter {
+  readonly #hits: GroupCommit<Hit, RateVerdict>;
+
+  constructor(database: Database, limits: GroupLimits) {
+    this.#hits = new GroupCommit({ ...limits, run: (hits) => hitRates(database, hits) });
+  }
+
+  /** Counts one request of a key: at most `rpm` are admitted in any 60 seconds (rules "Keys and auth"). */
+  hit(keyId: string, rpm: number): Promise<RateVerdict> {
+    return this.#hits.submit({ keyId, rpm });
+  }
+
+  flush(): Promise<void> {
+    return this.#hits.flush();
+  }
+}
+
+async function hitRates(database: Database, hits: Hit[]): Promise<RateVerdict[]> {
+  const rows = await database.query<{
+    admitted: boolean;
+    remaining: number;
+    reset_after: number;
+    retry_after: number | null;
+  }>(
+    {
+      name: 'hit-rates',
+      text: 'select admitted, remaining, reset_after, retry_after from hit_rates($1::text[], $2::int[]) order by ord',
+    },
+    [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm)],
+  );
+  return rows.map((row) => ({
+    admitted: row.admitted,
+    remaining: row.remaining,
+    resetSeconds: row.reset_after,
+    retryAfterSeconds: row.retry_after,
+  }));
+}

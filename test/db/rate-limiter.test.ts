@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Database } from '../../src/db/database.ts';
+import { RateLimiter } from '../../src/db/rate-limiter.ts';
+import { newId, patienceMs, rowsOf, run } from './books.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+let limiter: RateLimiter;
+/** Another process' limiter. */
+let otherLimiter: RateLimiter;
+
+const openLimiter = (database: Database) => new RateLimiter(database, { membersMax: 128, patienceMs });
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  const [first, second] = await Promise.all([scratch.open(), scratch.open()]);
+  db = first;
+  limiter = openLimiter(first);
+  otherLimiter = openLimiter(second);
+});
+afterAll(() => scratch?.drop());
+
+describe('the rate limiter', () => {
+  const slotsOf = (keyId: string) =>
+    rowsOf<{ slot: number; n: number }>(db, 'select slot, n from rate_slot where key_id = $1 order by slot', [keyId]);
+  /** Counts one more request of a key that may make ten. */
+  const hit = (keyId: string) => limiter.hit(keyId, 10);
+  /** Requests that were counted so many seconds ago, by the database's clock. */
+  const plant = (keyId: string, secondsAgo: number, n: number) =>
+    run(
+      db,
+      `insert into rate_slot (key_id, slot, n) values ($1, floor(extract(epoch from clock_timestamp()))::bigint - $2::int, $3::int)`,
+      [keyId, secondsAgo, n],
+    );
+
+  it('admits none of ten requests 59.1 seconds after ten that came just before the end of a second', async () => {
+    // By then the clock shows 60 seconds more than at the first ten.
+    const second = async (): Promise<number> => {
+      const text = 'select floor(extract(epoch from clock_timestamp()))::bigint as now';
+      return (await rowsOf<{ now: number }>(db, text))[0]?.now ?? 0;
+    };
+    for (const secondsAgo of [60, 59, 30, 1])
+      for (let tries = 1; ; tries += 1) {
+        const keyId = newId('key');
+        const before = await second();
+        await plant(keyId, secondsAgo, 10);
+        const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(keyId)));
+        // On a slow machine the planted requests may have left the window meanwhile: plant them again.
+        if (secondsAgo + (await second()) - before > 60 && tries < 30) continue;
+        expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
+        for (const { remaining, retryAfterSeconds } of verdicts) {
+          expect(remaining).toBe(0);
+          expect(retryAfterSeconds).toBeLessThanOrEqual(61 - secondsAgo);
+          expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+        }
+        break;
+      }
+  });
+
+  it('forgets requests that are 61 slots old, and tells a wait that is enough and no longer than needed', async () => {
+    const keyId = newId('key');
+    await plant(keyId, 61, 10);
+    expect(await hit(keyId)).toMatchObject({ admitted: true, remaining: 9 });
+    expect((await slotsOf(keyId)).reduce((sum, { n }) => sum + n, 0)).toBe(1);
+
+    const waiting = newId('key');
+    await plant(waiting, 40, 10);
+    const { retryAfterSeconds } = await hit(waiting);
+    const passes = async (seconds: number) => {
+      await run(db, 'update rate_slot set slot = slot - $2::int where key_id = $1', [waiting, seconds]);
+      return (await hit(waiting)).admitted;
+    };
+    expect(await passes((retryAfterSeconds ?? 0) - 4)).toBe(false);
+    expect(await passes(4)).toBe(true);
+  });
+
+  it('admits no more when the clock goes back: requests counted in a later second still count', async () => {
+    const keyId = newId('key');
+    await plant(keyId, -30, 10);
+    expect(await hit(keyId)).toMatchObject({ admitted: false });
+    const [slot] = await slotsOf(keyId);
+    expect(slot?.n).toBe(10);
+  });
+
+  it('admits exactly ten of two hundred requests to two processes, and leaves other keys alone', async () => {
+    const [busy, idle] = [newId('key'), newId('key')];
+    const verdicts = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? limiter : otherLimiter).hit(busy, 10)),
+    );
+    expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(10);
+    expect(await hit(idle)).toMatchObject({ admitted: true, remaining: 9 });
+  });
+});
+
+describe('hit_rates over any arrival times', () => {
+  interface Arrival {
+    atMs: number;
+    requests: number;
+  }
+  interface Verdict {
+    atMs: number;
+    admitted: boolean;
+    retryAfter: number | null;
+  }
+
+  // The function itself, with the clock in the hands of the test.
+  beforeAll(async () => {
+    const [found] = await rowsOf<{ definition: string }>(
+      db,
+      `select pg_get_functiondef('hit_rates(text[], int[])'::regprocedure) as definition`,
+    );
+    const timed = found?.definition
+      .replaceAll('clock_timestamp()', `to_timestamp(current_setting('test.now_ms')::float8 / 1000)`)
+      .replace('hit_rates(', 'timed_hit_rates(');
+    expect(timed).toContain('test.now_ms');
+    await run(db, timed ?? '');
+    await run(
+      db,
+      `create function arrive(p_key text, p_rpm int, at_ms bigint[], requests int[])
+       returns table ("atMs" bigint, admitted boolean, "retryAfter" int) language plpgsql as $$
+       begin
+         for i in 1..cardinality(at_ms) loop
+           perform set_config('test.now_ms', at_ms[i]::text, true);
+           return query select at_ms[i], h.admitted, h.retry_after
+             from timed_hit_rates(array_fill(p_key, array[requests[i]]), array_fill(p_rpm, array[requests[i]])) h order by h.ord;
+         end loop;
+       end $$`,
+    );
+  });
+
+  /** The verdict of each request, in order. */
+  const arrive = (keyId: string, rpm: number, arrivals: readonly Arrival[]): Promise<Verdict[]> =>
+    rowsOf<Verdict & Record<string, unknown>>(db, 'select * from arrive($1, $2, $3, $4)', [
+      keyId,
+      rpm,
+      arrivals.map(({ atMs }) => atMs),
+      arrivals.map(({ requests }) => requests),
+    ]);
+
+  const start = 1_800_000_000_000;
+  const aroundASecondsEdge = fc.integer({ min: -2, max: 2 });
+  /** Milliseconds between two arrivals: bursts, edges of seconds, and edges of the window. */
+  const anyGap = fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: 1, max: 3 }),
+    fc.integer({ min: 1, max: 30_000 }),
+    fc.tuple(fc.integer({ min: 1, max: 61 }), aroundASecondsEdge).map(([seconds, ms]) => seconds * 1_000 + ms),
+    fc.tuple(fc.constantFrom(59, 60, 61), fc.integer({ min: -999, max: 999 })).map(([s, ms]) => s * 1_000 + ms),
+  );
+  const anyArrivals = fc
+    .record({
+      first: fc.oneof(aroundASecondsEdge, fc.integer({ min: 0, max: 999 })),
+      rest: fc.array(fc.record({ gap: anyGap, requests: fc.integer({ min: 1, max: 25 }) }), {
+        minLength: 1,
+        maxLength: 30,
+      }),
+    })
+    .map(({ first, rest }): Arrival[] => {
+      let atMs = start + first;
+      return rest.map(({ gap, requests }) => ({ atMs: (atMs += gap), requests }));
+    });
+  const anyRpm = fc.integer({ min: 1, max: 20 });
+
+  it('admits at most the limit in every window of 60 seconds', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRpm, anyArrivals, async (rpm, arrivals) => {
+        const verdicts = await arrive(newId('key'), rpm, arrivals);
+        const admitted = verdicts.filter((verdict) => verdict.admitted).map(({ atMs }) => atMs);
+        // A window that begins between two requests holds no more than the one that begins with the later of them.
+        const mostInAWindow = admitted.map((from) => admitted.filter((at) => at >= from && at <= from + 60_000).length);
+        expect(Math.max(...mostInAWindow)).toBeLessThanOrEqual(rpm);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('admits a refused request that comes again alone after the Retry-After it was told', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRpm, anyArrivals, async (rpm, arrivals) => {
+        const keyId = newId('key');
+        // More requests than any limit: the last of them is refused.
+        const atMs = arrivals.at(-1)?.atMs ?? start;
+        const refused = (await arrive(keyId, rpm, [...arrivals, { atMs, requests: 21 }])).at(-1);
+        expect(refused).toMatchObject({ admitted: false, retryAfter: expect.any(Number) });
+        const again = { atMs: atMs + (refused?.retryAfter ?? 0) * 1_000, requests: 1 };
+        expect(await arrive(keyId, rpm, [again])).toMatchObject([{ admitted: true }]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('admits the whole limit at once after 61 idle seconds', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRpm, anyArrivals, fc.nat({ max: 5_000 }), async (rpm, arrivals, extraMs) => {
+        const keyId = newId('key');
+        await arrive(keyId, rpm, arrivals);
+        const atMs = (arrivals.at(-1)?.atMs ?? start) + 61_000 + extraMs;
+        const verdicts = await arrive(keyId, rpm, [{ atMs, requests: rpm + 1 }]);
+        expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(rpm);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
