@@ -1,7 +1,6 @@
 /**
- * The places where a process can be made to kill itself, so that a test can prove what is promised of a crash there. Each is
- * a moment of our own process between two steps that somebody else can see; what lies inside one SQL function has no such
- * moment (docs/DECISIONS.md, "Faults").
+ * The places at which a test can make the process kill itself, to prove what happens after a crash there. Each lies between two
+ * steps with visible effects. Inside an SQL function there is no such place (docs/DECISIONS.md, "Faults").
  */
 export const crashPoints = [
   'after_commit_before_start',
@@ -18,7 +17,7 @@ export const crashPoints = [
 ] as const;
 export type CrashPoint = (typeof crashPoints)[number];
 
-/** Where to die, and at which passing of it. */
+/** The crash point, and at which pass through it the process dies. */
 export interface CrashSetting {
   name: CrashPoint;
   passing: number;
@@ -31,20 +30,20 @@ export function readCrashSetting(text: string): CrashSetting | null {
   return name === undefined ? null : { name, passing: Number(passing) };
 }
 
-// One of the process and not handed over: a place costs a comparison, and nothing has to carry it there.
+// Global to the process, so that a crash point costs one comparison and needs no parameter.
 let armed: CrashSetting | null = null;
 
-/** From now on this process dies at that place. */
+/** From now on this process dies at this crash point. */
 export function armCrashPoint(setting: CrashSetting): void {
   armed = { ...setting };
 }
 
-/** Nothing, unless this process was told to die here: then it is gone as by `kill -9`, and the caller never goes on. */
+/** Does nothing, unless the process is armed for this crash point: then it dies as by `kill -9` and the call never returns. */
 export function crashPoint(name: CrashPoint): void {
   if (armed?.name !== name) return;
   armed.passing -= 1;
   if (armed.passing > 0) return;
   process.kill(process.pid, 'SIGKILL');
-  // Should the system take its time to end the other threads, this one does nothing more.
+  // The system may take a while to end the other threads. This one must not continue.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }

@@ -1,17 +1,17 @@
-/** Bytes that everybody in this process may hold together; who finds no room waits for it. */
+/** A limit on the bytes that all users in this process hold together. A request beyond it waits. */
 export interface MemoryBudget {
   readonly maxBytes: number;
   /**
-   * Resolves with what gives the bytes back, once there is room; null when `signal` fired first. Owners take turns and each
-   * one's own wait in order. Whoever's turn it is keeps it until there is room, so nobody waits for ever behind smaller ones.
-   * More than `maxBytes` never finds room.
+   * Takes `bytes` as soon as they are free and resolves with the function that gives them back; null if `signal` fires first. Owners
+   * take turns; requests of one owner keep their order. The owner whose turn it is keeps it until its request fits, so that a large
+   * request never starves behind small ones. A request above `maxBytes` never fits.
    */
   take(bytes: number, options: { owner: string; signal: AbortSignal }): Promise<(() => void) | null>;
 }
 
 export function createMemoryBudget(maxBytes: number): MemoryBudget {
   let held = 0;
-  /** In the order of their turns. */
+  /** Owners in the order of their turns. */
   const lines = new Map<string, Waiter[]>();
 
   const release = (bytes: number): (() => void) => {
@@ -28,7 +28,7 @@ export function createMemoryBudget(maxBytes: number): MemoryBudget {
       const first = line[0];
       if (first && held + first.bytes > maxBytes) return;
       line.shift();
-      // To the end of the turns, if it still waits for more.
+      // An owner with more requests goes to the end of the order.
       lines.delete(owner);
       if (line.length > 0) lines.set(owner, line);
       if (!first) continue;
@@ -42,7 +42,7 @@ export function createMemoryBudget(maxBytes: number): MemoryBudget {
     if (at < 0) return;
     line.splice(at, 1);
     if (line.length === 0) lines.delete(owner);
-    // It may have been what the others waited behind.
+    // The removed request may have blocked the others.
     admit();
   };
 

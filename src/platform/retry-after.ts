@@ -1,6 +1,6 @@
 /**
- * `Retry-After` in whole seconds from now, from a count or an HTTP date (RFC 9110 §10.2.3); null when absent or unreadable.
- * Whoever asks sets the bound: a count may be of any size.
+ * Reads `Retry-After` as integer seconds from now, given a number or an HTTP date (RFC 9110 §10.2.3). Null if absent or unreadable.
+ * The value has no upper bound; the caller must clamp it.
  */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;

@@ -8,28 +8,28 @@ const CHECKSUM_CHARACTERS = 6;
 /** A new secret: `sk-`, 40 random base62 characters (238 bits), and the 6 base62 digits of their CRC32. */
 export function generateApiKey(): string {
   let body = '';
-  // randomInt rejects the uneven tail of its range, so every character is equally likely.
+  // randomInt has no modulo bias, so every character is equally likely.
   for (let index = 0; index < RANDOM_CHARACTERS; index += 1) body += BASE62[randomInt(BASE62.length)];
   return `sk-${body}${checksumOf(body)}`;
 }
 
 /**
- * Whether a key is one of ours by its text alone, as a secret scanner would ask. Any single changed character breaks it.
- * Never a reason to refuse a key: those imported from the old platform have no checksum (rules "Keys and auth").
+ * Whether a text is a key of ours by its checksum, as a secret scanner asks. Any single changed character breaks it. Never a reason
+ * to refuse a key: keys imported from the old platform have no checksum (rules "Keys and auth").
  */
 export function apiKeyChecksumOk(key: string): boolean {
   const match = OURS.exec(key);
   return match?.[1] !== undefined && match[2] === checksumOf(match[1]);
 }
 
-/** Whether a header value could be a key at all: printable ASCII without spaces, at most 512 characters. */
+/** Whether a header value could be a key: printable ASCII without spaces, at most 512 characters. */
 export function isPlausibleApiKey(text: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(text);
 }
 
 /**
- * What is stored and looked up in place of a key: HMAC-SHA256 under the pepper, 32 bytes. Not a slow hash: keys are
- * random, and the pepper keeps a stolen table from being tested and a writer of the table from planting keys.
+ * The digest that is stored and looked up in place of a key: HMAC-SHA256 under the pepper, 32 bytes. A slow hash is not needed,
+ * because keys are random. Without the pepper nobody can test a stolen table or plant a key in it.
  */
 export function digestApiKey(key: string, pepper: Buffer): Buffer {
   return createHmac('sha256', pepper).update(key, 'utf8').digest();

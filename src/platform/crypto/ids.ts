@@ -11,7 +11,7 @@ export function newId(prefix: IdPrefix): string {
   return `${prefix}_${nextOfProcess()}`;
 }
 
-/** Whether `text` has the shape of an id with this prefix. Says nothing about whether it exists. */
+/** Whether `text` has the format of an id with this prefix. Does not check that it exists. */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
 }
@@ -22,14 +22,14 @@ interface Sources {
   randomBytes: (count: number) => Buffer;
 }
 
-/** The generator behind `newId`, with its clock and its dice handed in. Each call gives a greater body than the last. */
+/** The generator behind `newId`, with an injected clock and random source. Each call returns a greater body than the last. */
 export function createIdBodies({ now, randomBytes: random }: Sources): () => string {
-  // 48 bits of time and twice 40 of dice: exact as numbers, and each a whole count of characters.
+  // 48 bits of time and twice 40 random bits: each is exact as a number and fills whole characters.
   let last = { time: 0, high: 0, low: 0 };
   return () => {
     const dice = random(10);
     const fresh = { time: now(), high: dice.readUIntBE(0, 5), low: dice.readUIntBE(5, 5) };
-    // A random step, not one: neighbours of the same millisecond must not be guessable from each other.
+    // The step is random, so that ids of the same millisecond cannot be guessed from each other.
     last = isGreater(fresh, last) ? fresh : plus(last, 1 + random(6).readUIntBE(0, 6));
     return `${toBase32(last.time, 5)}${toBase32(last.high, 4)}${toBase32(last.low, 4)}`;
   };
@@ -58,7 +58,7 @@ function plus({ time, high, low }: Body, step: number): Body {
 
 const POOL_BYTES = 4_096;
 
-/** Random bytes drawn from the system by the page: one call for each id costs more than the rest of the id. */
+/** Random bytes in blocks, because one system call per id costs more than the rest of the id. */
 function pooledRandomBytes(): (count: number) => Buffer {
   let pool = Buffer.alloc(0);
   return (count) => {

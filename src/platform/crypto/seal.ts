@@ -1,32 +1,32 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** One entry of `MASTER_KEYS`. The first of a ring writes, all of them read. */
+/** One entry of `MASTER_KEYS`. The first of a ring seals, all of them unseal. */
 export interface MasterKey {
   id: string;
   /** At least 32 bytes. */
   secret: Buffer;
 }
 
-/** Where a sealed value lives. It opens there and nowhere else. */
+/** The place of a sealed value. It can be unsealed with this place only. */
 export type SealContext = `${string}|${string}|${string}`;
 
 export interface Sealer {
   /** Sealed text `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. `context` is `table|column|row_id`. */
   seal(plain: string, context: SealContext): string;
-  /** The plain text again. Throws `SealError` for another row, an unknown key or changed text. */
+  /** Returns the plain text. Throws `SealError` for another row, an unknown key or a changed text. */
   open(text: string, context: SealContext): string;
-  /** Whether the text was sealed under the key that writes now; `secrets reseal` rewrites the others. */
+  /** Whether the text is sealed under the first key. `secrets reseal` rewrites the others. */
   isCurrent(text: string): boolean;
 }
 
-/** A sealed value that cannot be opened. Its message names a reason and never any part of the value. */
+/** A sealed value that cannot be unsealed. The message has the reason and never any part of the value. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
 /**
- * AES-256-GCM for secrets at rest: a random 96-bit iv per value, and the place of the value as associated data, so that
- * a ciphertext copied to another row does not open. Throws for an empty ring.
+ * AES-256-GCM for secrets at rest, with a random 96-bit IV per value. The place of the value is the associated data, so that a
+ * ciphertext copied to another row cannot be unsealed. Throws for an empty ring.
  */
 export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
   const secrets = deriveKeys(masterKeys, 'seal');
@@ -48,12 +48,12 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
     open(text, context) {
       const [, id, iv, sealed, tag] = SEALED.exec(text) ?? [];
       if (id === undefined || iv === undefined || sealed === undefined || tag === undefined) {
-        throw new SealError('not a sealed value');
+        throw new SealError('the text is not a sealed value');
       }
       const key = keys.get(id);
       if (!key) throw new SealError('sealed under a master key that is not configured');
       try {
-        // The tag's length is fixed, or a shortened tag would be accepted.
+        // Without a fixed tag length a shortened tag would be accepted.
         const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), {
           authTagLength: TAG_BYTES,
         });
@@ -61,7 +61,7 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
         decipher.setAuthTag(Buffer.from(tag, 'base64url'));
         return Buffer.concat([decipher.update(Buffer.from(sealed, 'base64url')), decipher.final()]).toString('utf8');
       } catch (cause) {
-        throw new SealError('the sealed value was changed or belongs elsewhere', { cause });
+        throw new SealError('the sealed value was changed or belongs to another row', { cause });
       }
     },
 
@@ -70,8 +70,8 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
 }
 
 /**
- * One 32-byte key per master key for one purpose (HKDF-SHA256, RFC 5869), in the ring's order: sign with the first,
- * accept all, and what was signed before a rotation stays good.
+ * One 32-byte key per master key for one purpose (HKDF-SHA256, RFC 5869), in the ring's order. Sign with the first and accept all,
+ * so that signatures from before a rotation stay valid.
  */
 export function deriveKeys(masterKeys: readonly MasterKey[], purpose: string): Buffer[] {
   return masterKeys.map(({ secret }) => Buffer.from(hkdfSync('sha256', secret, '', `tollgate ${purpose}`, 32)));

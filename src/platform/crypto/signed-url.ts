@@ -2,23 +2,23 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isId } from './ids.ts';
 
 export interface UrlSigner {
-  /** The public URL of a file until `expiresAtUnixSeconds`; always the same for the same file and expiry. */
+  /** The public URL of a file until `expiresAtUnixSeconds`. The same file and expiry always give the same URL. */
   sign(fileId: string, expiresAtUnixSeconds: number): string;
-  /** Whether the query of such a URL is ours and not yet over. Never throws, whatever was sent. */
+  /** Whether the query of such a URL has a valid signature and has not expired. Never throws. */
   verify(fileId: string, expires: string, signature: string, nowUnixSeconds: number): boolean;
-  /** The file that a URL of ours names, whatever its query says; null for every other text. Never throws. */
+  /** The id of the file that a URL of ours names, whatever its query. Null for any other text. Never throws. */
   fileIdOf(url: string): string | null;
 }
 
 /**
- * Signed file URLs, `{baseUrl}/files/{id}?expires=…&signature=…` (HMAC-SHA256). Nothing random goes in, so the poll and
- * the callback of a task carry equal URLs. The first key signs and all keys verify, so a rotation ends no live URL.
+ * Signed file URLs, `{baseUrl}/files/{id}?expires=…&signature=…` (HMAC-SHA256). They have no random part, so that the poll and the
+ * callback of a task carry equal URLs. The first key signs and all keys verify, so that a rotation invalidates no live URL.
  */
 export function createUrlSigner({ keys, baseUrl }: { keys: readonly Buffer[]; baseUrl: string }): UrlSigner {
   const [signingKey] = keys;
   if (!signingKey) throw new Error('a URL signer needs a key');
   const base = baseUrl.replace(/\/+$/, '');
-  // As the URL parser writes it, for `https://HOST:443` and `https://host` are the same place.
+  // Normalised by the URL parser, because `https://HOST:443` and `https://host` are the same origin.
   const filesAt = `${(URL.parse(base)?.href ?? base).replace(/\/+$/, '')}/files/`;
 
   return {
@@ -31,7 +31,7 @@ export function createUrlSigner({ keys, baseUrl }: { keys: readonly Buffer[]; ba
     verify(fileId, expires, signature, nowUnixSeconds) {
       if (!/^\d{1,12}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false;
       const given = Buffer.from(signature, 'base64url');
-      // Every key is tried, whichever fits, so that the time taken tells nothing.
+      // Every key is tried, even after a match, so that the duration reveals nothing.
       const fits = keys.filter((key) => timingSafeEqual(macOf(key, fileId, expires), given));
       return fits.length > 0 && nowUnixSeconds < Number(expires);
     },

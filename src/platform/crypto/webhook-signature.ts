@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 /**
  * The three headers of Standard Webhooks (spec/standard-webhooks.md, "Signature scheme"): HMAC-SHA256 over
- * `id.timestamp.body` with each secret, so that old and new both verify while a rotation overlaps.
+ * `id.timestamp.body` with each secret, so that the old and the new secret both verify during a rotation.
  */
 export function webhookHeaders(given: {
   id: string;

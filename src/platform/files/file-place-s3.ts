@@ -16,15 +16,15 @@ export interface S3Settings {
   FILES_S3_SECRET_ACCESS_KEY: string;
 }
 
-/** How long the store is waited for. Every call is tried three times. */
+/** Timeouts of the store. Every call is tried three times. */
 export interface S3Patience {
-  /** For the beginning of an answer to anything but an upload, which takes as long as its file is large. */
+  /** The time to the first byte of an answer, except for uploads, whose duration depends on their size. */
   answerMs: number;
-  /** While no byte moves, in either direction. A reader that stands still for so long is cut off too. */
+  /** The time without a byte in either direction. It also ends a reader that has stalled. */
   silenceMs: number;
 }
 
-/** Clients wait behind the first; the second is short of where balancers drop a connection without a word. */
+/** A client waits during the first. The second is shorter than the idle timeout at which load balancers drop connections. */
 const PATIENCE: S3Patience = { answerMs: 10_000, silenceMs: 120_000 };
 const TRIES_MAX = 3;
 
@@ -38,30 +38,30 @@ export function s3Place(settings: S3Settings, patience = PATIENCE): FilePlace {
       accessKeyId: settings.FILES_S3_ACCESS_KEY_ID,
       secretAccessKey: settings.FILES_S3_SECRET_ACCESS_KEY,
     },
-    // The newer checksums are not understood everywhere; plain bodies with a length are.
+    // Not every service supports the newer checksums. Every service supports plain bodies with a length.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: TRIES_MAX,
     requestHandler: {
       connectionTimeout: 5_000,
       requestTimeout: patience.answerMs,
-      // Without it the client only prints a warning and waits on.
+      // Without this the client only prints a warning and keeps waiting.
       throwOnRequestTimeout: true,
       socketTimeout: patience.silenceMs,
-      // A slow reader holds its connection as long as it reads; who may read at a time is counted elsewhere.
+      // A slow reader keeps its connection. src/http limits the number of readers.
       httpAgent: { maxSockets: Infinity },
       httpsAgent: { maxSockets: Infinity },
     },
-    // Errors are thrown to whoever asked. The client's own words would go to the console.
+    // Errors are thrown to the caller. The client's own logger would print them to the console.
     logger: silent,
   });
-  // Many S3-compatible services refuse ACL headers, and we want none.
+  // Many S3-compatible services refuse ACL headers, and Tollgate needs none.
   const disk = new Disk(new S3Driver({ client, bucket: Bucket, visibility: 'private', supportsACL: false }));
 
-  /** With its length known the upload is one request, and S3 shows an object only when it is whole. */
+  /** With a known length the upload is one request, and S3 shows an object only when it is complete. */
   const upload = async (spool: string, Key: string, { contentType, bytes, signal }: PublishOptions): Promise<void> => {
     const body = createReadStream(spool);
-    // The client leaves the request open when its body breaks, and when the store refuses it before all of it is there.
+    // The client leaves the request open if its body fails, and if the store refuses it early.
     const hangUp = new AbortController();
     body.once('error', (error) => hangUp.abort(error));
     try {
@@ -81,7 +81,7 @@ export function s3Place(settings: S3Settings, patience = PATIENCE): FilePlace {
     disk,
     async publish(spool, key, options) {
       const { signal } = options;
-      // The client itself never sends a stream again. Ours begins anew from the disk.
+      // The client cannot resend a stream. This retry reads the file from the disk again.
       for (let tries = 1; ; tries += 1) {
         try {
           await upload(spool, key, options);
@@ -112,7 +112,7 @@ export function s3Place(settings: S3Settings, patience = PATIENCE): FilePlace {
   };
 }
 
-/** Worth another try: no answer, or one that says that it is not for the request's sake. */
+/** Whether a retry may help: there was no answer, or the answer does not blame the request. */
 const mayPass = (error: unknown): boolean => {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   return status === undefined || status >= 500 || status === 408 || status === 429;

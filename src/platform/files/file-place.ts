@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream';
 import type { Disk } from 'flydrive';
 
-/** First and last byte, both included, as in an HTTP range. */
+/** First and last byte, both inclusive, as in an HTTP range. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** What differs between a folder and a bucket, behind `createFileStore`. */
+/** The operations that differ between a folder and a bucket. `createFileStore` uses them. */
 export interface FilePlace {
   disk: Disk;
-  /** Makes the finished spool file visible under `key`, all at once; then the spool file is gone. */
+  /** Moves the finished spool file to `key` atomically. */
   publish(spool: string, key: string, options: PublishOptions): Promise<void>;
   /** Throws `FileMissingError`. */
   open(key: string, range: ByteRange | undefined): Promise<Readable>;
@@ -19,7 +19,7 @@ export interface FilePlace {
 export interface PublishOptions {
   contentType: string;
   bytes: number;
-  /** Ends what takes time. */
+  /** Aborts the operation. */
   signal?: AbortSignal | undefined;
 }
 

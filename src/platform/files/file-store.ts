@@ -19,9 +19,9 @@ export interface FileStoreSettings extends S3Settings {
 export interface PutOptions {
   maxBytes: number;
   contentType: string;
-  /** Ends the put; nothing is kept. */
+  /** Aborts the put. Nothing is stored. */
   signal?: AbortSignal;
-  /** So many of the first bytes are handed back, for whoever would read them again at once. None when absent. */
+  /** How many of the first bytes to return, for a caller that would read them again. Default: none. */
   headBytes?: number;
 }
 
@@ -29,27 +29,27 @@ export interface Stored {
   bytes: number;
   /** Hex. */
   sha256: string;
-  /** The first `headBytes` of the file, or all of it when it is shorter. */
+  /** The first `headBytes` of the file, or the whole file if it is shorter. */
   head: Buffer;
 }
 
-/** Keys are made by us (`outputs/file_….png`), never taken from user text; another shape is a bug and throws. */
+/** Tollgate makes the keys (`outputs/file_….png`) and never takes them from user input. A key of another format throws. */
 export interface FileStore {
   /**
-   * Stores the whole stream under `key`, or nothing: a reader never sees half a file, and an overwritten file stays until
-   * the new one is complete. Throws `FileTooLargeError` past `maxBytes`, or what the stream threw.
+   * Stores the whole stream under `key`, or nothing. A reader never sees a partial file, and an overwritten file stays until the new
+   * one is complete. Throws `FileTooLargeError` beyond `maxBytes`, or the error of the stream.
    */
   put(key: string, source: AsyncIterable<Buffer> | Buffer, options: PutOptions): Promise<Stored>;
-  /** The bytes, or one range of them. Throws `FileMissingError`. The caller must read or destroy the stream. */
+  /** The bytes of the file or of one range. Throws `FileMissingError`. The caller must read or destroy the stream. */
   open(key: string, range?: ByteRange): Promise<Readable>;
-  /** Size and existence in one look; null says not there. */
+  /** The size of the file, or null if it does not exist. */
   stat(key: string): Promise<{ bytes: number } | null>;
   exists(key: string): Promise<boolean>;
-  /** Deleting what is not there changes nothing. */
+  /** Deletes a file. Deleting a missing file does nothing. */
   delete(key: string): Promise<void>;
 }
 
-/** The source held more than the put allowed. */
+/** The source has more bytes than the put allows. */
 export class FileTooLargeError extends Error {
   override readonly name = 'FileTooLargeError';
 }
@@ -58,7 +58,7 @@ export class FileTooLargeError extends Error {
 export async function createFileStore(settings: FileStoreSettings): Promise<FileStore> {
   const root = resolve(settings.FILES_LOCAL_DIR);
   const place = settings.FILES_DRIVER === 's3' ? await openS3Place(settings) : localPlace(root);
-  // Inside the root, so that a rename to a key never crosses file systems, and where there is room for a film.
+  // Inside the root, so that the rename to a key stays in one file system and a video fits.
   const spoolDirectory = join(root, 'tmp');
   await mkdir(spoolDirectory, { recursive: true });
   await removeLeftovers(spoolDirectory);
@@ -100,14 +100,14 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
       try {
         await place.disk.delete(key);
       } catch (error) {
-        // Some stores call it an error that there was nothing to delete.
+        // Some stores report a missing file as an error.
         if (await place.disk.exists(key)) throw error;
       }
     },
   };
 }
 
-/** The AWS packages take a tenth of a second to load, so they are loaded where they are used. */
+/** Loaded on demand, because the AWS packages take a tenth of a second to load. */
 async function openS3Place(settings: S3Settings): Promise<FilePlace> {
   const { s3Place } = await import('./file-place-s3.ts');
   return s3Place(settings);
@@ -118,14 +118,14 @@ function localPlace(root: string): FilePlace {
     disk: new Disk(new FSDriver({ location: root, visibility: 'private' })),
     async publish(spool, key) {
       const path = join(root, key);
-      // flydrive's own move copies and then unlinks, which shows half a file while it runs.
+      // flydrive's own move copies and then unlinks, which exposes a partial file.
       await rename(spool, path).catch(async () => {
         await mkdir(dirname(path), { recursive: true });
         await rename(spool, path);
       });
     },
     async open(key, range) {
-      // Opened here, for flydrive reads whole files only, and a missing file must be known before the first byte.
+      // Opened here, because flydrive reads whole files only, and a missing file must be known before the first byte.
       const handle = await open(join(root, key)).catch((cause: unknown) => {
         throw new FileMissingError(`no stored file ${key}`, { cause });
       });
@@ -153,7 +153,7 @@ async function writeSpool(
       await writeWhole(handle, chunk);
     }
     signal?.throwIfAborted();
-    // On disk before it has a name, because a task is charged on the word of this copy.
+    // Flushed to disk before the rename, because a task is charged once this copy is stored.
     await handle.sync();
   } finally {
     await handle.close();
@@ -161,7 +161,7 @@ async function writeSpool(
   return { bytes, sha256: hash.digest('hex'), head: Buffer.concat(head).subarray(0, headBytes) };
 }
 
-/** A single write may take less than it was given. */
+/** Writes all bytes: a single write may accept only a part. */
 async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
   for (let written = 0; written < chunk.length;) {
     const { bytesWritten } = await handle.write(chunk, written);
@@ -169,13 +169,13 @@ async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
   }
 }
 
-/** Removes what a killed process left behind: spool files untouched for a day. */
+/** Removes the spool files of killed processes: those untouched for a day. */
 async function removeLeftovers(directory: string): Promise<void> {
   const oldest = Date.now() - 86_400_000;
   const names = (await readdir(directory)).filter((name) => name.startsWith(SPOOL_PREFIX)).slice(0, LEFTOVERS_MAX);
   for (const name of names) {
     const path = join(directory, name);
-    // Another process may be sweeping too.
+    // Another process may remove the same file.
     const modified = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => Infinity,

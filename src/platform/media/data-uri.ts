@@ -1,10 +1,10 @@
-/** A `data:` URI taken apart, or why it was not. */
+/** A decoded `data:` URI, or the reason why it was refused. */
 export type DataUri =
   { kind: 'ok'; mimeType: string; bytes: Buffer } | { kind: 'refused'; reason: 'malformed' | 'too_large' };
 
 /**
- * Decodes a base64 `data:` URI (RFC 2397) of at most `maxBytes` decoded bytes. Only base64 is taken, as media is sent
- * that way. The type is what the sender claims: look at the bytes before believing it.
+ * Decodes a base64 `data:` URI (RFC 2397) of at most `maxBytes` decoded bytes. Only base64 is accepted, because media is sent that
+ * way. The type is the sender's claim: check the bytes.
  */
 export function decodeDataUri(text: string, { maxBytes }: { maxBytes: number }): DataUri {
   const comma = text.slice(0, HEADER_MAX).indexOf(',');
@@ -13,7 +13,7 @@ export function decodeDataUri(text: string, { maxBytes }: { maxBytes: number }):
 
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const characters = text.length - comma - 1 - padding;
-  // Judged before decoding, so that an oversized text costs no second copy.
+  // Checked before decoding, so that an oversized text costs no second copy.
   if (Math.floor((characters * 3) / 4) > maxBytes) return { kind: 'refused', reason: 'too_large' };
 
   const body = text.slice(comma + 1);

@@ -3,16 +3,16 @@ import sharp, { type Metadata, type Sharp } from 'sharp';
 import { imageType, type CleanImage, type DecoderHead } from './decode-image.ts';
 
 /**
- * The program behind `createImageDecoder`: one picture on stdin, one line of JSON and the clean picture on stdout. Its
- * arguments are the most pixels it decodes, the most bytes it takes for that, the most bytes it answers, and the whole seconds that
- * one operation may take: the parent watches all of them together.
+ * The program behind `createImageDecoder`: reads one picture from stdin, writes one line of JSON and the re-encoded picture to
+ * stdout. Arguments: the most pixels, the most bytes of memory for them, the most bytes of output, and the most seconds of one
+ * operation. The parent limits the total time.
  */
 const [pixelsMax = 0, memoryBytesMax = 0, bytesMax = 0, secondsMax = 0] = process.argv.slice(2).map(Number);
 if (!pixelsMax || !memoryBytesMax || !bytesMax || !secondsMax) throw new Error('the four limits are missing');
 
 sharp.cache(false);
 sharp.concurrency(1);
-// libvips reads dozens of formats, SVG and PDF among them; only these three are opened, and only from memory.
+// libvips reads dozens of formats, SVG and PDF among them. Only these three loaders are allowed, and only from memory.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
@@ -20,7 +20,7 @@ sharp.unblock({
 
 const input = await buffer(process.stdin);
 const answer = await clean(input);
-// A pipe takes less than a picture at once; the process lives on until all of it is taken.
+// A pipe accepts less than a whole picture, so the process lives until the parent has read all of it.
 process.stdout.write(`${JSON.stringify(answer.head)}\n`);
 process.stdout.end(answer.data ?? '');
 
@@ -36,7 +36,7 @@ async function clean(bytes: Buffer): Promise<Answer> {
   const declared = imageType(bytes);
   if (!declared) return refuse('undecodable');
   try {
-    // `failOn: 'warning'` refuses pictures that are cut short instead of filling them up with grey.
+    // `failOn: 'warning'` refuses truncated pictures instead of filling them with grey.
     const options = { limitInputPixels: pixelsMax, failOn: 'warning', pages: 1 } as const;
     const metadata = await sharp(bytes, options).metadata();
     if (`image/${metadata.format}` !== declared) return refuse('undecodable');
@@ -57,8 +57,8 @@ async function clean(bytes: Buffer): Promise<Answer> {
 }
 
 /**
- * What a pixel takes in memory at most, measured. Most pictures stream through in a few rows; some kinds are held whole, and
- * WebP several times over by its decoder and its encoder.
+ * The most bytes of memory per pixel, measured. Most pictures are processed a few rows at a time. Some kinds are held whole, and
+ * WebP is held several times by its decoder and its encoder.
  */
 function bytesPerPixel(
   bytes: Buffer,
@@ -68,16 +68,16 @@ function bytesPerPixel(
   const turned = (orientation ?? 1) > 1 ? samples : 0;
   if (format === 'webp') return (bytes.toString('latin1', 12, 16) === 'VP8 ' ? 12 : 21) + turned;
   if (!isProgressive) return turned;
-  // A progressive JPEG is kept as coefficients of two bytes.
+  // A progressive JPEG is held as coefficients of two bytes.
   if (format === 'jpeg') return (chromaSubsampling === '4:2:0' ? 3 : channels * 2) + 1.5 + turned;
   return samples + turned;
 }
 
-/** Cheap settings: large pictures must be done in seconds. */
+/** Fast settings, because large pictures must be encoded in seconds. */
 function encode(image: Sharp, type: CleanImage['mimeType']): Sharp {
   switch (type) {
     case 'image/jpeg':
-      // Optimised tables would need all coefficients in memory.
+      // Optimised tables need all coefficients in memory.
       return image.jpeg({ quality: 90, optimiseCoding: false });
     case 'image/png':
       return image.png({ compressionLevel: 6 });

@@ -9,36 +9,35 @@ export interface CleanImage {
   height: number;
 }
 
-/** Why a picture was not taken, for its sender. `busy` is no fault of the picture. */
+/** Why a picture was refused. `busy` is not the picture's fault. */
 export type ImageRefusal = 'not_an_image' | 'undecodable' | 'too_many_pixels' | 'too_slow' | 'too_large' | 'busy';
 export type DecodedImage = { kind: 'ok'; image: CleanImage } | { kind: 'refused'; reason: ImageRefusal };
 
 export type ImageDecoder = (bytes: Buffer, options?: { signal?: AbortSignal }) => Promise<DecodedImage>;
 
 export interface ImageDecoderSettings {
-  /** Pictures that are decoded at once; so many more may wait as `waitingMax` says. */
+  /** The most pictures that are decoded at the same time. Up to `waitingMax` more may wait. */
   concurrencyMax: number;
   waitingMax: number;
-  /** From the first byte handed over to the last one back; the decoder is killed then. */
+  /** The time from the first byte in to the last byte out. After it the decoder is killed. */
   timeoutSeconds: number;
   pixelsMax: number;
-  /** What the picture itself may take in the decoder's memory. */
+  /** The most memory for the pixels in the decoder. */
   memoryBytesMax: number;
-  /** Of the re-encoded picture. */
+  /** The most bytes of the re-encoded picture. */
   bytesMax: number;
 }
 
 /**
- * Decodes a JPEG, PNG or WebP picture by its bytes and encodes it anew: upright, its first frame only, without metadata
- * and without whatever else was in the file. Every picture is decoded in a process of its own, with nothing in it but the
- * picture: decoders written in C have been broken into, and what they take of memory goes when they end.
- * Throws only when that process cannot be run, and what `signal` was aborted with.
+ * Decodes a JPEG, PNG or WebP picture by its bytes and re-encodes it: upright, first frame only, without metadata and anything else
+ * in the file. Every picture is decoded in a separate process that has no secrets, because attackers have exploited decoders
+ * written in C. The process also returns its memory when it ends. Throws only if the process cannot run, or the reason of `signal`.
  */
 export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder {
   let running = 0;
   const waiting: (() => void)[] = [];
   return async (bytes, { signal } = {}) => {
-    // Most of what is no picture at all is not worth a process.
+    // Most bodies that are not a picture are refused without a process.
     if (!imageType(bytes)) return { kind: 'refused', reason: 'not_an_image' };
     if (running >= settings.concurrencyMax) {
       if (waiting.length >= settings.waitingMax) return { kind: 'refused', reason: 'busy' };
@@ -49,7 +48,7 @@ export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder
     try {
       return await decodeApart(bytes, settings, signal);
     } finally {
-      // Whoever waits takes over this place, so `running` stays.
+      // The next waiting picture takes this place, so `running` does not change.
       const next = waiting.shift();
       if (next) next();
       else running -= 1;
@@ -57,7 +56,7 @@ export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder
   };
 }
 
-/** What the first bytes say. */
+/** The format by the first bytes. */
 export function imageType(bytes: Buffer): CleanImage['mimeType'] | null {
   const text = (start: number, end: number) => bytes.toString('latin1', start, end);
   if (text(0, 3) === '\xff\xd8\xff') return 'image/jpeg';
@@ -66,7 +65,7 @@ export function imageType(bytes: Buffer): CleanImage['mimeType'] | null {
   return null;
 }
 
-/** How the decoder's answer begins: this line as JSON, then the picture. Whoever broke into it may say anything. */
+/** The first line of the decoder's output, as JSON; the picture follows. Not trusted: the decoder may be compromised. */
 const DecoderHead = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('ok'),
@@ -87,7 +86,7 @@ async function decodeApart(
   settings: ImageDecoderSettings,
   signal: AbortSignal | undefined,
 ): Promise<DecodedImage> {
-  // It may have waited long for its turn.
+  // The client may have gone while this picture waited.
   signal?.throwIfAborted();
   const child = spawn(
     process.execPath,
@@ -95,12 +94,12 @@ async function decodeApart(
       '--disable-warning=ExperimentalWarning',
       program,
       ...[settings.pixelsMax, settings.memoryBytesMax, settings.bytesMax].map(String),
-      // The decoder takes whole seconds, from 1 to an hour.
+      // The decoder accepts integer seconds, from 1 to an hour.
       String(Math.min(Math.max(Math.ceil(settings.timeoutSeconds), 1), 3_600)),
     ],
     {
       stdio: ['pipe', 'pipe', 'ignore'],
-      // No secret of ours is in there with the picture. Large pictures stay in memory: a file system may be read-only.
+      // The environment has no secrets. Large pictures stay in memory, because the file system may be read-only.
       env: { VIPS_DISC_THRESHOLD: '2g', VIPS_CONCURRENCY: '1', MALLOC_ARENA_MAX: '2' },
     },
   );
@@ -117,7 +116,7 @@ async function decodeApart(
     if (late) return { kind: 'refused', reason: 'too_slow' };
     const answer = readAnswer(output);
     if (answer) return answer;
-    // A picture can make a decoder crash or take all memory; leaving with an exit code is our own program's fault.
+    // A picture can crash the decoder or exhaust its memory. An exit code means a bug in our own program.
     if (exit.signal !== null) return { kind: 'refused', reason: 'undecodable' };
     throw new Error(`the image decoder ended with exit code ${exit.code}`);
   } finally {
@@ -143,7 +142,7 @@ function converse(child: ChildProcess, input: Buffer, outputMaxBytes: number): P
     });
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ output: Buffer.concat(chunks), exit: { code, signal } }));
-    // It may have seen enough before it has read all.
+    // The decoder may refuse the picture before it has read all of it.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
@@ -155,7 +154,7 @@ function readAnswer(output: Buffer): DecodedImage | null {
   const head = DecoderHead.parse(JSON.parse(output.toString('utf8', 0, end)));
   if (head.kind === 'refused') return head;
   const bytes = output.subarray(end + 1);
-  // Killed while it was still talking.
+  // The decoder was killed while it was writing.
   if (bytes.length !== head.bytes) return null;
   return { kind: 'ok', image: { bytes, mimeType: head.mimeType, width: head.width, height: head.height } };
 }

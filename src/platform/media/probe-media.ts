@@ -2,18 +2,18 @@ import { buffer } from 'node:stream/consumers';
 import { imageSize } from 'image-size';
 import type { FileStore } from '../files/file-store.ts';
 
-/** What the bytes of a file say about themselves. What is not known is null. */
+/** The properties of a media file, read from its bytes. Null where unknown. */
 export interface MediaProbe {
   kind: 'image' | 'video' | 'audio';
   mime_type: string;
-  /** Pixels as shown, so a clip that was filmed upright is taller than wide. */
+  /** Pixels as displayed: a video recorded in portrait is taller than wide. */
   width: number | null;
   height: number | null;
   /** Seconds. */
   duration: number | null;
 }
 
-/** Bytes that can be read in pieces, wherever they are. */
+/** A random-access source of bytes. */
 export interface ByteSource {
   size: number;
   /** Up to `length` bytes from `start`; fewer at the end. */
@@ -21,9 +21,8 @@ export interface ByteSource {
 }
 
 /**
- * Says what a stored file is by its bytes, never by its name or declared type: PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM,
- * MP3 or WAV; null for anything else. Reads a bounded part of the file and never throws because of what is in it; it
- * passes on what `read` throws.
+ * Identifies a file by its bytes, never by its name or declared type: PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, MP3 or WAV. Null
+ * for anything else. Reads a bounded part of the file and never throws because of its content. Errors of `read` pass through.
  */
 export async function probeMedia(source: ByteSource): Promise<MediaProbe | null> {
   const head = await source.read(0, Math.min(source.size, HEAD_BYTES));
@@ -48,8 +47,8 @@ export function probeBytes(bytes: Buffer): Promise<MediaProbe | null> {
 }
 
 /**
- * The same for a file in the store, of which only the pieces that matter are read, and none of those that lie in `head`, its
- * first bytes. Throws `FileMissingError`.
+ * The same for a file in the store. Reads only the necessary parts, and nothing that `head`, the file's first bytes, already has.
+ * Throws `FileMissingError`.
  */
 export async function probeStored(
   store: Pick<FileStore, 'open'>,
@@ -67,9 +66,9 @@ export async function probeStored(
   });
 }
 
-/** Enough for the size fields of a picture behind a large colour profile or thumbnail. */
+/** Enough to reach the size fields of a picture after a large colour profile or thumbnail. */
 export const HEAD_BYTES = 512 * 1_024;
-/** Of the movie box: the tracks' sizes stand before their sample tables, so its beginning is enough. */
+/** Bytes of the movie box. The dimensions of the tracks come before their sample tables, so its beginning is enough. */
 const MOVIE_BYTES_MAX = 4 * 1_024 * 1_024;
 const TOP_BOXES_MAX = 64;
 const INNER_BOXES_MAX = 256;
@@ -94,7 +93,7 @@ function sniff(head: Buffer): Format | null {
   return null;
 }
 
-/** ISO 14496-12 §4.3: the major brand. Pictures share the container with films. */
+/** ISO 14496-12 §4.3: the major brand. Some pictures use the container of videos. */
 function brandFormat(brand: string): Format | null {
   if (brand === 'avif' || brand === 'avis') return image('image/avif');
   if (brand === 'qt  ') return video('video/quicktime');
@@ -114,7 +113,7 @@ function pictureSize(head: Buffer): Pick<MediaProbe, 'width' | 'height'> {
     const { width, height } = imageSize(head);
     return { width: positive(width), height: positive(height) };
   } catch {
-    // Cut short or a lie: the kind is known, the size is not.
+    // Truncated or false: the type is known, the dimensions are not.
     return { width: null, height: null };
   }
 }
@@ -126,14 +125,14 @@ function wavSeconds(head: Buffer): number | null {
     const name = head.toString('latin1', at, at + 4);
     const size = head.readUInt32LE(at + 4);
     if (name === 'fmt ' && at + 20 <= head.length) bytesPerSecond = head.readUInt32LE(at + 16);
-    // 0xffffffff is what a streaming encoder writes when it does not know.
+    // A streaming encoder writes 0xffffffff for an unknown size.
     if (name === 'data') return bytesPerSecond > 0 && size < 0xffffffff ? seconds(size / bytesPerSecond) : null;
     at += 8 + size + (size % 2);
   }
   return null;
 }
 
-/** Walks the top boxes to `moov`, which stands at the end of files that were written in one pass. */
+/** Walks the top-level boxes to `moov`, which is at the end of files that were written in one pass. */
 async function findMovieBox(source: ByteSource): Promise<Buffer | null> {
   let at = 0;
   for (let count = 0; count < TOP_BOXES_MAX && at + 8 <= source.size; count += 1) {
@@ -149,12 +148,12 @@ async function findMovieBox(source: ByteSource): Promise<Buffer | null> {
 
 interface BoxHeader {
   type: string;
-  /** With its header. */
+  /** Includes the header. */
   size: number;
   headerBytes: number;
 }
 
-/** ISO 14496-12 §4.2: size 1 means a 64-bit size follows, 0 means to the end of what holds the box. */
+/** ISO 14496-12 §4.2: size 1 means that a 64-bit size follows, 0 means to the end of the enclosing box. */
 function readBoxHeader(bytes: Buffer, room: number): BoxHeader | null {
   if (bytes.length < 8) return null;
   const short = bytes.readUInt32BE(0);
@@ -165,7 +164,7 @@ function readBoxHeader(bytes: Buffer, room: number): BoxHeader | null {
   return size < headerBytes ? null : { type, size, headerBytes };
 }
 
-/** The boxes directly inside `bytes`; the last one may be cut short. */
+/** The boxes directly inside `bytes`. The last one may be truncated. */
 function innerBoxes(bytes: Buffer): { type: string; body: Buffer }[] {
   const boxes: { type: string; body: Buffer }[] = [];
   let at = 0;
@@ -220,7 +219,7 @@ function handlerOf(track: Buffer): string {
   return handler ? handler.toString('latin1', 8, 12) : '';
 }
 
-/** §8.3.2 `tkhd`: 16.16 fixed point, behind a matrix that may turn the picture by a quarter. */
+/** §8.3.2 `tkhd`: 16.16 fixed point, after a matrix that may rotate the picture by 90 degrees. */
 function trackSize(header: Buffer | undefined): Pick<MediaProbe, 'width' | 'height'> {
   if (!header) return { width: null, height: null };
   const matrix = header[0] === 1 ? 52 : 40;
@@ -233,6 +232,6 @@ function trackSize(header: Buffer | undefined): Pick<MediaProbe, 'width' | 'heig
 
 const positive = (value: number): number | null => (Number.isSafeInteger(value) && value > 0 ? value : null);
 
-/** Whole milliseconds; null for what no honest file says. */
+/** Rounded to milliseconds. Null for implausible values. */
 const seconds = (value: number): number | null =>
   Number.isFinite(value) && value > 0 && value < 1e7 ? Math.round(value * 1_000) / 1_000 : null;

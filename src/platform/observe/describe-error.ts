@@ -1,6 +1,6 @@
 /**
- * What of an error may be logged. A database error's message can quote the statement with its values, prompts among
- * them, so of an error with an SQLSTATE only the names of what it is about are kept; the stack keeps its frames.
+ * The part of an error that may be logged. The message of a database error can quote the statement with its values, prompts among
+ * them. Of an error with an SQLSTATE only the names of the affected objects and the frames of the stack are kept.
  */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
@@ -13,7 +13,7 @@ export function describeError(error: unknown, depth = 0): Record<string, unknown
   };
 }
 
-/** Whether an error is PostgreSQL's own, or its wrapping by the object mapper, which quotes the whole statement. */
+/** Whether an error comes from PostgreSQL, or wraps one: MikroORM's wrapper quotes the whole statement. */
 export function isFromDatabase(error: Error): boolean {
   const code = codeOf(error);
   return (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) || /DriverException|ConstraintViolation/.test(error.name);

@@ -13,9 +13,9 @@ export type { Logger };
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 /**
- * JSON lines on stderr. Credentials, prompts and callback URLs are blacked out by their field names wherever they are
- * nested, for the lines are shipped to places that must never hold them. Of PostgreSQL's errors only code and place are
- * written: their text can quote rows and statements. Log ids, codes and times; never a query string.
+ * JSON lines on stderr. Credentials, prompts and callback URLs are redacted by field name at any depth, because log lines are
+ * shipped to systems that must not hold them. Of PostgreSQL errors only code and place are written, because their text can quote
+ * rows and statements. Log ids, codes and times, never a query string.
  */
 export function createLogger(level: LogLevel, name: string, destination: DestinationStream = stderr()): Logger {
   const logger = pino(
@@ -23,7 +23,7 @@ export function createLogger(level: LogLevel, name: string, destination: Destina
       level,
       base: { name, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
-      // pino's own would describe an error a second time, after the formatter below has done it.
+      // pino's own serializer would describe an error a second time, after the formatter below.
       serializers: { err: (error: unknown) => redactedValue(error, 1) },
       formatters: {
         level: (label) => ({ level: label }),
@@ -50,12 +50,11 @@ const REDACTED_FIELDS = new Set([
   'callback_url',
 ]);
 
-/** Deeper than this nothing is written, so nothing can slip through below the last look. */
+/** Values deeper than this are not written, so that nothing below the last redacted level slips through. */
 const DEPTH_MAX = 6;
 
 /**
- * A copy without what must not be written. Done here and not by pino's path list, which needs one path for each field at
- * each depth and costs fifty microseconds a line.
+ * A redacted copy. pino's own path list needs one path for each field at each depth and costs fifty microseconds per line.
  */
 function redactedObject(fields: object, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
@@ -75,7 +74,7 @@ function redactedValue(value: unknown, depth: number): unknown {
   return redactedObject(value, depth);
 }
 
-/** A child's own fields pass no formatter of its parent, so they are redacted when it is made. Grandchildren inherit this. */
+/** A child's own fields do not pass the formatters of its parent, so they are redacted when the child is made. */
 function redactChildren(logger: Logger): Logger {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the logger at hand, below
   const plainChild: (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) => Logger = logger.child;
@@ -86,5 +85,5 @@ function redactChildren(logger: Logger): Logger {
   });
 }
 
-// Written at once: the line that explains a crash must not die in a buffer.
+// Written synchronously: the line that explains a crash must not be lost in a buffer.
 const stderr = (): DestinationStream => pino.destination({ dest: 2, sync: true });

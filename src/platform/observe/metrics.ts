@@ -1,15 +1,15 @@
-/** What the process counts for its operators. */
+/** The counters of a process for its operators. */
 export interface Metrics {
   creditsUndercharged(credits: number): void;
-  /** Something that an operator has to look at. */
+  /** Counts an event that needs an operator's attention. */
   alarm(reason: string): void;
-  /** API detail rows that were never written. */
+  /** Counts API detail rows that were never written. */
   apiDetailsLost(rows: number): void;
-  /** All counters by name; a name may end in a label, `alarms_total{reason="…"}`. */
+  /** All counters by name. A name may end in a label: `alarms_total{reason="…"}`. */
   read(): Record<string, number>;
 }
 
-/** The counters of one process, from zero; `/metrics` shows them. */
+/** The counters of one process, starting at zero. `/metrics` shows them. */
 export function createMetrics(): Metrics {
   const counters: Record<string, number> = { credits_undercharged_total: 0, api_details_lost_total: 0 };
   return {
@@ -27,6 +27,6 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** As Prometheus' text format escapes what stands between the quotes of a label. */
+/** Escapes a label value as Prometheus' text format requires. */
 const labelValue = (text: string): string =>
   text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

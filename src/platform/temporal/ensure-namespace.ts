@@ -2,7 +2,7 @@ import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../../domain/workflow-contract.ts';
 
-/** Registers a namespace that a wiped server no longer has. Rejects where we may not even look, as on hosted ones. */
+/** Registers the namespace if a wiped server lacks it. Rejects if this client may not describe namespaces, as on hosted servers. */
 export async function ensureNamespace({ workflowService }: ConnectionLike, namespace: string): Promise<void> {
   try {
     await workflowService.describeNamespace({ namespace });
@@ -10,13 +10,16 @@ export async function ensureNamespace({ workflowService }: ConnectionLike, names
     if (!hasCode(error, grpcNotFound)) throw error;
     const retention = { workflowExecutionRetentionPeriod: msToTs(closedWorkflowsKept) };
     await workflowService.registerNamespace({ namespace, ...retention }).catch((refused: unknown) => {
-      // Another worker was faster.
+      // Another worker has registered it meanwhile.
       if (!hasCode(refused, grpcAlreadyExists)) throw refused;
     });
   }
 }
 
-/** A wiped Temporal has none of ours, and the development server reads its command line only for a new file. */
+/**
+ * Registers our search attributes. A wiped server has none, and the development server reads them from its command line only
+ * for a new file.
+ */
 export async function ensureSearchAttributes({ operatorService }: ConnectionLike, namespace: string): Promise<void> {
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
   const missing = Object.values(searchAttributes).filter((name) => !(name in customAttributes));
@@ -27,7 +30,7 @@ export async function ensureSearchAttributes({ operatorService }: ConnectionLike
   });
 }
 
-/** For the Temporal UI only: what must last is in the database. */
+/** For the Temporal UI only. The state of record is in the database. */
 const closedWorkflowsKept = '3 days';
 const keywordType = 2;
 const grpcNotFound = 5;

@@ -11,7 +11,7 @@ import type { Workflow } from '@temporalio/common';
 import { scheduleIdOf, type JobName } from '../../domain/job.ts';
 import { jobWorkflow, taskQueues, type JobInput } from '../../domain/workflow-contract.ts';
 
-/** How often a job runs, and what its workflow needs to know. */
+/** How often a job runs, and the input of its workflow. */
 export interface JobSchedule {
   name: JobName;
   everySeconds: number;
@@ -19,8 +19,8 @@ export interface JobSchedule {
 }
 
 /**
- * Makes the Schedule of each job where there is none and brings its interval up to date. What an operator set, above all a
- * pause with its note, stays.
+ * Creates the missing Schedules of the jobs and updates the intervals of the others. It keeps an operator's changes, above all a
+ * pause and its note.
  */
 export async function ensureSchedules(client: ScheduleClient, schedules: readonly JobSchedule[]): Promise<void> {
   for (const schedule of schedules) {
@@ -31,7 +31,7 @@ export async function ensureSchedules(client: ScheduleClient, schedules: readonl
     });
     if (!known) {
       await client.create({ scheduleId: scheduleIdOf(schedule.name), ...planOf(schedule) }).catch((error: unknown) => {
-        // Another worker was faster.
+        // Another worker has created it meanwhile.
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
       });
     } else if (!isAsPlanned(known, schedule)) {
@@ -43,7 +43,7 @@ export async function ensureSchedules(client: ScheduleClient, schedules: readonl
   }
 }
 
-/** Asks a job's Schedule for a run now, also while it is paused; it skips this while one is under way. */
+/** Triggers a run of a job's Schedule now, even while it is paused. The Schedule skips this during a run. */
 export const triggerSchedule = (client: ScheduleClient, name: JobName): Promise<void> =>
   client.getHandle(scheduleIdOf(name)).trigger(ScheduleOverlapPolicy.SKIP);
 
@@ -63,7 +63,7 @@ function planOf({ name, everySeconds, heartbeatTimeoutMs }: JobSchedule): Plan {
     },
     policies: {
       overlap: ScheduleOverlapPolicy.SKIP,
-      // What was missed longer ago is made up for by the next turn: every run does all that is due.
+      // Older missed runs need no catch-up, because every run does all that is due.
       catchupWindow: Math.min(Math.max(everySeconds / 2, 10), 3_600) * 1_000,
     },
   };

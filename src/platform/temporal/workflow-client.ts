@@ -33,7 +33,7 @@ import {
 import { ensureNamespace, ensureSearchAttributes } from './ensure-namespace.ts';
 import { ensureSchedules, triggerSchedule, type JobSchedule } from './job-schedules.ts';
 
-/** What a workflow is started with: ids, and words for the Temporal UI. */
+/** The input of a workflow start: ids, and words for the Temporal UI. */
 export interface WorkflowTask {
   taskId: string;
   projectId: string;
@@ -44,23 +44,23 @@ export interface WorkflowTask {
 
 export type StartResult = 'started' | 'already_completed' | 'unreachable';
 
-/** The gateway's side of Temporal. Nothing here throws because Temporal is away: it says so. */
+/** The gateway's client of Temporal. No method throws because Temporal is unavailable; the result says so. */
 export interface WorkflowClient {
-  /** Starts the task's workflow, or joins the one that runs. Bounded by `timeoutMs`. */
+  /** Starts the task's workflow, or joins the running one, within `timeoutMs`. */
   start(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
-  /** Update-with-start: true when the workflow's first step answered within `timeoutMs` (its verdict is in the database). */
+  /** Update-with-start: true if the workflow's first step answered within `timeoutMs`. Its verdict is in the database. */
   startAndReserve(task: WorkflowTask, timeoutMs: number): Promise<boolean>;
-  /** Asks for the cancellation of a task's workflow, best effort. */
+  /** Requests the cancellation of a task's workflow, best effort. */
   cancel(taskId: string, timeoutMs: number): Promise<boolean>;
-  /** Cuts a callback's wait short. `gone`: no open workflow holds it. */
+  /** Wakes the workflow that waits to retry a callback. `gone`: no running workflow has this callback. */
   retryCallback(workflowId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
-  /** Starts the workflow of a callback that is delivered again; false when Temporal is away, then the sweep delivers. */
+  /** Starts the workflow of a redelivery. False if Temporal is unavailable: then the sweep delivers. */
   startDelivery(delivery: RedeliveryInput & { projectId: string }, timeoutMs: number): Promise<boolean>;
-  /** Asks a job's Schedule to run it now; false when Temporal is away or has no such Schedule. */
+  /** Triggers a job's Schedule. False if Temporal is unavailable or has no such Schedule. */
   triggerJob(name: JobName, timeoutMs: number): Promise<boolean>;
   /**
-   * Makes what is missing of the namespace, the search attributes and the Schedules, keeping an operator's pause. Each part
-   * is tried whatever became of the others; answers what could not be done.
+   * Creates whatever is missing of the namespace, the search attributes and the Schedules, and keeps an operator's pause. Each part
+   * is tried even if another fails. Returns the failures.
    */
   ensureServer(schedules: readonly JobSchedule[], timeoutMs: number): Promise<{ what: string; error: unknown }[]>;
   close(): Promise<void>;
@@ -73,10 +73,10 @@ export interface TemporalAccess {
   tls: { caFile: string; certFile: string; keyFile: string };
 }
 
-/** What the client's connection and the worker's native one have in common. */
+/** The common part of the client's connection and the worker's native one. */
 type SharedConnectionOptions = Pick<ConnectionOptions, 'address'> & { tls?: TLSConfig; apiKey?: string };
 
-/** How to reach Temporal: plain on a private network, TLS with files or an API key elsewhere. */
+/** How to reach Temporal: without TLS on a private network, else TLS with certificate files or an API key. */
 export function temporalConnectionOptions({ address, apiKey, tls }: TemporalAccess): SharedConnectionOptions {
   const read = (file: string) => (file === '' ? undefined : readFileSync(file));
   const clientCertPair =
@@ -92,7 +92,7 @@ export function temporalConnectionOptions({ address, apiKey, tls }: TemporalAcce
   };
 }
 
-/** Connects lazily: the API starts and serves while Temporal is away. */
+/** Connects lazily, so that the API starts and serves while Temporal is unavailable. */
 export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
   const connection = Connection.lazy(temporalConnectionOptions(access));
   const client = new Client({ connection, namespace: access.namespace });
@@ -116,7 +116,7 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
         ...startOptions(task),
         workflowIdConflictPolicy: 'USE_EXISTING',
       });
-      // The handle is not used, but its promise must not be the unhandled rejection of a failed start.
+      // The handle is unused, but its promise must not become an unhandled rejection when the start fails.
       startWorkflowOperation.workflowHandle().catch(() => undefined);
       try {
         await client.withDeadline(Date.now() + timeoutMs, () =>
@@ -124,7 +124,7 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
         );
         return true;
       } catch (error) {
-        // Busy or away, or answered too late: whoever asked decides in the database instead.
+        // Temporal is busy or unavailable, or answered too late: the caller decides in the database instead.
         if (error instanceof WorkflowExecutionAlreadyStartedError || isAway(error)) return false;
         throw error;
       }
@@ -167,7 +167,7 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
         );
         return 'signaled';
       } catch (error) {
-        // With its namespace every workflow is gone.
+        // Without the namespace every workflow is gone.
         if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return 'gone';
         if (isAway(error)) return 'unreachable';
         throw error;
@@ -227,7 +227,7 @@ function startOptions(task: WorkflowTask): WorkflowStartOptions {
   };
 }
 
-/** Any gRPC trouble counts as "not reachable just now": the database is enough to go on. */
+/** Any gRPC error counts as "unavailable", because the database is enough to continue. */
 const isAway = (error: unknown): boolean =>
   error instanceof ServiceError ||
   error instanceof NamespaceNotFoundError ||
