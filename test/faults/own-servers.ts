@@ -53,6 +53,9 @@ export async function ownPostgres(): Promise<OwnServer> {
     wipe: (folder) => rm(join(folder, 'postgres'), { recursive: true, force: true }),
     announce: (server: PostgresServer) => {
       process.env['TEST_DATABASE_URL'] = server.url;
+      // The run's templates are on the other server.
+      delete process.env['TEST_DATABASE_TEMPLATE'];
+      delete process.env['TEST_GATEWAY_TEMPLATE'];
     },
   });
 }

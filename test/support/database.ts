@@ -4,25 +4,37 @@ import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { testServer } from './test-server.ts';
 
-/** A database of a test's own, dropped by `drop` together with every door that was opened on it. */
+/** A database that one test file owns. `drop` closes every connection to it that `open` made. */
 export interface TestDatabase {
   name: string;
   url: string;
-  /** One more pair of doors: another process' pool, as far as PostgreSQL can tell. `via` is another URL to the same place. */
+  /** Opens connection pools of their own, as another process would. `via` is another URL of the same database. */
   open(options?: { poolMax?: number; via?: string }): Promise<Database>;
-  /** Closes every door: a database can be copied only while nobody is connected to it. */
+  /** Closes the pools: PostgreSQL copies a database only while nothing is connected to it. */
   shut(): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** Makes an empty database, or a copy of `template`, in the server of TEST_DATABASE_URL. Migrated unless told otherwise. */
+export interface TestDatabaseOptions {
+  /** False makes an empty database. */
+  migrated?: boolean;
+  /** The database to copy instead of the template of the run, by its name where nothing is connected to it. */
+  template?: TestDatabase | string | undefined;
+}
+
+/**
+ * Creates a database in the server of TEST_DATABASE_URL. A migrated one is a copy of the template that the global setup has
+ * migrated; a server without that template (a test's own, a benchmark's) gets one that is migrated here.
+ */
 export async function createTestDatabase({
   migrated = true,
   template,
-}: { migrated?: boolean; template?: TestDatabase } = {}): Promise<TestDatabase> {
+}: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await template?.shut();
-  await onServer(`create database ${name} template ${template?.name ?? 'template0'}`);
+  if (typeof template === 'object') await template.shut();
+  const templateName = typeof template === 'object' ? template.name : template;
+  const runTemplate = migrated ? process.env['TEST_DATABASE_TEMPLATE'] : undefined;
+  await onServer(`create database ${name} template ${templateName ?? runTemplate ?? 'template0'}`);
   const url = testDatabaseUrl(name);
   const opened: Database[] = [];
   const scratch: TestDatabase = {
@@ -41,15 +53,12 @@ export async function createTestDatabase({
       await onServer(`drop database if exists ${name} with (force)`);
     },
   };
-  if (migrated && !template) await migrateFrom(scratch);
+  if (migrated && !template && runTemplate === undefined) {
+    // One connection holds the migration lock, the other one serves the migrator.
+    await migrate(await scratch.open({ poolMax: 2 }));
+    await scratch.shut();
+  }
   return scratch;
-}
-
-async function migrateFrom(scratch: TestDatabase): Promise<void> {
-  // One for the lock, one for the migrator's looks at the books.
-  const database = await scratch.open({ poolMax: 2 });
-  await migrate(database);
-  await scratch.shut();
 }
 
 function testDatabaseUrl(name: string): string {

@@ -6,8 +6,10 @@ import { verifyLedger, type LedgerReport } from '../../src/db/verify-ledger.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { createTestDatabase } from './database.ts';
+import { quickSettings } from './gateway-settings.ts';
 import { startProgram, type Program } from './program.ts';
 import { createOperator, type Operator } from './operator.ts';
+import { leadChannelsTo } from './templates.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
 export type { KeyOptions, TestProject } from './operator.ts';
@@ -63,7 +65,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   };
   try {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-'));
-    const scratch = await createTestDatabase({ migrated: false });
+    const hasUsualCatalog = options.env?.['CATALOG_FILE'] === undefined;
+    const template = hasUsualCatalog ? process.env['TEST_GATEWAY_TEMPLATE'] : undefined;
+    const scratch = await createTestDatabase({ template });
     undo.push(() => scratch.drop());
     const temporal = await createTemporalNamespace();
     undo.push(() => temporal.close());
@@ -123,7 +127,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     };
 
     const operator = createOperator(database, env);
-    await all([operator.prepare(), ...(sandbox ? [startSandbox()] : [])]);
+    const prepare = () => (template ? leadChannelsTo(sandboxUrl, database) : operator.prepare());
+    await all([prepare(), ...(sandbox ? [startSandbox()] : [])]);
     await all([
       ...Array.from({ length: apis }, () => startApi()),
       ...Array.from({ length: workers }, () => startWorker()),
@@ -174,35 +179,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   }
 }
 
-/** A quarter of a minute is long for a test that waits for a sweep, a heartbeat or a silent upstream. */
-const quickSettings = {
-  LOG_LEVEL: 'info',
-  // A slow machine is no database that does not answer; what is said of those, tests say with settings of their own.
-  DATABASE_STATEMENT_TIMEOUT_MS: '15000',
-  DATABASE_CONNECT_TIMEOUT_MS: '15000',
-  KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
-  MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
-  INTERNAL_JOB_TOKENS: 'job-token-0123456789-0123456789-0123456789',
-  // The sandbox is the only upstream here, and it is on loopback.
-  EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-  SWEEP_INTERVAL_SECONDS: '1',
-  SWEEP_OPEN_SECONDS: '3',
-  SWEEP_SILENT_SECONDS: '8',
-  ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '6',
-  SUBMIT_TIMEOUT_SECONDS: '20',
-  POLL_INTERVAL_MIN_MS: '50',
-  POLL_INTERVAL_MAX_MS: '500',
-  STARTER_INTERVAL_MS: '50',
-  // Only where a test asks for it: a job that comes along by itself would be one more hand in every count.
-  JOB_CALLBACKS_SECONDS: '86400',
-  JOB_STALE_TASKS_SECONDS: '86400',
-  JOB_CHANNELS_SECONDS: '86400',
-  JOB_MAINTENANCE_SECONDS: '86400',
-  JOB_LEASE_SECONDS: '3',
-  TEMPORAL_ENSURE_SECONDS: '5',
-  WORKER_SHUTDOWN_GRACE_SECONDS: '2',
-  WORKER_SHUTDOWN_FORCE_SECONDS: '3',
-};
 /** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
 const sweepGraceSeconds = 10;
 

@@ -6,12 +6,13 @@ import { findTemporal } from '../../scripts/find-temporal.mjs';
 import { startPostgres } from '../../src/main/servers/postgres.ts';
 import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal } from '../../src/main/servers/temporal.ts';
+import { makeTemplates } from './templates.ts';
 
 /**
- * One PostgreSQL and one Temporal server for the whole run, on free ports and a folder of their own. Test files find them as
- * TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY; TEST_COMPILE_CACHE is where
- * our programs keep what they compiled for the next ones. The guardian ends both servers and removes the folder, also when the
- * run is interrupted or killed.
+ * Starts one PostgreSQL and one Temporal server for the whole run, on free ports and in a folder of their own. Test files find
+ * them as TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY. In
+ * TEST_COMPILE_CACHE, our programs keep their compiled code for the next start. The guardian stops both servers and removes the
+ * folder, also when the run is interrupted or killed.
  */
 export default async function globalSetup() {
   const guardian = startGuardian();
@@ -22,18 +23,22 @@ export default async function globalSetup() {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
     guardian.removeFolder(folder);
     const avoid = new Set();
-    const [postgres, server] = await Promise.all([
-      startPostgres({
+    const preparePostgres = async () => {
+      const { url } = await startPostgres({
         dir: join(folder, 'postgres'),
         port: 0,
         avoid,
         password: randomBytes(16).toString('hex'),
-        // Nothing here outlives the run, so nothing has to reach the disk.
+        // No data outlives the run, so nothing has to reach the disk.
         settings: { fsync: 'off', full_page_writes: 'off', max_connections: '400' },
         logFile: join(folder, 'postgres.log'),
         guardian,
-      }),
-      startTemporal({
+      });
+      process.env.TEST_DATABASE_URL = url;
+      await makeTemplates();
+    };
+    const prepareTemporal = async () => {
+      const { address } = await startTemporal({
         binary: temporal.path,
         dbFile: join(folder, 'temporal.db'),
         port: 0,
@@ -41,12 +46,12 @@ export default async function globalSetup() {
         avoid,
         logFile: join(folder, 'temporal.log'),
         guardian,
-      }),
-    ]);
-    process.env.TEST_DATABASE_URL = postgres.url;
-    process.env.TEST_TEMPORAL_ADDRESS = server.address;
+      });
+      process.env.TEST_TEMPORAL_ADDRESS = address;
+    };
     process.env.TEST_TEMPORAL_BINARY = temporal.path;
     process.env.TEST_COMPILE_CACHE = join(folder, 'compile-cache');
+    await Promise.all([preparePostgres(), prepareTemporal()]);
   } catch (error) {
     // No reporter exists yet; the run still ends with its line.
     process.on('exit', () => process.stdout.write('0 passed, 1 failed\n'));

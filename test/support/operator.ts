@@ -9,7 +9,6 @@ import { createProject } from '../../src/commands/projects/create-project.ts';
 import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { projectFolder } from './program.ts';
 
@@ -35,7 +34,7 @@ export interface Operator {
   addCredits(projectId: string, amount: number): Promise<void>;
 }
 
-/** Speaks to the database by the same commands as the command line. */
+/** Works on a migrated database by the same commands as the command line. `prepare` applies the catalog and adds the channels. */
 export function createOperator(
   database: Database,
   env: Record<string, string>,
@@ -46,7 +45,6 @@ export function createOperator(
     createKey(deps, { projectId, name: 'test', actor, ...options });
   return {
     async prepare() {
-      await migrate(database);
       await applyCatalog(deps, { file: join(projectFolder, config.CATALOG_FILE), actor });
       const entries = await createCatalogCache(database, 0).entries();
       const groups = [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();

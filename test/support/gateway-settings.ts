@@ -1,0 +1,29 @@
+/** The settings of a test's gateway: production's intervals are too long for a test that waits for a sweep or a heartbeat. */
+export const quickSettings = {
+  LOG_LEVEL: 'info',
+  // Long enough for a busy machine. Tests of a database that does not answer have settings of their own.
+  DATABASE_STATEMENT_TIMEOUT_MS: '15000',
+  DATABASE_CONNECT_TIMEOUT_MS: '15000',
+  KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
+  MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+  INTERNAL_JOB_TOKENS: 'job-token-0123456789-0123456789-0123456789',
+  // The sandbox is the only upstream, and it listens on loopback.
+  EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+  SWEEP_INTERVAL_SECONDS: '1',
+  SWEEP_OPEN_SECONDS: '3',
+  SWEEP_SILENT_SECONDS: '8',
+  ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '6',
+  SUBMIT_TIMEOUT_SECONDS: '20',
+  POLL_INTERVAL_MIN_MS: '50',
+  POLL_INTERVAL_MAX_MS: '500',
+  STARTER_INTERVAL_MS: '50',
+  // A test that needs a job asks for it: a job that runs by its Schedule would change what other tests count.
+  JOB_CALLBACKS_SECONDS: '86400',
+  JOB_STALE_TASKS_SECONDS: '86400',
+  JOB_CHANNELS_SECONDS: '86400',
+  JOB_MAINTENANCE_SECONDS: '86400',
+  JOB_LEASE_SECONDS: '3',
+  TEMPORAL_ENSURE_SECONDS: '5',
+  WORKER_SHUTDOWN_GRACE_SECONDS: '2',
+  WORKER_SHUTDOWN_FORCE_SECONDS: '3',
+};
