@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Jest in ESM mode; swc strips the types, `tsc` checks them apart (`npm run check`). */
 export default {
   testEnvironment: 'node',
@@ -14,5 +16,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.mjs'],
-  maxWorkers: 2,
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
+  // Test files wait for timers and other processes about a third of their time. Each may start a gateway of 500 MB.
+  maxWorkers: Math.min(Math.max(3, availableParallelism()), 6),
 };

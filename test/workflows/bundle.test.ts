@@ -1,21 +1,35 @@
 import { describe, expect, it } from '@jest/globals';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { bundleWorkflowCode, type BundleOptions } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 import { workflowBundle } from '../../src/main/workflow-bundle.ts';
 
-/** What the bundler has to say against a workflow; nothing when it takes it. */
+/** The bundler's complaints about a workflow, empty when it accepts the workflow. */
 async function complaintsAbout(path: string): Promise<string> {
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
   const logger = { log: say, trace: say, debug: say, info: say, warn: say, error: say };
   const workflowsPath = fileURLToPath(new URL(path, import.meta.url));
-  return bundleWorkflowCode({ workflowsPath, logger }).then(
+  return bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: withoutPackages }).then(
     () => '',
     (error: unknown) => [String(error), ...said].join('\n'),
   );
 }
 
-/** Webpack names each module that it took along by its path. */
+type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0];
+
+/** Follows our own imports only: they are refused already, and bundling the packages of the activities takes many seconds. */
+const withoutPackages = (config: WebpackConfig): WebpackConfig => ({
+  ...config,
+  externals: [
+    ...[config.externals ?? []].flat(),
+    ({ request = '', context = '' }, done) =>
+      isPackage.test(request) && context.startsWith(sources) ? done(undefined, `commonjs ${request}`) : done(),
+  ],
+});
+const isPackage = /^[@a-z][^:]*$/i;
+const sources = fileURLToPath(new URL('../../src/', import.meta.url)).replace(/\/$/, '');
+
+/** Webpack names each bundled module by its path. */
 const modulesIn = (code: string): string[] => {
   const map = /sourceMappingURL=data:application\/json;[^,]*base64,([A-Za-z0-9+/=]+)/.exec(code)?.[1];
   if (!map) throw new Error('the bundle carries no source map to read its modules from');
