@@ -11,7 +11,8 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import type { UpstreamCaller } from './call-upstream.ts';
+import { classifyChat, type ReadError } from './classify-outcome.ts';
 import { ModelList, argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
 import { probeBy } from './probe.ts';
 

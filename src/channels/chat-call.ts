@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { textOf, type ChatMessage } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
-import { chatJsonBytesMax, type UpstreamCall } from './call-upstream.ts';
+import type { UpstreamCall } from './call-upstream.ts';
 import type { CallOptions } from './channel.ts';
+
+/** A chat reply is text: one near this size is a fault or an attack. */
+const chatJsonBytesMax = 8_000_000;
 
 /** A chat's POST, with the limit of its answer's size that every family shares (rules "Limits") and the asker's patience. */
 export const chatCall = (

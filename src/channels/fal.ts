@@ -2,13 +2,8 @@ import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
-import {
-  classifySubmit,
-  readOutcome,
-  type ProviderError,
-  type ReadError,
-  type UpstreamCaller,
-} from './call-upstream.ts';
+import type { UpstreamCaller } from './call-upstream.ts';
+import { classifySubmit, readOutcome, type ProviderError, type ReadError } from './classify-outcome.ts';
 import { namedInputs } from './named-inputs.ts';
 import { PathId, toUnsettled, unconfirmed, type Trouble } from './poll.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ReadError } from './call-upstream.ts';
+import type { ReadError } from './classify-outcome.ts';
 
 /** Google's error (google.rpc.Status), as https://ai.google.dev/gemini-api/docs/troubleshooting tells it (read on 2026-11-21). */
 export const readGeminiError: ReadError = (json) => {

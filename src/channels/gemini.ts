@@ -12,7 +12,8 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, type UpstreamCaller } from './call-upstream.ts';
+import type { UpstreamCaller } from './call-upstream.ts';
+import { classifyChat } from './classify-outcome.ts';
 import { argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
 import { readGeminiError as readError } from './gemini-error.ts';
 import { geminiMedia } from './gemini-media.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ReadError } from './call-upstream.ts';
+import type { ReadError } from './classify-outcome.ts';
 
 /**
  * OpenAI's error, and the same as its many imitators tell it (https://platform.openai.com/docs/guides/error-codes, read on

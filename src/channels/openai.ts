@@ -10,7 +10,8 @@ import type {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import { classifyChat, type UpstreamCaller } from './call-upstream.ts';
+import type { UpstreamCaller } from './call-upstream.ts';
+import { classifyChat } from './classify-outcome.ts';
 import { ModelList, chatCall, count } from './chat-call.ts';
 import { readOpenaiError as readError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';

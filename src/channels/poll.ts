@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PollResult } from '../domain/upstream.ts';
-import type { CallOutcome, Verdict } from './call-upstream.ts';
+import type { CallOutcome } from './call-upstream.ts';
+import type { Verdict } from './classify-outcome.ts';
 import type { StopAnswer } from './channel.ts';
 
 export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { classifySubmit, type ReadError, type UpstreamCaller } from './call-upstream.ts';
+import type { UpstreamCaller } from './call-upstream.ts';
+import { classifySubmit, type ReadError } from './classify-outcome.ts';
 import type { Adapter, Upstream } from './channel.ts';
 
 /** A family's free call: something to list, of whose answer only the shape is looked at. */

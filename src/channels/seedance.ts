@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult } from '../domain/upstream.ts';
-import {
-  classifySubmit,
-  isContentPolicy,
-  readOutcome,
-  type CallOutcome,
-  type ReadError,
-  type UpstreamCaller,
-} from './call-upstream.ts';
+import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
+import { classifySubmit, isContentPolicy, readOutcome, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
 import { probeBy } from './probe.ts';

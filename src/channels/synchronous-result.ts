@@ -1,6 +1,7 @@
 import type { Attempt, UpstreamOutput } from '../domain/upstream.ts';
 import { splitDataUri } from '../domain/chat.ts';
-import { classifySubmit, type CallOutcome, type ReadError, type UpstreamCall } from './call-upstream.ts';
+import type { CallOutcome, UpstreamCall } from './call-upstream.ts';
+import { classifySubmit, type ReadError } from './classify-outcome.ts';
 import type { CallOptions, MediaInput, Operation, SubmitDone } from './channel.ts';
 import { nothingMade } from './poll.ts';
 

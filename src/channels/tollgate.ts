@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult } from '../domain/upstream.ts';
-import { classifySubmit, readOutcome, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
+import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
+import { classifySubmit, readOutcome } from './classify-outcome.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
 import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';

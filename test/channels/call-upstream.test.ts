@@ -2,14 +2,12 @@ import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  classifySubmit,
   createUpstreamCaller,
-  readOutcome,
   type CallOutcome,
-  type ReadError,
   type UpstreamCall,
   type UpstreamCaller,
 } from '../../src/channels/call-upstream.ts';
+import { classifySubmit, readOutcome, type ReadError } from '../../src/channels/classify-outcome.ts';
 import { createReplyServer, type ReplyServer } from './reply-server.ts';
 
 const read = (json: unknown): string | null =>

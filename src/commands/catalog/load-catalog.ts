@@ -5,7 +5,7 @@ import type { CatalogEntry } from '../../domain/catalog.ts';
 import { quoted } from '../../domain/errors.ts';
 import { CatalogFileEntry } from './catalog-file-entry.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
-import type { CatalogProblem } from './check-catalog-entry.ts';
+import type { CatalogProblem } from './check/findings.ts';
 
 export interface ParsedCatalog {
   entries: CatalogEntry[];

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import type { CatalogProblem } from '../../commands/catalog/check-catalog-entry.ts';
+import type { CatalogProblem } from '../../commands/catalog/check/findings.ts';
 import { CatalogError } from '../../commands/catalog/load-catalog.ts';
 import { ConfigError } from '../../config.ts';
 import { plainMessage } from '../plain-message.ts';

@@ -1,0 +1,152 @@
+import type { Attempt, ChatRefusalCode, ErrorClass } from '../domain/upstream.ts';
+import { readRetryAfter } from '../platform/retry-after.ts';
+import type { CallOutcome } from './call-upstream.ts';
+
+/** A provider's own error, as a family's adapter reads it. */
+export interface ProviderError {
+  /** The provider's machine-readable words (type, code), never its prose, which could quote the prompt. */
+  words: string[];
+}
+
+/** How one family reads errors. Null means that the body is not this provider's (a proxy's page, a load balancer's JSON). */
+export type ReadError = (json: unknown) => ProviderError | null;
+
+/** What an outcome means: a usable answer, or the class of the error. */
+export type Verdict<T> =
+  | { kind: 'ok'; value: T; status: number }
+  | { kind: 'trouble'; errorClass: ErrorClass; detail: string; status?: number; retryAfterSeconds?: number };
+
+/** Reads an outcome by the table of rules "Routing". `read` returns null when a 2xx answer cannot be used. */
+export function readOutcome<T>(
+  outcome: CallOutcome,
+  read: (json: unknown) => T | null,
+  readError: ReadError,
+  now: () => number = Date.now,
+): Verdict<T> {
+  if (outcome.kind === 'not_sent') return { kind: 'trouble', errorClass: 'connect', detail: brief(outcome.detail) };
+  if (outcome.kind === 'interrupted') {
+    return { kind: 'trouble', errorClass: 'interrupted', detail: brief(outcome.detail) };
+  }
+  const { status, headers, body } = outcome;
+  if (status >= 200 && status < 300) {
+    const value = 'json' in body ? read(body.json) : null;
+    if (value !== null) return { kind: 'ok', value, status };
+    const why = 'json' in body ? 'unexpected shape' : body.unreadable;
+    // An answer that came too slowly is a timeout after the request was sent, not an answer that cannot be read.
+    const errorClass = why === 'timed_out' ? 'interrupted' : 'unreadable';
+    return { kind: 'trouble', errorClass, detail: `HTTP ${status}, ${why}`, status };
+  }
+  const own = 'json' in body ? readError(body.json) : null;
+  const errorClass = errorClassOf(status, own);
+  const words = own ? own.words.map(plainWord).filter(Boolean).join(' ') : '';
+  const detail = brief(['HTTP', status, words].join(' ').trim());
+  const retryAfterSeconds = errorClass === 'rate_limit' ? retryAfter(headers['retry-after'], now) : undefined;
+  return { kind: 'trouble', errorClass, detail, status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+}
+
+/** The first matching row decides. Words come first, because providers report moderation and quota with many statuses. */
+const errorRows: { when: (status: number, own: ProviderError | null) => boolean; is: ErrorClass }[] = [
+  { when: (status) => status < 400, is: 'redirect' },
+  { when: (status, own) => status < 500 && speaks(own, contentPolicyWords), is: 'content_policy' },
+  { when: (status, own) => status < 500 && speaks(own, accountWords), is: 'account' },
+  { when: (status, own) => status < 500 && speaks(own, unknownModelWords), is: 'unknown_model' },
+  { when: (status) => status === 401 || status === 402 || status === 403, is: 'account' },
+  { when: (status) => status === 404, is: 'unknown_model' },
+  { when: (status) => status === 408 || status === 409 || status === 425, is: 'interrupted' },
+  { when: (status) => status === 429, is: 'rate_limit' },
+  { when: (status) => status < 500, is: 'rejected' },
+  { when: (status, own) => status === 503 || own !== null, is: 'provider_error' },
+  { when: () => true, is: 'unreadable' },
+];
+const contentPolicyWords =
+  /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content/i;
+const accountWords = /insufficient_(quota|balance|credits|funds)|exhausted_balance|quota_exceeded|billing|user_locked/i;
+const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
+
+/** Whether a provider's words say that its policy refused the request or its result. */
+export const isContentPolicy = (words: readonly string[]): boolean =>
+  words.some((word) => contentPolicyWords.test(word));
+
+const speaks = (own: ProviderError | null, words: RegExp): boolean =>
+  own?.words.some((word) => words.test(word)) ?? false;
+
+const errorClassOf = (status: number, own: ProviderError | null): ErrorClass =>
+  errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
+
+/** What each error class means for a media submit: `unknown` if the provider may have billed the job (rules "Routing"). */
+const submitRule = {
+  connect: 'transient',
+  rate_limit: 'transient',
+  provider_error: 'transient',
+  account: 'transient',
+  unknown_model: 'transient',
+  redirect: 'transient',
+  unreadable: 'unknown',
+  interrupted: 'unknown',
+  deadline: 'unknown',
+  rejected: 'refused',
+  content_policy: 'refused',
+  job_failed: 'transient',
+  job_lost: 'unknown',
+  output: 'unknown',
+} as const satisfies Record<ErrorClass, 'transient' | 'unknown' | 'refused'>;
+
+/** The result of a media submit. */
+export function classifySubmit<T>(
+  outcome: CallOutcome,
+  read: (json: unknown) => T | null,
+  readError: ReadError,
+): Attempt<T> {
+  const verdict = readOutcome(outcome, read, readError);
+  if (verdict.kind === 'ok') return { kind: 'ok', value: verdict.value };
+  const { kind: _, ...trouble } = verdict;
+  const kind = submitRule[trouble.errorClass];
+  if (kind !== 'refused') return { kind, ...trouble };
+  const code = trouble.errorClass === 'content_policy' ? 'content_policy_violation' : 'upstream_failed';
+  return { kind, code, ...trouble };
+}
+
+/**
+ * The result of a chat. `read` returns `blocked` for a 2xx which says that the provider's policy refused the prompt. Without
+ * an answer nothing was bought, so every error but a refusal of the request itself lets the next channel try.
+ */
+export function classifyChat<T extends object>(
+  outcome: CallOutcome,
+  read: (json: unknown) => T | 'blocked' | null,
+  readError: ReadError,
+): Attempt<T> {
+  const verdict = readOutcome(outcome, read, readError);
+  if (verdict.kind === 'ok') {
+    if (verdict.value !== 'blocked') return { kind: 'ok', value: verdict.value };
+    return {
+      ...chatRefusal('content_policy_violation'),
+      errorClass: 'content_policy',
+      detail: 'the prompt was blocked',
+    };
+  }
+  const { kind: _, ...trouble } = verdict;
+  if (trouble.errorClass === 'content_policy') return { ...chatRefusal('content_policy_violation'), ...trouble };
+  if (trouble.errorClass !== 'rejected') return { kind: 'transient', ...trouble };
+  const isTooLong = /\bcontext_length_exceeded\b/.test(trouble.detail);
+  return { ...chatRefusal(isTooLong ? 'context_length_exceeded' : 'invalid_value'), ...trouble };
+}
+
+const chatRefusal = (clientCode: ChatRefusalCode) => ({
+  kind: 'refused' as const,
+  code: clientCode === 'content_policy_violation' ? clientCode : ('upstream_failed' as const),
+  clientCode,
+});
+
+const detailCharactersMax = 300;
+const brief = (text: string): string => text.slice(0, detailCharactersMax);
+
+/** A machine-readable word, or nothing: text with spaces may be prose, and prose may quote the request. */
+const plainWord = (word: string): string => (/^[\w.:-]{1,64}$/.test(word) ? word : '');
+
+const retryAfterSecondsMax = 86_400;
+
+/** The wait that the upstream asks for: at least 1 s, at most a day; undefined when it does not say. */
+function retryAfter(header: string | undefined, now: () => number): number | undefined {
+  const seconds = readRetryAfter(header, now());
+  return seconds === null ? undefined : Math.min(Math.max(seconds, 1), retryAfterSecondsMax);
+}

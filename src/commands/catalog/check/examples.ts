@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { CatalogEntry } from '../../../domain/catalog.ts';
+import { GatewayError } from '../../../domain/errors.ts';
+import { envelopeKeys, reservedKeys, resolveMediaRequest } from '../../../domain/parameters.ts';
+import { mediaCredits } from '../../../domain/pricing.ts';
+import { ChatExample } from './chat.ts';
+import type { Findings } from './findings.ts';
+
+/** Every example is a request that the model accepts and has a price for. */
+export function checkExamples(entry: CatalogEntry, { problem }: Findings): void {
+  for (const [index, { values }] of (entry.model.parameters.examples ?? []).entries()) {
+    const path = `parameters.examples.${index}`;
+    if (Object.hasOwn(values, 'model') && values.model !== entry.model.id) problem(path, 'names another model');
+    if (entry.model.type === 'chat') {
+      const chat = ChatExample.safeParse(values);
+      if (!chat.success) problem(path, `does not run: ${z.prettifyError(chat.error)}`);
+      continue;
+    }
+    const refusal = refusalOf(entry, values);
+    if (refusal !== undefined) problem(path, `does not run: ${refusal}`);
+  }
+}
+
+/** Every legacy alias presets tuning parameters only, and makes a request that the model accepts. */
+export function checkAliases(entry: CatalogEntry, { problem }: Findings): void {
+  for (const [alias, preset] of Object.entries(entry.private.aliases)) {
+    const path = `private.aliases.${alias}`;
+    const refusedMembers = Object.keys(preset).filter((member) => reservedKeys.has(member) || envelopeKeys.has(member));
+    if (refusedMembers.length > 0) problem(path, `can only preset tuning parameters, not ${refusedMembers.join(', ')}`);
+    const refusal = refusedMembers.length > 0 ? undefined : refusalOf(entry, { ...preset, prompt: 'preset' });
+    if (refusal !== undefined) problem(path, `does not run: ${refusal}`);
+  }
+}
+
+/** Runs a request through the real validation and pricing; undefined when it passes. */
+function refusalOf(entry: CatalogEntry, body: Record<string, unknown>): string | undefined {
+  const checkUrl = (value: string, param: string): void => {
+    if (/^(https:\/\/[^\s/@]+\.[^\s@]+|file_\w+|data:\w+\/[\w.+-]+;base64,[\w+/=]+)$/.test(value)) return;
+    throw new GatewayError('invalid_url', {
+      message: `${param} must be an https URL, a file id or a data URI.`,
+      param,
+    });
+  };
+  try {
+    mediaCredits(entry.model, resolveMediaRequest(entry, body, { checkUrl }).input);
+    return undefined;
+  } catch (error) {
+    const param = error instanceof GatewayError && error.param !== undefined ? `${error.param}: ` : '';
+    return `${param}${error instanceof Error ? error.message : String(error)}`;
+  }
+}
