@@ -3,8 +3,8 @@ import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { validate } from '../validate.ts';
-import { aliased, dataUriOf, InlineData, partsMax, refused } from './gemini-chat.ts';
-import { messagesMax } from './openai-chat.ts';
+import { messagesMax, partsMax } from './chat-fields.ts';
+import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
 /** What a generateContent request asks of an image model. */
 export interface GeminiImageRequest {

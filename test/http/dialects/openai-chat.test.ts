@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import { openaiCompletion, readOpenaiChat } from '../../../src/http/dialects/openai-chat.ts';
+import { openaiCompletion } from '../../../src/http/dialects/openai-chat-reply.ts';
+import { readOpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
 
 const hello = [{ role: 'user', content: 'hello' }];
 const read = (more: Record<string, unknown> = {}) => readOpenaiChat({ model: 'm', messages: hello, ...more });

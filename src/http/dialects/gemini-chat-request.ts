@@ -6,17 +6,25 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatRequest,
-  type FinishReason,
   type ToolCall,
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import { validate } from '../validate.ts';
-import { FunctionName, MaxTokens, messagesMax, Temperature, toolsMax, within, type ChatAnswer } from './openai-chat.ts';
+import {
+  FunctionName,
+  isGiven,
+  JsonRecord,
+  MaxTokens,
+  messagesMax,
+  partsMax,
+  Temperature,
+  toolsMax,
+} from './chat-fields.ts';
+import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
 /**
- * A generateContent request as ours (https://ai.google.dev/api/generate-content, read 2026-11-21; spec §4.7). `model` is
+ * Reads a generateContent request (https://ai.google.dev/api/generate-content, read 2026-11-21; spec §4.7). `model` is
  * the path's. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Google's own examples
  * write some fields in snake_case, and so may a client.
  */
@@ -49,45 +57,18 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
   };
 }
 
-const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
-/** A 400 that names the field in Google's spelling. */
-export const refused = (param: string, what: string): GatewayError =>
-  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
-
-/** An object whose fields may also come under their snake_case names. */
-export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.preprocess((value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]): [string, unknown] => {
-        const camel = key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-        return [Object.hasOwn(shape, camel) ? camel : key, inner];
-      }),
-    );
-  }, z.strictObject(shape));
-
-const Schema = z.record(z.string(), z.json());
-const base64 = z
-  .string()
-  .min(1)
-  .max(10_000_000)
-  .regex(/^[\w+/-]+={0,2}$/, 'must be base64');
-const imageType = z
-  .string()
-  .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
-  .transform((type) => type.toLowerCase());
-
-/** A picture as base64. */
-export const InlineData = aliased({ mimeType: imageType, data: base64, displayName: z.string().optional() });
-
 const Part = aliased({
   text: z.string().optional(),
   inlineData: InlineData.optional(),
-  functionCall: aliased({ id: z.string().max(512).optional(), name: FunctionName, args: Schema.nullish() }).optional(),
+  functionCall: aliased({
+    id: z.string().max(512).optional(),
+    name: FunctionName,
+    args: JsonRecord.nullish(),
+  }).optional(),
   functionResponse: aliased({
     id: z.string().max(512).optional(),
     name: FunctionName,
-    response: Schema,
+    response: JsonRecord,
   }).optional(),
   thought: z.boolean().optional(),
   thoughtSignature: z.string().optional(),
@@ -103,9 +84,8 @@ const Part = aliased({
 });
 type Part = z.output<typeof Part>;
 
-export const partsMax = 1_000;
 const Content = aliased({
-  // `function` is what the answers to function calls came under once.
+  // `function` is an older role of answers to function calls.
   role: z.enum(['user', 'model', 'function']).nullish(),
   parts: z.array(Part).min(1).max(partsMax),
 });
@@ -124,8 +104,8 @@ const SystemParts = z.union([
 const Declaration = aliased({
   name: FunctionName,
   description: z.string().nullish(),
-  parameters: Schema.nullish(),
-  parametersJsonSchema: Schema.nullish(),
+  parameters: JsonRecord.nullish(),
+  parametersJsonSchema: JsonRecord.nullish(),
 });
 
 const GenerationConfig = aliased({
@@ -138,8 +118,8 @@ const GenerationConfig = aliased({
   seed: z.int().nullish(),
   candidateCount: z.literal(1).nullish(),
   responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
-  responseSchema: Schema.nullish(),
-  responseJsonSchema: Schema.nullish(),
+  responseSchema: JsonRecord.nullish(),
+  responseJsonSchema: JsonRecord.nullish(),
 });
 type GenerationConfig = z.output<typeof GenerationConfig>;
 
@@ -200,14 +180,14 @@ function readFormat(config: GenerationConfig): ChatRequest['responseFormat'] {
 }
 
 /**
- * Calls without an id get one from their place, so that the same conversation has the same ids each time it is sent; an
- * answer without one belongs to the first unanswered call of its name.
+ * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
+ * answer without an id belongs to the first unanswered call of its name.
  */
 function toMessages(contents: z.output<typeof Content>[]): ChatMessage[] {
   const unanswered: { id: string; name: string }[] = [];
   return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
     const at = `contents.${index}`;
-    // What the model thought aloud belongs to its own turn only.
+    // The model's thoughts belong to its own turn only, so they are not sent again.
     const said = parts.filter(({ thought }) => thought !== true);
     if (role === 'model') {
       if (said.some(({ functionResponse }) => functionResponse))
@@ -247,59 +227,4 @@ function toPart({ text, inlineData }: Part): ChatPart[] {
   if (text !== undefined) return [{ type: 'text', text }];
   if (!inlineData) return [];
   return [{ type: 'image', url: dataUriOf(inlineData) }];
-}
-
-/** Clients may send the URL-safe alphabet, which protobuf's JSON takes too; data URIs know only the other one. */
-export const dataUriOf = ({ mimeType, data }: z.output<typeof InlineData>): string =>
-  `data:${mimeType};base64,${data.replaceAll('-', '+').replaceAll('_', '/')}`;
-
-/** The generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
-export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObject {
-  const calls = reply.toolCalls.map(toCallPart);
-  const isBroken = calls.includes(null);
-  const text = reply.content ?? reply.refusal ?? '';
-  const cached = within(reply.usage?.cachedTokens, usage.input);
-  const thoughts = within(reply.usage?.reasoningTokens, usage.output);
-  return {
-    candidates: [
-      {
-        content: {
-          role: 'model',
-          parts: [...(text === '' ? [] : [{ text }]), ...calls.filter((part) => part !== null)],
-        },
-        // Google's word for a call whose arguments the model left broken; here they must be an object.
-        finishReason: isBroken ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
-        index: 0,
-      },
-    ],
-    usageMetadata: {
-      promptTokenCount: usage.input,
-      candidatesTokenCount: usage.output - thoughts,
-      totalTokenCount: usage.input + usage.output,
-      ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
-      ...(cached > 0 && { cachedContentTokenCount: cached }),
-    },
-    modelVersion: model,
-    responseId: id,
-  };
-}
-
-const finishWords = {
-  stop: 'STOP',
-  tool_calls: 'STOP',
-  length: 'MAX_TOKENS',
-  content_filter: 'SAFETY',
-} satisfies Record<FinishReason, string>;
-
-function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
-  const args = objectOf(text);
-  return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
-}
-
-function objectOf(text: string): JsonObject | null {
-  try {
-    return Schema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
 }

@@ -6,18 +6,27 @@ import {
   temperatureDefault,
   type ChatContent,
   type ChatMessage,
-  type ChatReply,
   type ChatRequest,
   type ToolCall,
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { validate } from '../validate.ts';
+import {
+  FunctionName,
+  isGiven,
+  JsonRecord,
+  MaxTokens,
+  messagesMax,
+  partsMax,
+  Temperature,
+  toolsMax,
+} from './chat-fields.ts';
 
 /**
- * An OpenAI chat completion request as ours (https://platform.openai.com/docs/api-reference/chat/create, read
- * 2026-11-21; limits of spec §4.2). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`.
- * Null in an optional field is as if absent. Whether the model exists, and takes it, is for others to say.
+ * Reads an OpenAI chat completion request (https://platform.openai.com/docs/api-reference/chat/create, read 2026-11-21;
+ * limits of spec §4.2). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Null in an
+ * optional field means absent. Whether the model exists and accepts the request is checked later.
  */
 export function readOpenaiChat(body: unknown): ChatRequest {
   const asked = validate(Body, body);
@@ -57,22 +66,8 @@ export function readOpenaiChat(body: unknown): ChatRequest {
   };
 }
 
-/** The smallest and the longest answer that may be asked for, in tokens, and the hottest temperature (spec §4.2). */
-export const MaxTokens = z.int().min(16).max(8_192);
-export const Temperature = z.number().min(0).max(2);
-export const messagesMax = 1_000;
-/** Providers' own limit (OpenAI: 128). */
-export const toolsMax = 128;
-export const FunctionName = z
-  .string()
-  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
-
-const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
-
-const Schema = z.record(z.string(), z.json());
-
 const TextPart = z.object({ type: z.literal('text'), text: z.string() });
-/** An https URL, or a picture's bytes in base64. */
+/** An https URL, or an image's bytes in base64. */
 const ImageUrl = z
   .string()
   .max(10_000_000)
@@ -86,7 +81,6 @@ const ImagePart = z.object({
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
-const partsMax = 1_000;
 const textContent = z.union([z.string(), z.array(TextPart).min(1).max(partsMax)]);
 const userContent = z.union([
   z.string(),
@@ -121,7 +115,7 @@ const Message = z.discriminatedUnion('role', [
       content: assistantContent.nullish(),
       refusal: z.string().nullish(),
       tool_calls: z.array(ToolCallIn).max(toolsMax).nullish(),
-      // Retired; what SDKs echo of an answer has it as null.
+      // Retired fields, which SDKs send back as null with an earlier answer.
       function_call: z.null().optional(),
       audio: z.null().optional(),
       name,
@@ -140,7 +134,7 @@ const Tool = z.object({
   function: z.object({
     name: FunctionName,
     description: z.string().nullish(),
-    parameters: Schema.nullish(),
+    parameters: JsonRecord.nullish(),
     strict: z.boolean().nullish(),
   }),
 });
@@ -156,7 +150,7 @@ const Format = z.discriminatedUnion('type', [
     json_schema: z.object({
       name: z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
       description: z.string().nullish(),
-      schema: Schema.nullish(),
+      schema: JsonRecord.nullish(),
       strict: z.boolean().nullish(),
     }),
   }),
@@ -184,8 +178,8 @@ const known = {
 const Body = z.object(known).catchall(z.json());
 
 /**
- * What would change the answer's shape, or what it costs us: retired fields, streams, several answers, log probabilities,
- * sound, paid add-ons, other prices and other models.
+ * Fields that would change the answer's shape or what it costs us, with the values that change nothing: retired fields,
+ * streams, several answers, log probabilities, sound, paid add-ons, other prices and other models.
  */
 const unsupported: Readonly<Record<string, readonly unknown[]>> = {
   stream: [false],
@@ -276,57 +270,3 @@ function isHttps(text: string): boolean {
   const url = URL.parse(text);
   return url?.protocol === 'https:' && url.username === '' && url.password === '' && text.length <= 2_048;
 }
-
-export interface ChatAnswer {
-  /** Ours, not the provider's. */
-  id: string;
-  /** Unix seconds. */
-  created: number;
-  /** Our model id. */
-  model: string;
-  reply: ChatReply;
-  /** As it is billed, in tokens. */
-  usage: { input: number; output: number };
-}
-
-/** The chat completion object (https://platform.openai.com/docs/api-reference/chat/object). */
-export function openaiCompletion({ id, created, model, reply, usage }: ChatAnswer): JsonObject {
-  const { cachedTokens, reasoningTokens } = reply.usage ?? {};
-  return {
-    id,
-    object: 'chat.completion',
-    created,
-    model,
-    choices: [
-      {
-        index: 0,
-        message: {
-          role: 'assistant',
-          content: reply.content,
-          refusal: reply.refusal,
-          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map(toToolCallOut) }),
-        },
-        logprobs: null,
-        finish_reason: reply.finishReason,
-      },
-    ],
-    usage: {
-      prompt_tokens: usage.input,
-      completion_tokens: usage.output,
-      total_tokens: usage.input + usage.output,
-      prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
-      completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
-    },
-  };
-}
-
-const toToolCallOut = ({ id, name: called, arguments: text, signature }: ToolCall): JsonObject => ({
-  id,
-  type: 'function',
-  function: { name: called, arguments: text },
-  // Where Google's own OpenAI dialect puts it (https://ai.google.dev/gemini-api/docs/thought-signatures).
-  ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
-});
-
-/** A part of a count: never negative, never above the whole. */
-export const within = (part: number | undefined, whole: number): number => Math.min(Math.max(part ?? 0, 0), whole);

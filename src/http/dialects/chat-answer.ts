@@ -1,0 +1,17 @@
+import type { ChatReply } from '../../domain/chat.ts';
+
+/** A chat's reply and what a dialect says around it. */
+export interface ChatAnswer {
+  /** The gateway's id, not the provider's. */
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  /** The catalog's model id. */
+  model: string;
+  reply: ChatReply;
+  /** The tokens that are billed. */
+  usage: { input: number; output: number };
+}
+
+/** A part of a count, never negative and never above the whole. */
+export const within = (part: number | undefined, whole: number): number => Math.min(Math.max(part ?? 0, 0), whole);

@@ -1,0 +1,55 @@
+import type { FinishReason, ToolCall } from '../../domain/chat.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { within, type ChatAnswer } from './chat-answer.ts';
+import { JsonRecord } from './chat-fields.ts';
+
+/** Writes the generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
+export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObject {
+  const calls = reply.toolCalls.map(toCallPart);
+  const isBroken = calls.includes(null);
+  const text = reply.content ?? reply.refusal ?? '';
+  const cached = within(reply.usage?.cachedTokens, usage.input);
+  const thoughts = within(reply.usage?.reasoningTokens, usage.output);
+  return {
+    candidates: [
+      {
+        content: {
+          role: 'model',
+          parts: [...(text === '' ? [] : [{ text }]), ...calls.filter((part) => part !== null)],
+        },
+        // Google's word for a call with broken arguments, which must be an object here.
+        finishReason: isBroken ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
+        index: 0,
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: usage.input,
+      candidatesTokenCount: usage.output - thoughts,
+      totalTokenCount: usage.input + usage.output,
+      ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+      ...(cached > 0 && { cachedContentTokenCount: cached }),
+    },
+    modelVersion: model,
+    responseId: id,
+  };
+}
+
+const finishWords = {
+  stop: 'STOP',
+  tool_calls: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter: 'SAFETY',
+} satisfies Record<FinishReason, string>;
+
+function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
+  const args = objectOf(text);
+  return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
+}
+
+function objectOf(text: string): JsonObject | null {
+  try {
+    return JsonRecord.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

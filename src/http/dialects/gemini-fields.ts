@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { GatewayError } from '../../domain/errors.ts';
+
+/** An `invalid_value` that names the field in Google's spelling. */
+export const refused = (param: string, what: string): GatewayError =>
+  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
+
+/** An object whose fields may also come under their snake_case names. */
+export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]): [string, unknown] => {
+        const camel = key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+        return [Object.hasOwn(shape, camel) ? camel : key, inner];
+      }),
+    );
+  }, z.strictObject(shape));
+
+const base64 = z
+  .string()
+  .min(1)
+  .max(10_000_000)
+  .regex(/^[\w+/-]+={0,2}$/, 'must be base64');
+const imageType = z
+  .string()
+  .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
+  .transform((type) => type.toLowerCase());
+
+/** An image in base64. */
+export const InlineData = aliased({ mimeType: imageType, data: base64, displayName: z.string().optional() });
+
+/** Clients may send the URL-safe alphabet, which protobuf's JSON accepts too. Data URIs have the standard alphabet only. */
+export const dataUriOf = ({ mimeType, data }: z.output<typeof InlineData>): string =>
+  `data:${mimeType};base64,${data.replaceAll('-', '+').replaceAll('_', '/')}`;

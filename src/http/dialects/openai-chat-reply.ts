@@ -1,0 +1,42 @@
+import type { ToolCall } from '../../domain/chat.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { within, type ChatAnswer } from './chat-answer.ts';
+
+/** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). */
+export function openaiCompletion({ id, created, model, reply, usage }: ChatAnswer): JsonObject {
+  const { cachedTokens, reasoningTokens } = reply.usage ?? {};
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: reply.content,
+          refusal: reply.refusal,
+          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map(toToolCall) }),
+        },
+        logprobs: null,
+        finish_reason: reply.finishReason,
+      },
+    ],
+    usage: {
+      prompt_tokens: usage.input,
+      completion_tokens: usage.output,
+      total_tokens: usage.input + usage.output,
+      prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
+      completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
+    },
+  };
+}
+
+const toToolCall = ({ id, name: called, arguments: text, signature }: ToolCall): JsonObject => ({
+  id,
+  type: 'function',
+  function: { name: called, arguments: text },
+  // Where Google's own OpenAI dialect puts it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+  ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+});
