@@ -1,4 +1,6 @@
+import type { JsonObject } from '../domain/json.ts';
 import type { Database } from './database.ts';
+import { AuditEntry } from './entities/audit-entry.ts';
 
 /** Remembers what an operator changed. `detail` holds ids and settings, never a secret. */
 export async function recordAudit(
@@ -12,4 +14,20 @@ export async function recordAudit(
     },
     [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})],
   );
+}
+
+export interface AuditRow {
+  id: number;
+  at: Date;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: JsonObject;
+}
+
+/** The newest changes first, of one subject or of all. */
+export async function listAudit(database: Database, subject: string | null, limit: number): Promise<AuditRow[]> {
+  const em = database.orm.em.fork();
+  const entries = await em.find(AuditEntry, subject === null ? {} : { subject }, { orderBy: { id: 'desc' }, limit });
+  return entries.map(({ id, at, actor, action, subject, detail }) => ({ id, at, actor, action, subject, detail }));
 }

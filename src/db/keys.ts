@@ -1,4 +1,7 @@
+import { LockMode, raw } from '@mikro-orm/core';
 import type { Database } from './database.ts';
+import { ApiKey } from './entities/api-key.ts';
+import { unixSeconds } from './unix-seconds.ts';
 
 /** A live key as the door needs it. Budgets are not here: only admission reads them. */
 export interface LiveKey {
@@ -36,4 +39,134 @@ export async function findLiveKey(database: Database, digests: Buffer[]): Promis
     rpm: row.rpm,
     inFlightMax: row.in_flight_max,
   };
+}
+
+export interface KeyRow {
+  key_id: string;
+  project_id: string;
+  name: string;
+  state: 'active' | 'expired' | 'revoked';
+  /** Of the newest secret; the secret itself is nowhere. */
+  prefix: string | null;
+  last4: string | null;
+  models: string[] | null;
+  rpm: number | null;
+  in_flight_max: number | null;
+  in_flight: number;
+  budget: number | null;
+  spent: number;
+  reserved: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  last_used_at: number | null;
+  created_at: number;
+}
+
+/** The keys of one project, or of all, oldest first. */
+export async function listKeys(database: Database, projectId: string | null, limit: number): Promise<KeyRow[]> {
+  return database.query<KeyRow & Record<string, unknown>>(
+    {
+      name: 'operator-keys',
+      text: `select k.id as key_id, k.project_id, k.name,
+               case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
+                    else 'active' end as state,
+               s.prefix, s.last4, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
+               ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
+               ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at
+             from api_key k left join lateral (
+               select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
+             ) s on true
+             where $1::text is null or k.project_id = $1 order by k.created_at, k.id limit $2`,
+    },
+    [projectId, limit],
+  );
+}
+
+/** Marks a key as revoked, once; null when there is no such key. Admission itself reads the mark, so it counts at once. */
+export async function markKeyRevoked(
+  database: Database,
+  keyId: string,
+): Promise<{ projectId: string; revokedAt: Date; changed: boolean } | null> {
+  const em = database.orm.em.fork();
+  const now = raw<Date>('clock_timestamp()');
+  const marked = await em.nativeUpdate(ApiKey, { id: keyId, revokedAt: null }, { revokedAt: now });
+  const key = await em.findOne(ApiKey, { id: keyId });
+  return key?.revokedAt ? { projectId: key.projectId, revokedAt: key.revokedAt, changed: marked > 0 } : null;
+}
+
+/** What an operator may change about a key; null is no limit. */
+export interface KeyLimits {
+  name: string;
+  models: string[] | null;
+  rpm: number | null;
+  budget: number | null;
+  inFlightMax: number | null;
+  expiresAt: Date | null;
+}
+
+/** Changes what is given and leaves the rest, under the key's lock; the key's money is not touched. */
+export async function updateKeyLimits(
+  database: Database,
+  keyId: string,
+  given: Partial<KeyLimits>,
+): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked'> {
+  return database.orm.em.fork().transactional(async (em) => {
+    const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!key) return 'unknown';
+    if (key.revokedAt) return 'revoked';
+    const limits = (): KeyLimits => ({
+      name: key.name,
+      models: key.models ?? null,
+      rpm: key.rpm ?? null,
+      budget: key.budget ?? null,
+      inFlightMax: key.inFlightMax ?? null,
+      expiresAt: key.expiresAt ?? null,
+    });
+    const before = limits();
+    em.assign(key, given);
+    return { before, after: limits() };
+  });
+}
+
+export interface NewKeySecret {
+  id: string;
+  digest: Buffer;
+  pepperId: string;
+  prefix: string;
+  last4: string;
+}
+
+/** Adds one more secret to a key; those before it end after the overlap. Two rotations at once come one after the other. */
+export async function addKeySecret(
+  database: Database,
+  { keyId, secret, overlapSeconds }: { keyId: string; secret: NewKeySecret; overlapSeconds: number },
+): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked'> {
+  return database.transaction('begin', async (query) => {
+    const [key] = await query<{ project_id: string; revoked: boolean; previous_until: number }>(
+      {
+        name: 'operator-lock-key',
+        text: `select project_id, revoked_at is not null as revoked,
+                 ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
+               from api_key where id = $1 for no key update`,
+      },
+      [keyId, overlapSeconds],
+    );
+    if (!key) return 'unknown';
+    if (key.revoked) return 'revoked';
+    await query(
+      {
+        name: 'operator-end-secrets',
+        text: `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
+      },
+      [keyId, key.previous_until],
+    );
+    await query(
+      {
+        name: 'operator-add-secret',
+        text: `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
+      },
+      [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
+    );
+    return { projectId: key.project_id, previousUntil: key.previous_until };
+  });
 }

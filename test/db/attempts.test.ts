@@ -4,7 +4,7 @@ import { beginAttempt, endAttempt, saveOperation, saveResult, type AttemptMemory
 import { restChannel } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
-import { updateChannel } from '../../src/db/operators.ts';
+import { updateChannel } from '../../src/db/channel-settings.ts';
 import { claimStop, listStops, releaseStop } from '../../src/db/stops.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

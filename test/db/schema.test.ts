@@ -70,11 +70,6 @@ const fitting: Record<string, string> = {
 describe('the entities', () => {
   it('agree with the migrated tables: every column, its nullability and its type', async () => {
     const database = await (await scratch()).open();
-    const columns = await database.query<{ table: string; column: string; nullable: boolean; type: string }>({
-      name: 'columns',
-      text: `select table_name::text as table, column_name::text as column, is_nullable = 'YES' as nullable, data_type::text as type
-             from information_schema.columns where table_schema = 'public' and table_name <> 'schema_migration' order by 1, 2`,
-    });
     const declared = [...database.orm.getMetadata().getAll().values()].flatMap((entity) =>
       entity.props.map((property) => {
         const wanted = (property.columnTypes[0] ?? '').replace(/\(\d+\)$/, '');
@@ -86,8 +81,26 @@ describe('the entities', () => {
         };
       }),
     );
+    const tables = [...new Set(declared.map(({ table }) => table))];
+    const columns = await database.query<{ table: string; column: string; nullable: boolean; type: string }>(
+      {
+        name: 'columns',
+        text: `select table_name::text as table, column_name::text as column, is_nullable = 'YES' as nullable, data_type::text as type
+               from information_schema.columns where table_schema = 'public' and table_name = any ($1) order by 1, 2`,
+      },
+      [tables],
+    );
     const sorted = declared.sort((a, b) => compare(a.table, b.table) || compare(a.column, b.column));
-    expect(columns.length).toBeGreaterThan(100);
+    expect(tables.sort()).toEqual([
+      'api_key',
+      'api_key_secret',
+      'audit_entry',
+      'channel',
+      'channel_health',
+      'credit_account',
+      'project',
+      'task_resolution',
+    ]);
     expect(sorted).toEqual([...columns].sort((a, b) => compare(a.table, b.table) || compare(a.column, b.column)));
   });
 });

@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { insertChannel } from '../../db/operators.ts';
+import { insertChannel } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { credentialContext, type ChannelSettings } from './ensure-channel.ts';

@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { Channel } from '../../db/entities/index.ts';
+import { Channel } from '../../db/entities/channel.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 

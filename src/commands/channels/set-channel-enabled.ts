@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { switchChannel } from '../../db/operators.ts';
+import { switchChannel } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 

@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { updateChannel, type ChannelRecord } from '../../db/operators.ts';
+import { updateChannel, type ChannelRecord } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { credentialContext, type ChannelSettings } from './ensure-channel.ts';
 import { OperatorError } from '../operator-error.ts';

@@ -1,5 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
-import { ApiKey, ApiKeySecret, Project } from '../../db/entities/index.ts';
+import { ApiKey } from '../../db/entities/api-key.ts';
+import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
+import { Project } from '../../db/entities/project.ts';
 import type { Deps } from '../../deps.ts';
 import { digestApiKey, displayPartsOf, generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';

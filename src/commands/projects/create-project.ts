@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { recordAudit } from '../../db/audit.ts';
-import { CreditAccount, Project } from '../../db/entities/index.ts';
+import { CreditAccount } from '../../db/entities/credit-account.ts';
+import { Project } from '../../db/entities/project.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
@@ -18,13 +19,13 @@ export async function createProject(
   const projectId = newId('prj');
   const webhookSecret = newWebhookSecret();
   await db.orm.em.fork().transactional(async (em) => {
-    em.create(Project, {
+    const project = em.create(Project, {
       id: projectId,
       name,
       callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)),
     });
+    em.create(CreditAccount, { project });
     await em.flush();
-    em.create(CreditAccount, { projectId });
   });
   await recordAudit(db, { actor, action: 'projects.create', subject: projectId, detail: { name } });
   return { projectId, webhookSecret };

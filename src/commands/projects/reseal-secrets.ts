@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { listSealed, replaceSealed, type SealedPlace } from '../../db/operators.ts';
+import { listSealed, replaceSealed, type SealedPlace } from '../../db/sealed-values.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError, type SealContext } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext } from './create-project.ts';

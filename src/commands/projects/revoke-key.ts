@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { markKeyRevoked } from '../../db/operators.ts';
+import { markKeyRevoked } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 
@@ -21,5 +21,5 @@ export async function revokeKey(
   const { projectId, revokedAt, changed } = revoked;
   if (changed)
     await recordAudit(db, { actor, action: 'keys.revoke', subject: keyId, detail: { project_id: projectId } });
-  return { keyId, revokedAt, changed };
+  return { keyId, revokedAt: Math.floor(revokedAt.getTime() / 1000), changed };
 }

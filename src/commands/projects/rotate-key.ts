@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { addKeySecret } from '../../db/operators.ts';
+import { addKeySecret } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newSecretRow } from './create-key.ts';

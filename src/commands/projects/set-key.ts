@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { updateKeyLimits, type KeyLimits } from '../../db/operators.ts';
+import { updateKeyLimits, type KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 

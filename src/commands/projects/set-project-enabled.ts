@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { switchProject } from '../../db/operators.ts';
+import { switchProject } from '../../db/projects.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 

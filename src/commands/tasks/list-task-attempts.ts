@@ -1,4 +1,4 @@
-import { listAttemptFacts, type AttemptFacts } from '../../db/operators.ts';
+import { listAttemptFacts, type AttemptFacts } from '../../db/attempt-details.ts';
 import type { Deps } from '../../deps.ts';
 import type { ErrorClass } from '../../domain/upstream.ts';
 

@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { insertResolution, type TaskResolution } from '../../db/operators.ts';
+import { insertResolution, type Resolution } from '../../db/resolutions.ts';
 import { findTask } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { isTerminal } from '../../domain/task.ts';
@@ -12,7 +12,7 @@ import { OperatorError } from '../operator-error.ts';
  */
 export async function resolveTask(
   { db }: Pick<Deps, 'db'>,
-  { taskId, outcome, reference, actor }: TaskResolution & { taskId: string; actor: string },
+  { taskId, outcome, reference, actor }: Resolution & { taskId: string; actor: string },
 ): Promise<{ changed: boolean }> {
   const task = await findTask(db, taskId);
   if (!task) throw new OperatorError(`There is no task ${taskId}.`);

@@ -32,9 +32,11 @@ export function facts(about: Readonly<Record<string, Cell>>): string {
 export const limited = (text: string, rows: readonly unknown[], limit: number): string =>
   rows.length < limit ? text : `${text}\n(the first ${limit}; --limit shows more)`;
 
-/** Unix seconds as a UTC time. */
-export const time = (unixSeconds: number | null): string | null =>
-  unixSeconds === null ? null : new Date(unixSeconds * 1000).toISOString().replace('T', ' ').replace('.000Z', 'Z');
+/** A time, or unix seconds, as a UTC time to the second. */
+export const time = (at: Date | number | null): string | null =>
+  at === null
+    ? null
+    : `${new Date(+at * (at instanceof Date ? 1 : 1000)).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 
 /** One line without control characters. */
 export const clean = (text: string): string => text.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, ' ');

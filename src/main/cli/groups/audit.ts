@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { listAudit } from '../../../db/operators.ts';
+import { listAudit } from '../../../db/audit.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { limit, shortText } from '../input.ts';
+import { jsonRow } from '../json-row.ts';
 import { database, type DatabaseDeps } from '../operator-deps.ts';
 import { limited, table, time } from '../plain-text.ts';
 
@@ -29,7 +30,7 @@ async function list({ db }: DatabaseDeps, input: z.infer<typeof ListInput>): Pro
     rows.map(({ id, at, detail, ...row }) => ({ id, at: time(at), ...row, detail: shortened(JSON.stringify(detail)) })),
     'Nothing was changed yet.',
   );
-  return { document: { data: rows }, text: limited(text, rows, input.limit) };
+  return { document: { data: rows.map(jsonRow) }, text: limited(text, rows, input.limit) };
 }
 
 /** A line that a person can still read; `--json` has it all. */

@@ -7,7 +7,7 @@ import { setChannelEnabled } from '../../../commands/channels/set-channel-enable
 import { setChannel } from '../../../commands/channels/set-channel.ts';
 import { testChannel, type ChannelTest } from '../../../commands/channels/test-channel.ts';
 import { listModels } from '../../../db/models.ts';
-import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/operators.ts';
+import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/channel-settings.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { count, names, shortText } from '../input.ts';
 import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';

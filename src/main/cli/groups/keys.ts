@@ -5,7 +5,7 @@ import { revokeKey } from '../../../commands/projects/revoke-key.ts';
 import { rotateKey } from '../../../commands/projects/rotate-key.ts';
 import { setKey } from '../../../commands/projects/set-key.ts';
 import { listModels } from '../../../db/models.ts';
-import { listKeys } from '../../../db/operators.ts';
+import { listKeys } from '../../../db/keys.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { cleared, count, limit, moment, names, shortText, smallCount } from '../input.ts';
 import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';

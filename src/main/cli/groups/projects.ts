@@ -8,9 +8,10 @@ import {
 } from '../../../commands/projects/project-secret.ts';
 import { setProjectEnabled } from '../../../commands/projects/set-project-enabled.ts';
 import { recordAudit } from '../../../db/audit.ts';
-import { listProjects } from '../../../db/operators.ts';
+import { listProjects } from '../../../db/projects.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { limit, shortText } from '../input.ts';
+import { jsonRow } from '../json-row.ts';
 import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';
 import { clean, facts, limited, table, time } from '../plain-text.ts';
 
@@ -101,8 +102,8 @@ async function create(deps: SecretsDeps, { name }: { name: string }, actor: stri
 async function list({ db }: DatabaseDeps, input: { limit: number }): Promise<Report> {
   const rows = await listProjects(db, input.limit);
   const text = table(
-    rows.map((row) => ({ ...row, created_at: time(row.created_at) })),
+    rows.map(({ projectId, createdAt, ...row }) => ({ project_id: projectId, ...row, created_at: time(createdAt) })),
     'There are no projects.',
   );
-  return { document: { data: rows }, text: limited(text, rows, input.limit) };
+  return { document: { data: rows.map(jsonRow) }, text: limited(text, rows, input.limit) };
 }

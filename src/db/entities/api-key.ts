@@ -1,0 +1,21 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+export const ApiKey = defineEntity({
+  name: 'ApiKey',
+  properties: {
+    id: p.string().primary(),
+    projectId: p.string(),
+    name: p.string().default(''),
+    models: p.array().nullable(),
+    rpm: p.integer().nullable(),
+    inFlightMax: p.integer().nullable(),
+    budget: p.bigint('number').nullable(),
+    spent: p.bigint('number').default(0),
+    reserved: p.bigint('number').default(0),
+    inFlight: p.integer().default(0),
+    expiresAt: p.datetime().nullable(),
+    revokedAt: p.datetime().nullable(),
+    lastUsedAt: p.datetime().nullable(),
+    createdAt: p.datetime().defaultRaw('clock_timestamp()'),
+  },
+});

@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+export const Channel = defineEntity({
+  name: 'Channel',
+  properties: {
+    id: p.string().primary(),
+    name: p.string().unique(),
+    adapter: p.string(),
+    baseUrl: p.string(),
+    credential: p.string(),
+    groups: p.array(),
+    priority: p.integer().default(1),
+    weight: p.integer().default(1),
+    enabled: p.boolean().default(true),
+    createdAt: p.datetime().defaultRaw('clock_timestamp()'),
+    updatedAt: p.datetime().defaultRaw('clock_timestamp()'),
+  },
+});

@@ -1,0 +1,12 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Project } from './project.ts';
+
+export const CreditAccount = defineEntity({
+  name: 'CreditAccount',
+  properties: {
+    project: () => p.oneToOne(Project).primary(),
+    balance: p.bigint('number').default(0),
+    reserved: p.bigint('number').default(0),
+    inFlight: p.integer().default(0),
+  },
+});

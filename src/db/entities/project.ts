@@ -1,0 +1,14 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+export const Project = defineEntity({
+  name: 'Project',
+  properties: {
+    id: p.string().primary(),
+    name: p.string(),
+    status: p.string().$type<'active' | 'disabled'>().default('active'),
+    callbackSecret: p.string(),
+    callbackSecretPrevious: p.string().nullable(),
+    callbackSecretPreviousUntil: p.datetime().nullable(),
+    createdAt: p.datetime().defaultRaw('clock_timestamp()'),
+  },
+});

@@ -1,0 +1,84 @@
+import type { Database } from './database.ts';
+import { CreditAccount } from './entities/credit-account.ts';
+import { Project } from './entities/project.ts';
+import { unixSeconds } from './unix-seconds.ts';
+
+export interface ProjectRow {
+  projectId: string;
+  name: string;
+  status: 'active' | 'disabled';
+  balance: number;
+  reserved: number;
+  createdAt: Date;
+}
+
+/** The oldest projects first, with their credits. */
+export async function listProjects(database: Database, limit: number): Promise<ProjectRow[]> {
+  const accounts = await database.orm.em
+    .fork()
+    .find(CreditAccount, {}, { populate: ['project'], orderBy: { project: { createdAt: 'asc', id: 'asc' } }, limit });
+  return accounts.map(({ project: { id: projectId, name, status, createdAt }, balance, reserved }) => ({
+    projectId,
+    name,
+    status,
+    balance,
+    reserved,
+    createdAt,
+  }));
+}
+
+/** Switches a project; false when it was so before, null when there is none. */
+export async function switchProject(database: Database, projectId: string, enabled: boolean): Promise<boolean | null> {
+  const em = database.orm.em.fork();
+  const status = enabled ? 'active' : 'disabled';
+  const changed = await em.nativeUpdate(Project, { id: projectId, status: { $ne: status } }, { status });
+  return changed > 0 || ((await em.count(Project, { id: projectId })) > 0 ? false : null);
+}
+
+/** A project's callback secrets, sealed. */
+export interface StoredSecret {
+  sealed: string;
+  /** While it signs too. */
+  sealedPrevious: string | null;
+  /** Unix seconds; null when no rotation overlaps. */
+  previousUntil: number | null;
+}
+
+/** By the database's clock, as a callback's signatures are; null when there is no such project. */
+export async function readProjectSecret(database: Database, projectId: string): Promise<StoredSecret | null> {
+  const [row] = await database.query<StoredSecret & Record<string, unknown>>(
+    {
+      name: 'operator-project-secret',
+      text: `select p.callback_secret as sealed, o.sealed as "sealedPrevious", o.until as "previousUntil"
+             from project p left join lateral (
+               select p.callback_secret_previous as sealed, ${unixSeconds('p.callback_secret_previous_until')} as until
+               where p.callback_secret_previous is not null and p.callback_secret_previous_until > clock_timestamp()
+             ) o on true
+             where p.id = $1`,
+    },
+    [projectId],
+  );
+  return row ?? null;
+}
+
+/**
+ * Puts a new callback secret in the place of the one that signs, which goes on beside it for `overlapSeconds`. Changes nothing
+ * and answers false for an unknown project and, unless forced, while an earlier rotation overlaps.
+ */
+export async function replaceProjectSecret(
+  database: Database,
+  given: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
+): Promise<boolean> {
+  const rows = await database.query(
+    {
+      name: 'operator-replace-secret',
+      text: `update project set callback_secret_previous = callback_secret, callback_secret = $2,
+               callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
+             where id = $1 and ($4 or callback_secret_previous is null
+               or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
+             returning id`,
+    },
+    [given.projectId, given.sealed, given.overlapSeconds, given.force],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,46 @@
+import type { Database } from './database.ts';
+
+export interface SealedValue {
+  id: string;
+  value: string;
+}
+
+const sealedColumns = {
+  channel_credential: { table: 'channel', column: 'credential' },
+  callback_secret: { table: 'project', column: 'callback_secret' },
+  callback_secret_previous: { table: 'project', column: 'callback_secret_previous' },
+} as const;
+export type SealedPlace = keyof typeof sealedColumns;
+
+/** The next sealed values of one place in the order of their rows' ids. */
+export async function listSealed(
+  database: Database,
+  place: SealedPlace,
+  { after, limit }: { after: string; limit: number },
+): Promise<SealedValue[]> {
+  const { table, column } = sealedColumns[place];
+  return database.query<SealedValue & Record<string, unknown>>(
+    {
+      name: `operator-sealed-${place}`,
+      text: `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,
+    },
+    [after, limit],
+  );
+}
+
+/** Replaces a sealed value that is still the one that was read; false when it was changed meanwhile. */
+export async function replaceSealed(
+  database: Database,
+  place: SealedPlace,
+  { id, from, to }: { id: string; from: string; to: string },
+): Promise<boolean> {
+  const { table, column } = sealedColumns[place];
+  const rows = await database.query(
+    {
+      name: `operator-reseal-${place}`,
+      text: `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
+    },
+    [id, from, to],
+  );
+  return rows.length > 0;
+}
