@@ -1,5 +1,6 @@
-import { createDevStack, StartRefused, type DevPrograms } from './dev/dev-stack.ts';
+import { DevStack, type DevPrograms } from './dev/dev-stack.ts';
 import { watchParent } from './dev/parent-watch.ts';
+import { StartRefused } from './dev/start-refused.ts';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -16,7 +17,7 @@ export async function dev({ args, env, programs }: DevOptions): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const say = (text: string) => void process.stdout.write(`tollgate: ${text}\n`);
 
-  const stack = createDevStack({ env, projectFolder, programs, fresh: args.includes('--fresh'), say });
+  const stack = new DevStack({ env, projectFolder, programs, fresh: args.includes('--fresh'), say });
   let stoppingSince: number | null = null;
   const stop = () => {
     // npm and the terminal both pass on one Ctrl-C; only a later second one is a person who will not wait.

@@ -1,0 +1,19 @@
+/** Says what is being done once it takes more than a second, and at its end how long it took. */
+export async function withProgress<T>(say: (text: string) => void, label: string, work: Promise<T>): Promise<T> {
+  const startedAt = Date.now();
+  const seconds = () => (Date.now() - startedAt) / 1000;
+  let said = false;
+  const slow = setTimeout(() => {
+    said = true;
+    say(`${label} …`);
+  }, 1_000);
+  const slower = setInterval(() => say(`${label} … ${Math.round(seconds())} s`), 10_000);
+  try {
+    const result = await work;
+    if (said) say(`${label}: done in ${seconds().toFixed(1)} s`);
+    return result;
+  } finally {
+    clearTimeout(slow);
+    clearInterval(slower);
+  }
+}
