@@ -27,6 +27,20 @@ export default tseslint.config(
     },
   },
   {
+    // A file that needs more has a second file inside it, and a function a second function.
+    files: ['src/**/*.ts'],
+    ignores: [
+      // Exceptions until these are cut, too; the list must become empty.
+      'src/caches/channel-cache.ts',
+      'src/commands/chat/complete-chat.ts',
+      'src/db/migrations/*.ts',
+    ],
+    rules: {
+      'max-lines': ['error', { max: 350 }],
+      'max-lines-per-function': ['error', { max: 80, IIFEs: true }],
+    },
+  },
+  {
     // The other half of `one-way-out-of-the-house` in .dependency-cruiser.cjs: globals open sockets without an import.
     files: ['src/**/*.ts'],
     rules: {

@@ -5,19 +5,19 @@ import { pause } from '../../platform/pause.ts';
 
 export type { DetailRow };
 
-/** Keeps one row per answered request, off the request's way. */
+/** Keeps one row per answered request, without delaying the request. */
 export interface DetailRecorder {
-  /** Takes a row in; never throws, never waits. With a full buffer the row is lost, which is counted and logged. */
+  /** Buffers a row. Never throws, never waits. When the buffer is full the row is lost, which is counted and logged. */
   record(row: DetailRow): void;
-  /** Writes what waits, up to `patienceMs` (2,000 when absent) while the database is away; the rest is lost. Nothing is taken in after it. */
+  /** Refuses more rows and writes those that wait. While the database is away it tries for `patienceMs` (2,000 by default). */
   close(patienceMs?: number): Promise<void>;
 }
 
 export interface DetailRecorderOptions {
-  /** What waits at most, 10,000 when absent: some megabytes. */
+  /** The most rows that wait, 10,000 by default: some megabytes. */
   rowsMax?: number;
   batchMax?: number;
-  /** A row waits this long for its batch. */
+  /** How long a row waits for its batch. */
   waitMs?: number;
 }
 
@@ -32,25 +32,15 @@ export function createDetailRecorder(
   let waiting: DetailRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
-  let lostSinceLogged = 0;
+  const { lose, tellLost } = createLossLog({ logger, metrics });
   /** The last write found no database: rows wait for the timer, not for a full batch. */
   let away = false;
   let closed = false;
 
-  const lose = (rows: number, error?: unknown): void => {
-    metrics.apiDetailsLost(rows);
-    lostSinceLogged += rows;
-    if (error !== undefined) tellLost(error);
-  };
-  const tellLost = (error?: unknown): void => {
-    if (lostSinceLogged === 0) return;
-    logger.warn({ err: error, rows: lostSinceLogged }, 'API details were lost');
-    lostSinceLogged = 0;
-  };
   const arm = (): void => {
     if (timer ?? writing) return;
     timer = setTimeout(flush, waitMs);
-    // A process that has nothing else to do may end; `close` writes what waits.
+    // The timer must not keep the process alive; `close` writes the waiting rows.
     timer.unref();
   };
   const flush = (): void => {
@@ -62,14 +52,14 @@ export function createDetailRecorder(
       if (waiting.length > 0 && !closed) arm();
     });
   };
-  /** Full batches at once, and the last one that is not full; stops at a database that is away. */
+  /** Writes all full batches, or one that is not full. Stops when the database is away. */
   const drain = async (): Promise<void> => {
     do {
       const batch = waiting.splice(0, batchMax);
       if (batch.length > 0 && !(await writeBatch(batch))) return;
     } while (waiting.length >= batchMax);
   };
-  /** False when the database is away; the rows wait again, at their place. */
+  /** Returns false when the database is away. The rows then wait again, in their order. */
   const writeBatch = async (batch: DetailRow[]): Promise<boolean> => {
     try {
       await write(db, batch);
@@ -112,6 +102,22 @@ export function createDetailRecorder(
       tellLost();
     },
   };
+}
+
+/** Counts lost rows at once, and logs them together. */
+function createLossLog({ logger, metrics }: Pick<Deps, 'logger' | 'metrics'>) {
+  let rowsSinceLogged = 0;
+  const tellLost = (error?: unknown): void => {
+    if (rowsSinceLogged === 0) return;
+    logger.warn({ err: error, rows: rowsSinceLogged }, 'API details were lost');
+    rowsSinceLogged = 0;
+  };
+  const lose = (rows: number, error?: unknown): void => {
+    metrics.apiDetailsLost(rows);
+    rowsSinceLogged += rows;
+    if (error !== undefined) tellLost(error);
+  };
+  return { lose, tellLost };
 }
 
 const retryMs = 100;

@@ -25,57 +25,15 @@ export interface S3Patience {
 }
 
 /** A client waits during the first. The second is shorter than the idle timeout at which load balancers drop connections. */
-const PATIENCE: S3Patience = { answerMs: 10_000, silenceMs: 120_000 };
-const TRIES_MAX = 3;
+const patienceDefault: S3Patience = { answerMs: 10_000, silenceMs: 120_000 };
+const triesMax = 3;
 
 /** Files in an S3-compatible bucket. */
-export function s3Place(settings: S3Settings, patience = PATIENCE): FilePlace {
+export function s3Place(settings: S3Settings, patience = patienceDefault): FilePlace {
   const Bucket = settings.FILES_S3_BUCKET;
-  const client = new S3Client({
-    region: settings.FILES_S3_REGION || 'auto',
-    ...(settings.FILES_S3_ENDPOINT === '' ? {} : { endpoint: settings.FILES_S3_ENDPOINT, forcePathStyle: true }),
-    credentials: {
-      accessKeyId: settings.FILES_S3_ACCESS_KEY_ID,
-      secretAccessKey: settings.FILES_S3_SECRET_ACCESS_KEY,
-    },
-    // Not every service supports the newer checksums. Every service supports plain bodies with a length.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: TRIES_MAX,
-    requestHandler: {
-      connectionTimeout: 5_000,
-      requestTimeout: patience.answerMs,
-      // Without this the client only prints a warning and keeps waiting.
-      throwOnRequestTimeout: true,
-      socketTimeout: patience.silenceMs,
-      // A slow reader keeps its connection. src/http limits the number of readers.
-      httpAgent: { maxSockets: Infinity },
-      httpsAgent: { maxSockets: Infinity },
-    },
-    // Errors are thrown to the caller. The client's own logger would print them to the console.
-    logger: silent,
-  });
+  const client = clientFor(settings, patience);
   // Many S3-compatible services refuse ACL headers, and Tollgate needs none.
   const disk = new Disk(new S3Driver({ client, bucket: Bucket, visibility: 'private', supportsACL: false }));
-
-  /** With a known length the upload is one request, and S3 shows an object only when it is complete. */
-  const upload = async (spool: string, Key: string, { contentType, bytes, signal }: PublishOptions): Promise<void> => {
-    const body = createReadStream(spool);
-    // The client leaves the request open if its body fails, and if the store refuses it early.
-    const hangUp = new AbortController();
-    body.once('error', (error) => hangUp.abort(error));
-    try {
-      await client.send(
-        new PutObjectCommand({ Bucket, Key, Body: body, ContentLength: bytes, ContentType: contentType }),
-        { abortSignal: AbortSignal.any([hangUp.signal, ...(signal ? [signal] : [])]), requestTimeout: 0 },
-      );
-    } catch (error) {
-      hangUp.abort();
-      throw error;
-    } finally {
-      body.destroy();
-    }
-  };
 
   return {
     disk,
@@ -84,11 +42,11 @@ export function s3Place(settings: S3Settings, patience = PATIENCE): FilePlace {
       // The client cannot resend a stream. This retry reads the file from the disk again.
       for (let tries = 1; ; tries += 1) {
         try {
-          await upload(spool, key, options);
+          await upload(client, { Bucket, Key: key }, spool, options);
           break;
         } catch (error) {
           signal?.throwIfAborted();
-          if (tries === TRIES_MAX || !mayPass(error)) throw error;
+          if (tries === triesMax || !mayPass(error)) throw error;
         }
         await pause(tries * 200 * (1 + Math.random()), signal);
       }
@@ -111,6 +69,56 @@ export function s3Place(settings: S3Settings, patience = PATIENCE): FilePlace {
     },
   };
 }
+
+/** Uploads a file in one request, for which its length must be known. S3 shows an object only when it is complete. */
+async function upload(
+  client: S3Client,
+  object: { Bucket: string; Key: string },
+  spool: string,
+  { contentType, bytes, signal }: PublishOptions,
+): Promise<void> {
+  const body = createReadStream(spool);
+  // The client leaves the request open if its body fails, and if the store refuses it early.
+  const hangUp = new AbortController();
+  body.once('error', (error) => hangUp.abort(error));
+  try {
+    await client.send(new PutObjectCommand({ ...object, Body: body, ContentLength: bytes, ContentType: contentType }), {
+      abortSignal: AbortSignal.any([hangUp.signal, ...(signal ? [signal] : [])]),
+      requestTimeout: 0,
+    });
+  } catch (error) {
+    hangUp.abort();
+    throw error;
+  } finally {
+    body.destroy();
+  }
+}
+
+const clientFor = (settings: S3Settings, patience: S3Patience): S3Client =>
+  new S3Client({
+    region: settings.FILES_S3_REGION || 'auto',
+    ...(settings.FILES_S3_ENDPOINT === '' ? {} : { endpoint: settings.FILES_S3_ENDPOINT, forcePathStyle: true }),
+    credentials: {
+      accessKeyId: settings.FILES_S3_ACCESS_KEY_ID,
+      secretAccessKey: settings.FILES_S3_SECRET_ACCESS_KEY,
+    },
+    // Not every service supports the newer checksums. Every service supports plain bodies with a length.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: triesMax,
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout: patience.answerMs,
+      // Without this the client only prints a warning and keeps waiting.
+      throwOnRequestTimeout: true,
+      socketTimeout: patience.silenceMs,
+      // A slow reader keeps its connection. src/http limits the number of readers.
+      httpAgent: { maxSockets: Infinity },
+      httpsAgent: { maxSockets: Infinity },
+    },
+    // Errors are thrown to the caller. The client's own logger would print them to the console.
+    logger: silent,
+  });
 
 /** Whether a retry may help: there was no answer, or the answer does not blame the request. */
 const mayPass = (error: unknown): boolean => {

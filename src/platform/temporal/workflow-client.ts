@@ -97,112 +97,112 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
   const connection = Connection.lazy(temporalConnectionOptions(access));
   const client = new Client({ connection, namespace: access.namespace });
 
-  return {
-    async start(task, timeoutMs) {
-      try {
-        await client.withDeadline(Date.now() + timeoutMs, () =>
-          client.workflow.start(mediaTaskWorkflow, startOptions(task)),
-        );
-        return 'started';
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already_completed';
-        if (isAway(error)) return 'unreachable';
-        throw error;
-      }
-    },
+  /** Makes a call within its time and returns `done`, or what `known` makes of the error. Unknown errors are thrown. */
+  const within = async <T>(
+    timeoutMs: number,
+    call: () => Promise<unknown>,
+    done: T,
+    known: (error: unknown) => T | undefined,
+  ): Promise<T> => {
+    try {
+      await client.withDeadline(Date.now() + timeoutMs, call);
+      return done;
+    } catch (error) {
+      const answer = known(error);
+      if (answer === undefined) throw error;
+      return answer;
+    }
+  };
+  /** True if the call succeeded, false if Temporal is unavailable or refuses with this error. */
+  const succeeds = (timeoutMs: number, call: () => Promise<unknown>, refusal: ErrorClass): Promise<boolean> =>
+    within<boolean>(timeoutMs, call, true, (error) => (error instanceof refusal || isAway(error) ? false : undefined));
 
-    async startAndReserve(task, timeoutMs) {
+  return {
+    start: (task, timeoutMs) =>
+      within<StartResult>(
+        timeoutMs,
+        () => client.workflow.start(mediaTaskWorkflow, startOptions(task)),
+        'started',
+        (error) => {
+          if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already_completed';
+          return isAway(error) ? 'unreachable' : undefined;
+        },
+      ),
+
+    startAndReserve(task, timeoutMs) {
       const startWorkflowOperation = new WithStartWorkflowOperation(mediaTaskWorkflow, {
         ...startOptions(task),
         workflowIdConflictPolicy: 'USE_EXISTING',
       });
       // The handle is unused, but its promise must not become an unhandled rejection when the start fails.
       startWorkflowOperation.workflowHandle().catch(() => undefined);
-      try {
-        await client.withDeadline(Date.now() + timeoutMs, () =>
-          client.workflow.executeUpdateWithStart(reservedUpdate, { startWorkflowOperation }),
-        );
-        return true;
-      } catch (error) {
-        // Temporal is busy or unavailable, or answered too late: the caller decides in the database instead.
-        if (error instanceof WorkflowExecutionAlreadyStartedError || isAway(error)) return false;
-        throw error;
-      }
+      // If Temporal is busy or unavailable, or answers too late, the caller decides in the database instead.
+      return succeeds(
+        timeoutMs,
+        () => client.workflow.executeUpdateWithStart(reservedUpdate, { startWorkflowOperation }),
+        WorkflowExecutionAlreadyStartedError,
+      );
     },
 
-    async cancel(taskId, timeoutMs) {
-      try {
-        await client.withDeadline(Date.now() + timeoutMs, () => client.workflow.getHandle(taskId).cancel());
-        return true;
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError || isAway(error)) return false;
-        throw error;
-      }
-    },
+    cancel: (taskId, timeoutMs) =>
+      succeeds(timeoutMs, () => client.workflow.getHandle(taskId).cancel(), WorkflowNotFoundError),
 
-    async startDelivery({ deliveryId, projectId, limits }, timeoutMs) {
-      const input: RedeliveryInput = { deliveryId, limits };
-      try {
-        await client.withDeadline(Date.now() + timeoutMs, () =>
-          client.workflow.start(redeliveryWorkflow, {
-            workflowId: deliveryId,
-            taskQueue: taskQueues.tasks,
-            args: [input],
-            workflowIdConflictPolicy: 'USE_EXISTING',
-            priority: { fairnessKey: projectId },
-            staticSummary: 'callback, delivered again',
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError || isAway(error)) return false;
-        throw error;
-      }
-    },
+    startDelivery: ({ deliveryId, projectId, limits }, timeoutMs) =>
+      succeeds(
+        timeoutMs,
+        () => client.workflow.start(redeliveryWorkflow, redeliveryOptions({ deliveryId, limits }, projectId)),
+        WorkflowExecutionAlreadyStartedError,
+      ),
 
-    async retryCallback(workflowId, timeoutMs) {
-      try {
-        await client.withDeadline(Date.now() + timeoutMs, () =>
-          client.workflow.getHandle(workflowId).signal(retryCallbackSignal),
-        );
-        return 'signaled';
-      } catch (error) {
-        // Without the namespace every workflow is gone.
-        if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return 'gone';
-        if (isAway(error)) return 'unreachable';
-        throw error;
-      }
-    },
+    retryCallback: (workflowId, timeoutMs) =>
+      within<'signaled' | 'gone' | 'unreachable'>(
+        timeoutMs,
+        () => client.workflow.getHandle(workflowId).signal(retryCallbackSignal),
+        'signaled',
+        (error) => {
+          // Without the namespace every workflow is gone.
+          if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return 'gone';
+          return isAway(error) ? 'unreachable' : undefined;
+        },
+      ),
 
-    async triggerJob(name, timeoutMs) {
-      try {
-        await client.withDeadline(Date.now() + timeoutMs, () => triggerSchedule(client.schedule, name));
-        return true;
-      } catch (error) {
-        if (error instanceof ScheduleNotFoundError || isAway(error)) return false;
-        throw error;
-      }
-    },
-
-    async ensureServer(schedules, timeoutMs) {
-      const { namespace } = access;
-      const parts = [
-        { what: 'the namespace', ensure: () => ensureNamespace(connection, namespace) },
-        { what: 'the search attributes', ensure: () => ensureSearchAttributes(connection, namespace) },
-        { what: 'the Schedules', ensure: () => ensureSchedules(client.schedule, schedules) },
-      ];
-      const troubles: { what: string; error: unknown }[] = [];
-      for (const { what, ensure } of parts) {
-        await connection
-          .withDeadline(Date.now() + timeoutMs, ensure)
-          .catch((error: unknown) => troubles.push({ what, error }));
-      }
-      return troubles;
-    },
-
+    triggerJob: (name, timeoutMs) =>
+      succeeds(timeoutMs, () => triggerSchedule(client.schedule, name), ScheduleNotFoundError),
+    ensureServer: (schedules, timeoutMs) => ensureServer(client, access.namespace, schedules, timeoutMs),
     close: () => connection.close(),
   };
 }
+
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+async function ensureServer(
+  { connection, schedule }: Client,
+  namespace: string,
+  schedules: readonly JobSchedule[],
+  timeoutMs: number,
+): Promise<{ what: string; error: unknown }[]> {
+  const parts = [
+    { what: 'the namespace', ensure: () => ensureNamespace(connection, namespace) },
+    { what: 'the search attributes', ensure: () => ensureSearchAttributes(connection, namespace) },
+    { what: 'the Schedules', ensure: () => ensureSchedules(schedule, schedules) },
+  ];
+  const failures: { what: string; error: unknown }[] = [];
+  for (const { what, ensure } of parts) {
+    await connection
+      .withDeadline(Date.now() + timeoutMs, ensure)
+      .catch((error: unknown) => failures.push({ what, error }));
+  }
+  return failures;
+}
+
+const redeliveryOptions = (input: RedeliveryInput, projectId: string) => ({
+  workflowId: input.deliveryId,
+  taskQueue: taskQueues.tasks,
+  args: [input] as [RedeliveryInput],
+  workflowIdConflictPolicy: 'USE_EXISTING' as const,
+  priority: { fairnessKey: projectId },
+  staticSummary: 'callback, delivered again',
+});
 
 const keyword = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
 const modelKey = keyword(searchAttributes.model);
