@@ -4,7 +4,7 @@
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# `npm ci` refuses a lock file that lacks other systems' optional packages (docs/DECISIONS.md, "Outside"); the install keeps to
+# `npm ci` refuses a lock file that lacks other systems' optional packages (docs/DECISIONS.md, "Production"); the install keeps to
 # the same versions and hashes. No package's own scripts run: none that production uses needs them.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
  || npm install --no-save --omit=dev --ignore-scripts --no-audit --no-fund

