@@ -4,6 +4,7 @@ import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { accountOf, attemptsOf, entriesOf } from '../support/rows.ts';
+import { sideBySide } from '../support/side-by-side.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -13,7 +14,9 @@ afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 describe('an operator who works in Temporal', () => {
-  it('cancels a task: its credits are back, it is canceled, and the upstream is told once', async () => {
+  const together = sideBySide();
+
+  together('cancels a task: it is canceled and refunded, and the upstream is told once', async () => {
     const { apiKey, projectId, taskId, mark } = await submitted('a fox [[fail=never]]');
     await workflow(taskId).cancel();
     const task = await gateway.poll(apiKey, taskId);
@@ -31,7 +34,7 @@ describe('an operator who works in Temporal', () => {
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
   });
 
-  it('terminates a workflow, which stops nothing: the task is resumed, succeeds and was submitted once', async () => {
+  together('terminates a workflow: the sweep resumes the task, which succeeds with one submit', async () => {
     const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=3000]]');
     // A sweep may have begun the next run before this one is looked at.
     const { runId } = await workflow(taskId).describe();
@@ -45,7 +48,7 @@ describe('an operator who works in Temporal', () => {
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
   });
 
-  it('terminates a workflow between two channels, and no channel that was asked is asked again', async () => {
+  together('terminates a workflow between two channels: no channel is asked twice', async () => {
     const { apiKey, taskId, mark } = await submitted(
       'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=2500]]',
     );
@@ -59,7 +62,9 @@ describe('an operator who works in Temporal', () => {
 });
 
 describe('an operator who resets a workflow to its first step', () => {
-  it('while its job runs buys nothing again: one submit, one charge', async () => {
+  const together = sideBySide();
+
+  together('while its job runs causes no second submit and no second charge', async () => {
     const { apiKey, taskId, mark } = await submitted('a fox [[latency=3000]]');
     await resetToStart(taskId);
     const task = await gateway.poll(apiKey, taskId);
@@ -68,7 +73,7 @@ describe('an operator who resets a workflow to its first step', () => {
     expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
   });
 
-  it('after its task has ended changes nothing of the task, and the second run closes in order', async () => {
+  together('after its task has ended changes nothing of the task, and the second run completes', async () => {
     const { apiKey, taskId, mark } = await accepted('a fox [[latency=200]]');
     const ended = await gateway.poll(apiKey, taskId);
     await eventually(async () => (await workflow(taskId).describe()).status.name === 'COMPLETED');

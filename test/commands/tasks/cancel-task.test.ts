@@ -7,6 +7,7 @@ import { mediaRoutes, type Answer, type Task } from '../../support/api-client.ts
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { accountOf, attemptsOf, entriesOf } from '../../support/rows.ts';
+import { sideBySide } from '../../support/side-by-side.ts';
 import { startHoldingUpstream, type HoldingUpstream } from './holding-upstream.ts';
 
 let gateway: Gateway;
@@ -26,6 +27,110 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
+/** Tests that change nothing but their own tasks. */
+describe('a cancel request', () => {
+  const together = sideBySide();
+
+  together('of a job that waits in the queue of the upstream is granted, and the upstream is told once', async () => {
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    expectCanceled(await cancel(taskId));
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await eventually(async () => (await attemptsOf(gateway.database, taskId))[0]?.outcome === 'canceled');
+    await expectStays(taskId, 'canceled');
+  });
+
+  together('of a job that runs is refused with 409, and the task succeeds and is charged', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
+    // The second half of its latency a job can no longer be taken back.
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    expectRefused(await cancel(taskId));
+    const task = await gateway.poll(project.apiKey, taskId);
+    expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 }, error: null });
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'succeeded');
+  });
+
+  together('that was refused starts no further attempt: a job that fails later ends the task as canceled', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=4000 fail=late_fail]]');
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    expectRefused(await cancel(taskId));
+    const task = await gateway.poll(project.apiKey, taskId);
+    expect(task).toMatchObject({ status: 'canceled', attempts: 1, credits: { charged: 0, refunded: 4 } });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  together('of a canceled task answers the same again and does not tell the upstream', async () => {
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    const first = await cancel(taskId);
+    const second = await cancel(taskId);
+    expectCanceled(first);
+    expect(second).toMatchObject({ status: 200, body: first.body });
+    await workflowClosed(taskId);
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  together('after a refused one is refused immediately, and the upstream is not told', async () => {
+    const { taskId, mark } = await submitted('a fox [[latency=5000]]');
+    const [submit] = await gateway.hits(mark, 'submit');
+    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_700 - Date.now()));
+    expectRefused(await cancel(taskId));
+    expectRefused(await cancel(taskId));
+    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
+  });
+
+  together('after one whose API was killed is still decided', async () => {
+    const { taskId, mark } = await submitted('a fox [[fail=never]]');
+    await abandonCancel(taskId);
+    expectCanceled(await cancel(taskId));
+    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+    await expectStays(taskId, 'canceled');
+  });
+
+  for (const [how, prompt, status, stops] of [
+    ['waits in the queue', 'a fox [[fail=never]]', 'canceled', 1],
+    ['runs', 'a fox [[latency=4000]]', 'succeeded', 0],
+  ] as const) {
+    together(`of a job that ${how} is decided by the sweep when its API was killed`, async () => {
+      const { taskId, mark } = await submitted(prompt);
+      const [submit] = await gateway.hits(mark, 'submit');
+      if (status === 'succeeded') await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+      await abandonCancel(taskId);
+      expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status, attempts: 1 });
+      expect(await gateway.hits(mark, 'cancel')).toHaveLength(stops);
+      expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+      await expectStays(taskId, status);
+    });
+  }
+
+  for (const status of ['succeeded', 'failed']) {
+    together(`of a task that has ${status} is 409, and the task stays as it is`, async () => {
+      const { taskId } = await create(status === 'failed' ? 'a fox [[fail=refused]]' : 'a fox');
+      const before = await gateway.poll(project.apiKey, taskId);
+      expect(before.status).toBe(status);
+      expectRefused(await cancel(taskId));
+      expect(await gateway.poll(project.apiKey, taskId)).toEqual(before);
+    });
+  }
+
+  together("of another project's task is 404 with the body of an unknown one, and changes nothing", async () => {
+    const { taskId } = await submitted('a fox [[latency=1500]]');
+    const stranger = await gateway.project();
+    const foreign = await cancel(taskId, stranger.apiKey);
+    const unknown = await cancel('task_0000000000000000000000', stranger.apiKey);
+    expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
+    expect(foreign.body).toEqual(unknown.body);
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
+  });
+});
+
 describe('a cancel', () => {
   it('before anything was submitted is granted: the credits are back and the upstream never hears of the task', async () => {
     await gateway.kill('worker-1', 'SIGTERM');
@@ -37,29 +142,6 @@ describe('a cancel', () => {
     expect(await gateway.hits(mark)).toEqual([]);
     expect(await attemptsOf(gateway.database, taskId)).toEqual([]);
     await expectStays(taskId, 'canceled');
-  });
-
-  it('while the job waits in the queue of the upstream is granted, and the upstream is told once', async () => {
-    const { taskId, mark } = await submitted('a fox [[fail=never]]');
-    expectCanceled(await cancel(taskId));
-    await workflowClosed(taskId);
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
-    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    await eventually(async () => (await attemptsOf(gateway.database, taskId))[0]?.outcome === 'canceled');
-    await expectStays(taskId, 'canceled');
-  });
-
-  it('while the job runs is refused with 409, and the task succeeds and is charged', async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
-    // The second half of its latency a job can no longer be taken back.
-    const [submit] = await gateway.hits(mark, 'submit');
-    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
-    expectRefused(await cancel(taskId));
-    const task = await gateway.poll(project.apiKey, taskId);
-    expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 }, error: null });
-    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
-    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    await expectStays(taskId, 'succeeded');
   });
 
   it('while the job runs leaves it alone where the provider would stop and bill it: its success is delivered', async () => {
@@ -76,17 +158,6 @@ describe('a cancel', () => {
     } finally {
       await sql(`update channel set enabled = (adapter = 'fal')`);
     }
-  });
-
-  it('that was refused buys nothing more: a job that fails after all ends the task as canceled', async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=4000 fail=late_fail]]');
-    const [submit] = await gateway.hits(mark, 'submit');
-    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
-    expectRefused(await cancel(taskId));
-    const task = await gateway.poll(project.apiKey, taskId);
-    expect(task).toMatchObject({ status: 'canceled', attempts: 1, credits: { charged: 0, refunded: 4 } });
-    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    await expectStays(taskId, 'canceled');
   });
 
   it('is refused with 409 where the credential of the job cannot be opened, and the task succeeds and is charged', async () => {
@@ -138,35 +209,6 @@ describe('a cancel', () => {
 });
 
 describe('a second cancel', () => {
-  it('of a canceled task answers it again and tells nobody', async () => {
-    const { taskId, mark } = await submitted('a fox [[fail=never]]');
-    const first = await cancel(taskId);
-    const second = await cancel(taskId);
-    expectCanceled(first);
-    expect(second).toMatchObject({ status: 200, body: first.body });
-    await workflowClosed(taskId);
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
-    await expectStays(taskId, 'canceled');
-  });
-
-  it('after a first that was refused is refused at once, and tells nobody', async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=5000]]');
-    const [submit] = await gateway.hits(mark, 'submit');
-    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_700 - Date.now()));
-    expectRefused(await cancel(taskId));
-    expectRefused(await cancel(taskId));
-    expect(await gateway.hits(mark, 'cancel')).toEqual([]);
-    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
-  });
-
-  it('after one whose API died while it asked is decided all the same', async () => {
-    const { taskId, mark } = await submitted('a fox [[fail=never]]');
-    await abandonCancel(taskId);
-    expectCanceled(await cancel(taskId));
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
-    await expectStays(taskId, 'canceled');
-  });
-
   it('at the same moment hears the same as the first', async () => {
     upstream.hold('POST', 0);
     // Longer than a cancel waits for a submit.
@@ -184,20 +226,6 @@ describe('a second cancel', () => {
 });
 
 describe('a cancel whose API died while it asked', () => {
-  it.each([
-    ['waits in the queue', 'a fox [[fail=never]]', 'canceled', 1],
-    ['runs', 'a fox [[latency=4000]]', 'succeeded', 0],
-  ] as const)('is decided by the sweep: a job that %s', async (_how, prompt, status, stops) => {
-    const { taskId, mark } = await submitted(prompt);
-    const [submit] = await gateway.hits(mark, 'submit');
-    if (status === 'succeeded') await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
-    await abandonCancel(taskId);
-    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status, attempts: 1 });
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(stops);
-    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    await expectStays(taskId, status);
-  });
-
   it('before anything was submitted ends its task as canceled', async () => {
     const worker = Object.keys(gateway.pids()).findLast((name) => name.startsWith('worker-'));
     await gateway.kill(worker ?? 'worker-1', 'SIGTERM');
@@ -207,26 +235,6 @@ describe('a cancel whose API died while it asked', () => {
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'canceled', attempts: 0 });
     expect(await gateway.hits(mark)).toEqual([]);
     await expectStays(taskId, 'canceled');
-  });
-});
-
-describe('a cancel that has no task to stop', () => {
-  it.each(['succeeded', 'failed'])('is 409 for one that has %s, which stays as it is', async (status) => {
-    const { taskId } = await create(status === 'failed' ? 'a fox [[fail=refused]]' : 'a fox');
-    const before = await gateway.poll(project.apiKey, taskId);
-    expect(before.status).toBe(status);
-    expectRefused(await cancel(taskId));
-    expect(await gateway.poll(project.apiKey, taskId)).toEqual(before);
-  });
-
-  it("is 404 for another project's, with the body of an unknown one, and changes nothing", async () => {
-    const { taskId } = await submitted('a fox [[latency=1500]]');
-    const stranger = await gateway.project();
-    const foreign = await cancel(taskId, stranger.apiKey);
-    const unknown = await cancel('task_0000000000000000000000', stranger.apiKey);
-    expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
-    expect(foreign.body).toEqual(unknown.body);
-    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });
 });
 
@@ -244,7 +252,8 @@ describe('a cancel that races with success', () => {
       return { taskId, mark, answer };
     });
     const counts = { canceled: 0, succeeded: 0 };
-    for (const { taskId, mark, answer } of results) {
+    await inLanes(16, races, async (index) => {
+      const { taskId, mark, answer } = results[index]!;
       const task = await gateway.poll(apiKey, taskId);
       const granted = answer.status === 200;
       expect([taskId, task.status]).toEqual([taskId, granted ? 'canceled' : 'succeeded']);
@@ -259,7 +268,7 @@ describe('a cancel that races with success', () => {
       if (granted) expect([taskId, outcomes]).not.toEqual([taskId, ['ok']]);
       expect((await gateway.hits(mark, 'cancel')).length).toBeLessThanOrEqual(1);
       expect((await gateway.hits(mark, 'submit')).length).toBeLessThanOrEqual(1);
-    }
+    });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 4 * counts.canceled, reserved: 0 });
     // A race that only one side ever wins is none.
     expect(Math.min(counts.canceled, counts.succeeded)).toBeGreaterThan(5);
