@@ -71,7 +71,7 @@ export async function findTaskForAttempt(database: Database, taskId: string): Pr
 
 /**
  * Opens the attempt of `task` on one channel, or takes over the one that exists with a new fence. Null when nothing may
- * begin: the task has ended or is being canceled, or the channel is no longer enabled and open, or has another adapter by now.
+ * begin: the task has ended or is being canceled, or the channel is no longer enabled and available, or has another adapter by now.
  */
 export async function beginAttempt(
   database: Database,
@@ -82,7 +82,7 @@ export async function beginAttempt(
     fence: string;
     submitSeconds: number;
     costMicroUsd: number;
-    /** How long this attempt may be the one probe of a channel that was opened. */
+    /** How long this attempt may be the one probe of a tripped channel. */
     probeSeconds: number;
     /** The family that will be spoken: the caller's row of the channel may be older than the channel. */
     adapter: string;

@@ -11,13 +11,13 @@ export interface ChannelRow {
   priority: number;
   weight: number;
   enabled: boolean;
-  /** Open or resting: model id (or `*` for all) → unix milliseconds by the database clock until which it gets no traffic. */
-  closedUntil: Record<string, number>;
-  /** Models with failures, an opening or an alarm that the next success clears. */
+  /** Tripped or cooling down: model id (or `*` for all) → unix milliseconds by the database clock until which it gets no traffic. */
+  unavailableUntil: Record<string, number>;
+  /** Models with failures, a trip or an alarm that the next success clears. */
   troubledModels: string[];
-  /** Models that were opened and have not succeeded since: a call needs a claim (`claimChannel`). */
-  openedModels: string[];
-  /** What an operator has to look at: model id (or `*`) → reason. */
+  /** Models whose breaker was tripped and that have not succeeded since: a call needs a claim (`claimChannel`). */
+  trippedModels: string[];
+  /** What needs an operator: model id (or `*`) → reason. */
   alarms: Record<string, string>;
 }
 
@@ -40,7 +40,7 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
     now_ms: number;
   }>({
     name: 'list-channels',
-    // While a probe is on its way its channel is as good as closed.
+    // While its probe runs, a channel takes no other call.
     text: `select c.id, c.name, c.adapter, c.base_url, c.credential, c.groups, c.priority, c.weight, c.enabled,
              (select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.closed_until, h.probe_until)) * 1000) from channel_health h
               where h.channel_id = c.id and greatest(h.closed_until, h.probe_until) > clock_timestamp()) as closed_until,
@@ -64,55 +64,55 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
       priority: row.priority,
       weight: row.weight,
       enabled: row.enabled,
-      closedUntil: row.closed_until ?? {},
+      unavailableUntil: row.closed_until ?? {},
       troubledModels: row.troubled ?? [],
-      openedModels: row.opened ?? [],
+      trippedModels: row.opened ?? [],
       alarms: row.alarms ?? {},
     })),
   };
 }
 
 /** Keeps a channel out of the draw for `seconds`; `*` for all its models. */
-export async function restChannel(
+export async function coolDownChannel(
   database: Database,
-  rest: { channelId: string; modelId: string; seconds: number; reason: string },
+  coolDown: { channelId: string; modelId: string; seconds: number; reason: string },
 ): Promise<void> {
-  await database.query({ name: 'rest-channel', text: 'select rest_channel($1, $2, $3, $4)' }, [
-    rest.channelId,
-    rest.modelId,
-    rest.seconds,
-    rest.reason,
+  await database.query({ name: 'cool-down-channel', text: 'select rest_channel($1, $2, $3, $4)' }, [
+    coolDown.channelId,
+    coolDown.modelId,
+    coolDown.seconds,
+    coolDown.reason,
   ]);
 }
 
-/** One call of a channel for a model, as its outcome is told to the breaker. */
+/** One call of a channel for a model, as its outcome is reported to the breaker. */
 export interface ChannelCall {
   channelId: string;
   modelId: string;
-  /** How long ago it began, in seconds: what began before an opening says nothing of the time after it. */
+  /** How long ago it began, in seconds: a call that began before a trip says nothing of the time after it. */
   ageSeconds: number;
 }
 
 export interface BreakerBounds {
   failuresMax: number;
-  openSeconds: number;
-  openMaxSeconds: number;
+  trippedSeconds: number;
+  trippedMaxSeconds: number;
 }
 
-/** Counts a failure; true when it opened the channel for the model. `open` opens it at once. */
+/** Counts a failure; true when it tripped the breaker of the channel and model. `trip` trips it without further counting. */
 export async function noteChannelFailure(
   database: Database,
-  { channelId, modelId, ageSeconds, reason, open }: ChannelCall & { reason: string; open: boolean },
-  { failuresMax, openSeconds, openMaxSeconds }: BreakerBounds,
+  { channelId, modelId, ageSeconds, reason, trip }: ChannelCall & { reason: string; trip: boolean },
+  { failuresMax, trippedSeconds, trippedMaxSeconds }: BreakerBounds,
 ): Promise<boolean> {
-  const [row] = await database.query<{ opened: boolean }>(
-    { name: 'note-channel-failure', text: 'select note_channel_failure($1, $2, $3, $4, $5, $6, $7, $8) as opened' },
-    [channelId, modelId, reason, ageSeconds, open, failuresMax, openSeconds, openMaxSeconds],
+  const [row] = await database.query<{ tripped: boolean }>(
+    { name: 'note-channel-failure', text: 'select note_channel_failure($1, $2, $3, $4, $5, $6, $7, $8) as tripped' },
+    [channelId, modelId, reason, ageSeconds, trip, failuresMax, trippedSeconds, trippedMaxSeconds],
   );
-  return row?.opened ?? false;
+  return row?.tripped ?? false;
 }
 
-/** Ends failures, openings and alarms; true when there were any. */
+/** Ends failures, trips and alarms; true when there were any. */
 export async function noteChannelSuccess(
   database: Database,
   { channelId, modelId, ageSeconds }: ChannelCall,
@@ -136,7 +136,7 @@ export async function raiseChannelAlarm(
   return row?.raised ?? false;
 }
 
-/** Whether a call may go to the channel now; of a channel that was opened and not yet proved, one at a time may. */
+/** Whether a call may go to the channel now. A channel that was tripped takes one call at a time until one succeeds. */
 export async function claimChannel(
   database: Database,
   { channelId, modelId, probeSeconds }: { channelId: string; modelId: string; probeSeconds: number },
@@ -148,7 +148,7 @@ export async function claimChannel(
   return row?.claimed ?? false;
 }
 
-/** Ends a probe that came to nothing or said nothing of the channel, so that the next call may be one. */
+/** Ends a probe that was not sent or says nothing of the channel, so that the next call may be the probe. */
 export async function releaseChannel(
   database: Database,
   { channelId, modelId }: { channelId: string; modelId: string },
@@ -163,25 +163,25 @@ export async function releaseChannel(
   );
 }
 
-/** What the breaker keeps out of an enabled channel just now, and since when. */
-export interface Closure {
+/** The models for which the breaker of an enabled channel is tripped now, for one reason. */
+export interface TrippedChannel {
   channelId: string;
   reason: string;
   /** `*` for all its models. */
   modelIds: string[];
-  /** Of the newest row, as the database wrote it: what is closed again meanwhile must stay closed. */
+  /** Of the newest row, as the database wrote it: a model that was tripped again after this must stay tripped. */
   updatedAt: string;
 }
 
-/** Every enabled channel that the breaker has opened for some model, once for each reason. Rests are no part of it. */
-export async function listClosures(database: Database): Promise<Closure[]> {
+/** Every enabled channel whose breaker is tripped for some model, once for each reason. Cool-downs are not included. */
+export async function listTrippedChannels(database: Database): Promise<TrippedChannel[]> {
   const rows = await database.query<{
     channel_id: string;
     reason: string;
     model_ids: string[];
     updated_at: string;
   }>({
-    name: 'list-closures',
+    name: 'list-tripped-channels',
     text: `select h.channel_id, coalesce(h.reason, '') as reason, array_agg(h.model_id) as model_ids, max(h.updated_at)::text as updated_at
            from channel_health h join channel c on c.id = h.channel_id
            where h.closed_until > clock_timestamp() and h.opens > 0 and c.enabled group by h.channel_id, coalesce(h.reason, '')`,
@@ -194,16 +194,16 @@ export async function listClosures(database: Database): Promise<Closure[]> {
   }));
 }
 
-/** Ends a closure that was seen; false when there is a newer one, or none is left. */
-export async function reopenChannel(database: Database, closure: Closure): Promise<boolean> {
+/** Makes a tripped channel available again; false when it was tripped again since it was read, or is available already. */
+export async function recoverChannel(database: Database, tripped: TrippedChannel): Promise<boolean> {
   const rows = await database.query(
     {
-      name: 'reopen-channel',
+      name: 'recover-channel',
       text: `update channel_health set closed_until = null, updated_at = clock_timestamp()
              where channel_id = $1 and model_id = any ($2) and coalesce(reason, '') = $3 and updated_at <= $4::timestamptz
                and closed_until > clock_timestamp() returning model_id`,
     },
-    [closure.channelId, closure.modelIds, closure.reason, closure.updatedAt],
+    [tripped.channelId, tripped.modelIds, tripped.reason, tripped.updatedAt],
   );
   return rows.length > 0;
 }

@@ -7,8 +7,8 @@ export interface Candidate {
   priority: number;
   weight: number;
   enabled: boolean;
-  /** Open or resting: model id (or `*`) → unix milliseconds until which it gets no traffic. */
-  closedUntil: Readonly<Record<string, number>>;
+  /** Tripped or cooling down: model id (or `*`) → unix milliseconds until which it gets no traffic. */
+  unavailableUntil: Readonly<Record<string, number>>;
 }
 
 export interface Wanted {
@@ -25,8 +25,8 @@ export interface Wanted {
 export interface Draw<T extends Candidate> {
   /** In the order to try. */
   order: T[];
-  /** When the first of the eligible but closed channels opens again, unix milliseconds; null when none is closed. */
-  reopensAtMs: number | null;
+  /** When the first of the eligible but unavailable channels becomes available, unix milliseconds; null when all are available. */
+  availableAtMs: number | null;
 }
 
 /** The channels that could serve the model at all, whatever their health: enabled, in a group, of a mapped family, weighted. */
@@ -46,34 +46,40 @@ export const listServing = <T extends Candidate>(channels: readonly T[], wanted:
  */
 export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: Wanted, random: () => number): Draw<T> {
   const serving = listServing(channels, wanted);
-  const open = serving.filter((channel) => closedUntilMs(channel, wanted.modelId) <= wanted.nowMs);
-  const closed = serving.filter((channel) => closedUntilMs(channel, wanted.modelId) > wanted.nowMs);
-  const priorities = [...new Set(open.map(({ priority }) => priority))].sort((a, b) => a - b);
+  const available = serving.filter((channel) => unavailableUntilMs(channel, wanted.modelId) <= wanted.nowMs);
+  const unavailable = serving.filter((channel) => unavailableUntilMs(channel, wanted.modelId) > wanted.nowMs);
+  const priorities = [...new Set(available.map(({ priority }) => priority))].sort((a, b) => a - b);
   return {
     order: priorities.flatMap((priority) =>
       drawByWeight(
-        open.filter((channel) => channel.priority === priority),
+        available.filter((channel) => channel.priority === priority),
         random,
       ),
     ),
-    reopensAtMs:
-      closed.length === 0 ? null : Math.min(...closed.map((channel) => closedUntilMs(channel, wanted.modelId))),
+    availableAtMs:
+      unavailable.length === 0
+        ? null
+        : Math.min(...unavailable.map((channel) => unavailableUntilMs(channel, wanted.modelId))),
   };
 }
 
-/** Of the channels that only their breaker keeps out, not a rest, the one whose time ends first. */
-export function firstToReopen<T extends Candidate>(channels: readonly T[], wanted: Wanted): T | null {
-  const opened = listServing(channels, wanted).filter((channel) => (channel.closedUntil['*'] ?? 0) <= wanted.nowMs);
-  return opened.reduce<T | null>(
+/** Of the channels that do not cool down, the one whose breaker recovers first. */
+export function firstToRecover<T extends Candidate>(channels: readonly T[], wanted: Wanted): T | null {
+  const tripped = listServing(channels, wanted).filter(
+    (channel) => (channel.unavailableUntil['*'] ?? 0) <= wanted.nowMs,
+  );
+  return tripped.reduce<T | null>(
     (first, channel) =>
-      first && closedUntilMs(first, wanted.modelId) <= closedUntilMs(channel, wanted.modelId) ? first : channel,
+      first && unavailableUntilMs(first, wanted.modelId) <= unavailableUntilMs(channel, wanted.modelId)
+        ? first
+        : channel,
     null,
   );
 }
 
-/** Until when neither breaker nor rest lets a call of the model through, unix milliseconds; 0 when nothing closes it. */
-export const closedUntilMs = (channel: Pick<Candidate, 'closedUntil'>, modelId: string): number =>
-  Math.max(channel.closedUntil[modelId] ?? 0, channel.closedUntil['*'] ?? 0);
+/** Until when the breaker or a cool-down keeps calls of the model out, unix milliseconds; 0 when the channel is available. */
+export const unavailableUntilMs = (channel: Pick<Candidate, 'unavailableUntil'>, modelId: string): number =>
+  Math.max(channel.unavailableUntil[modelId] ?? 0, channel.unavailableUntil['*'] ?? 0);
 
 function drawByWeight<T extends Candidate>(channels: readonly T[], random: () => number): T[] {
   const left = [...channels];

@@ -90,7 +90,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
       const outcome = outcomeOf(report);
       if (outcome) return outcome;
     }
-    // What was skipped has closed since it was drawn, or lets one call through at a time: it opens again.
+    // A skipped channel was tripped since the draw, or takes one call at a time: it becomes available again.
     const nothingLater = !draw.moreLater && !skipped && draw.channels.length > 0;
     if (skipped && tried === triedBefore) {
       if (waits >= plan.limits.channelWaitsMax) break;
@@ -104,11 +104,11 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
       draw = waited;
       continue;
     }
-    // Every channel is open or resting: wait for the first, while a fifth of the lifetime is left after it.
+    // Every channel is tripped or cools down: wait for the first, while a fifth of the lifetime is left after it.
     const enoughLeft = waited.waitMs !== null && deadline - Date.now() - waited.waitMs >= lifetimeMs / 5;
     if (waited.waitMs === null || !enoughLeft || waits >= plan.limits.channelWaitsMax) break;
     waits += 1;
-    setCurrentDetails('waiting for a channel to open');
+    setCurrentDetails('waiting for a channel to become available');
     await sleep(waited.waitMs + 100);
     draw = await redraw(taskId);
   }

@@ -8,7 +8,7 @@ import {
   noteChannelSuccess,
   raiseChannelAlarm,
   releaseChannel,
-  restChannel,
+  coolDownChannel,
 } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';
 import { healthNoteOf, noteOutcome, type OutcomeWindow } from '../../src/domain/channel-health.ts';
@@ -26,7 +26,7 @@ afterAll(() => books?.drop());
 
 const channelId = 'ch_1';
 const modelId = 'model-a';
-const bounds = { failuresMax: 5, openSeconds: 30, openMaxSeconds: 300 };
+const bounds = { failuresMax: 5, trippedSeconds: 30, trippedMaxSeconds: 300 };
 
 beforeEach(async () => {
   await db.query({ name: '', text: 'delete from channel' });
@@ -37,8 +37,8 @@ beforeEach(async () => {
   });
 });
 
-const fails = (over: { ageSeconds?: number; open?: boolean; modelId?: string } = {}) =>
-  noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason: 'connect', open: false, ...over }, bounds);
+const fails = (over: { ageSeconds?: number; trip?: boolean; modelId?: string } = {}) =>
+  noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason: 'connect', trip: false, ...over }, bounds);
 const succeeds = (ageSeconds = 0) => noteChannelSuccess(db, { channelId, modelId, ageSeconds });
 const claims = () => claimChannel(db, { channelId, modelId, probeSeconds: 10 });
 /** Lets time pass for the breaker without waiting for it. */
@@ -52,9 +52,9 @@ const later = (seconds: number) =>
     },
     [seconds],
   );
-/** For how many seconds it was closed when it was, by opening, probe or rest; 0 when calls may go there. */
-const closedFor = async (model = modelId): Promise<number> => {
-  const until = await closedUntil(model);
+/** For how many seconds a trip, a probe or a cool-down kept calls out; 0 when the channel is available. */
+const unavailableFor = async (model = modelId): Promise<number> => {
+  const until = await unavailableUntil(model);
   if (until === null) return 0;
   const [row] = await db.query<{ since: number }>(
     {
@@ -66,9 +66,9 @@ const closedFor = async (model = modelId): Promise<number> => {
   );
   return Math.round((until - (row?.since ?? 0)) / 1000);
 };
-const closedUntil = async (model: string): Promise<number | null> => {
+const unavailableUntil = async (model: string): Promise<number | null> => {
   const { channels } = await listChannels(db);
-  return channels[0]?.closedUntil[model] ?? null;
+  return channels[0]?.unavailableUntil[model] ?? null;
 };
 const times = async <T>(count: number, act: () => Promise<T>): Promise<T[]> => {
   const answers: T[] = [];
@@ -77,9 +77,9 @@ const times = async <T>(count: number, act: () => Promise<T>): Promise<T[]> => {
 };
 
 describe('the breaker of a channel and model', () => {
-  it('opens at the fifth failure in a row, for thirty seconds, and for that model alone', async () => {
+  it('trips at the fifth failure in a row, for thirty seconds, and for that model alone', async () => {
     expect(await times(5, fails)).toEqual([false, false, false, false, true]);
-    expect(await closedFor()).toBe(30);
+    expect(await unavailableFor()).toBe(30);
     expect(await claims()).toBe(false);
     expect(await claimChannel(db, { channelId, modelId: 'model-b', probeSeconds: 10 })).toBe(true);
   });
@@ -91,43 +91,43 @@ describe('the breaker of a channel and model', () => {
     expect(await claims()).toBe(true);
   });
 
-  it('opens once, however many failures are told at the same moment', async () => {
+  it('trips once, however many failures are noted at the same moment', async () => {
     const told = await Promise.all(Array.from({ length: 20 }, () => fails()));
     expect(told.filter(Boolean)).toHaveLength(1);
-    expect(await closedFor()).toBe(30);
+    expect(await unavailableFor()).toBe(30);
   });
 
-  it('lets one call at a time through after its time, until that one is given back or its own time is over', async () => {
-    await fails({ open: true });
+  it('allows one probe after its time, and the next one when that probe is released or its own time is over', async () => {
+    await fails({ trip: true });
     await later(31);
     const asked = await Promise.all(Array.from({ length: 12 }, () => claims()));
     expect(asked.filter(Boolean)).toHaveLength(1);
-    expect(await closedFor()).toBe(10);
+    expect(await unavailableFor()).toBe(10);
     await later(11);
     expect([await claims(), await claims()]).toEqual([true, false]);
     await releaseChannel(db, { channelId, modelId });
     expect([await claims(), await claims()]).toEqual([true, false]);
   });
 
-  it('stays open one step longer after each probe that failed, 300 seconds at most', async () => {
+  it('stays tripped one step longer after each failed probe, 300 seconds at most', async () => {
     await times(5, fails);
-    const lengths = [await closedFor()];
+    const lengths = [await unavailableFor()];
     for (let probes = 0; probes < 11; probes++) {
       await later(301);
       expect(await claims()).toBe(true);
       expect(await fails()).toBe(true);
-      lengths.push(await closedFor());
+      lengths.push(await unavailableFor());
     }
     expect(lengths).toEqual([30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300]);
     await later(301);
     await claims();
     expect(await succeeds()).toBe(true);
     expect(await times(5, fails)).toEqual([false, false, false, false, true]);
-    expect(await closedFor()).toBe(30);
+    expect(await unavailableFor()).toBe(30);
   });
 
-  it('believes no call that began before it opened, whatever came of it', async () => {
-    await fails({ open: true });
+  it('ignores the outcome of every call that began before it tripped', async () => {
+    await fails({ trip: true });
     await later(31);
     await claims();
     expect(await fails({ ageSeconds: 40 })).toBe(false);
@@ -135,24 +135,24 @@ describe('the breaker of a channel and model', () => {
     expect(await claims()).toBe(false);
     expect(await succeeds(2)).toBe(true);
     expect(await claims()).toBe(true);
-    expect(await closedFor()).toBe(0);
+    expect(await unavailableFor()).toBe(0);
   });
 
-  it('is closed by a call that went there while it was open, for want of another channel', async () => {
-    await fails({ open: true });
+  it('recovers by the success of a call that was sent while it was tripped, because there was no other channel', async () => {
+    await fails({ trip: true });
     await later(5);
     expect(await succeeds(1)).toBe(true);
-    expect(await closedFor()).toBe(0);
+    expect(await unavailableFor()).toBe(0);
   });
 
-  it('leaves a rest alone, and a success ends no rest', async () => {
-    await restChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
-    const until = await closedUntil('*');
+  it('does not shorten a cool-down, and neither does a success', async () => {
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
+    const until = await unavailableUntil('*');
     await times(4, fails);
     await succeeds();
     expect(await claims()).toBe(false);
     expect(until).not.toBeNull();
-    expect(await closedUntil('*')).toBe(until);
+    expect(await unavailableUntil('*')).toBe(until);
   });
 });
 
@@ -225,7 +225,7 @@ describe('the channels as one process knows them', () => {
   const alarms: string[] = [];
   const logs: unknown[] = [];
   const logger = createLogger('info', 'test', { write: (line) => void logs.push(JSON.parse(line)) });
-  const open = (): ChannelCache =>
+  const newCache = (): ChannelCache =>
     createChannelCache(db, 0, config, { logger, metrics: { alarm: (reason) => void alarms.push(reason) } });
   const failed = (errorClass: ErrorClass, retryAfterSeconds?: number): Attempt<unknown> => ({
     kind: 'transient',
@@ -242,44 +242,44 @@ describe('the channels as one process knows them', () => {
   const tell = async (cache: ChannelCache, attempt: Attempt<unknown>, startedAt = performance.now()) =>
     cache.note(await drawn(cache), modelId, attempt, startedAt);
 
-  it('open it when more than half of ten calls fail, though no five in a row do', async () => {
-    const cache = open();
+  it('trip it when more than half of ten calls fail, though no five in a row do', async () => {
+    const cache = newCache();
     for (const one of 'ffsffsffsf') await tell(cache, one === 'f' ? failed('connect') : good);
-    expect(await closedFor()).toBe(30);
+    expect(await unavailableFor()).toBe(30);
     expect(logs).toContainEqual(expect.objectContaining({ channel: 'one', model: modelId, reason: 'connect' }));
   });
 
-  it('open it no second time for what was counted before: one failure after its recovery is one failure', async () => {
-    const cache = open();
+  it('do not trip it again for what was counted before: one failure after its recovery is one failure', async () => {
+    const cache = newCache();
     const before = performance.now();
     for (let n = 0; n < 5; n++) await tell(cache, failed('connect'));
-    // Calls that were on their way come home.
+    // Calls that were running when it tripped end now.
     for (let n = 0; n < 12; n++) await tell(cache, failed('interrupted'), before);
     await later(31);
     const probe = await cache.claim(await drawn(cache), modelId);
     expect(probe?.id).toBe(channelId);
     await tell(cache, good);
     await tell(cache, failed('connect'));
-    expect(await closedFor()).toBe(0);
+    expect(await unavailableFor()).toBe(0);
   });
 
   it.each<[string, Attempt<unknown>]>([
     ['says nothing of the channel', { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' }],
     ['meets an unknown model', failed('unknown_model')],
-  ])('let the next call probe at once when the probe %s', async (_case, attempt) => {
-    const cache = open();
-    await fails({ open: true });
+  ])('let the next call probe when the probe %s', async (_case, attempt) => {
+    const cache = newCache();
+    await fails({ trip: true });
     await later(31);
     expect(await cache.claim(await drawn(cache), modelId)).not.toBeNull();
-    const channel = { ...(await drawn(cache)), openedModels: [modelId] };
+    const channel = { ...(await drawn(cache)), trippedModels: [modelId] };
     await cache.note(channel, modelId, attempt, performance.now());
     expect(await cache.claim(channel, modelId)).not.toBeNull();
   });
 
-  it('give no claim on a channel that was closed, or switched off, since it was drawn', async () => {
-    const cache = open();
+  it('give no claim on a channel that was tripped, or disabled, since the draw', async () => {
+    const cache = newCache();
     const channel = await drawn(cache);
-    await fails({ open: true });
+    await fails({ trip: true });
     expect(await cache.claim(channel, modelId)).toBeNull();
     await db.query({ name: '', text: 'delete from channel_health' });
     expect(await cache.claim(channel, modelId)).not.toBeNull();
@@ -287,26 +287,26 @@ describe('the channels as one process knows them', () => {
     expect(await cache.claim(channel, modelId)).toBeNull();
   });
 
-  it('rest it for what a 429 asked for, within bounds, and let the longer rest stand', async () => {
-    const cache = open();
+  it('cool it down for the time that a 429 asks for, within bounds, and keep the longer cool-down', async () => {
+    const cache = newCache();
     await tell(cache, failed('rate_limit'));
-    expect(await closedFor('*')).toBe(5);
+    expect(await unavailableFor('*')).toBe(5);
     await tell(cache, failed('rate_limit', 7));
-    expect(await closedFor('*')).toBe(7);
+    expect(await unavailableFor('*')).toBe(7);
     await tell(cache, failed('rate_limit', 3_600));
-    expect(await closedFor('*')).toBe(60);
-    const until = await closedUntil('*');
+    expect(await unavailableFor('*')).toBe(60);
+    const until = await unavailableUntil('*');
     await tell(cache, failed('rate_limit', 1));
-    expect(await closedUntil('*')).toBe(until);
+    expect(await unavailableUntil('*')).toBe(until);
   });
 
-  it('rest it for five minutes when our account there is refused, and alarm once', async () => {
+  it('cool it down for five minutes when our account there is refused, and alarm once', async () => {
     alarms.length = 0;
-    const cache = open();
+    const cache = newCache();
     await tell(cache, failed('account'));
     await tell(cache, failed('account'));
     expect(alarms).toEqual(['account']);
     expect(logs).toContainEqual(expect.objectContaining({ alarm: true, channel: 'one', reason: 'account' }));
-    expect(await closedFor('*')).toBe(300);
+    expect(await unavailableFor('*')).toBe(300);
   });
 });

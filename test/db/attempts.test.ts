@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setChannelEnabled } from '../../src/commands/channels/set-channel-enabled.ts';
 import { beginAttempt, endAttempt, saveOperation, saveResult, type AttemptMemory } from '../../src/db/attempts.ts';
-import { restChannel } from '../../src/db/channels.ts';
+import { coolDownChannel } from '../../src/db/channels.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
 import { updateChannel } from '../../src/db/channel-settings.ts';
@@ -208,22 +208,22 @@ describe('beginning an attempt', () => {
     ['for another model only', 'model-b', false],
   ])('minds a channel that rests %s', async (_which, modelId, rests) => {
     const { channelId, begin } = await newAttempt();
-    await restChannel(db, { channelId, modelId, seconds: 60, reason: 'rate_limit' });
+    await coolDownChannel(db, { channelId, modelId, seconds: 60, reason: 'rate_limit' });
     expect((await begin()) === null).toBe(rests);
   });
 
   it('goes on with a job that was accepted before its channel was disabled or rested', async () => {
     const { channelId, begin } = await newAttempt();
     await saveOperation(db, (await begin())!, { id: 'job-3' });
-    await restChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
     await run(db, 'update channel set enabled = false where id = $1', [channelId]);
     expect(await begin(other)).toMatchObject({ fresh: false, operation: { id: 'job-3' } });
   });
 
   it('does not shorten a rest that stands', async () => {
     const { channelId } = await newAttempt();
-    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
-    await restChannel(db, { channelId, modelId: '*', seconds: 5, reason: 'rate_limit' });
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 5, reason: 'rate_limit' });
     const [row] = await rowsOf<{ left: number }>(
       db,
       'select extract(epoch from closed_until - clock_timestamp())::float8 as left from channel_health where channel_id = $1',

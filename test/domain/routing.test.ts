@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { drawOrder, firstToReopen, listServing, type Candidate, type Wanted } from '../../src/domain/routing.ts';
+import { drawOrder, firstToRecover, listServing, type Candidate, type Wanted } from '../../src/domain/routing.ts';
 
 const nowMs = 1_000_000;
 const wanted: Wanted = { modelId: 'model-a', groups: ['default', 'gold'], families: ['fal'], tried: new Set(), nowMs };
@@ -12,7 +12,7 @@ const candidate = (id: string, over: Partial<Candidate> = {}): Candidate => ({
   priority: 1,
   weight: 1,
   enabled: true,
-  closedUntil: {},
+  unavailableUntil: {},
   ...over,
 });
 
@@ -35,7 +35,7 @@ const anyCandidates = fc
       priority: fc.nat({ max: 3 }),
       weight: fc.nat({ max: 4 }),
       enabled: fc.boolean(),
-      closedUntil: fc.constantFrom<Record<string, number>>(
+      unavailableUntil: fc.constantFrom<Record<string, number>>(
         {},
         { 'model-a': nowMs + 500 },
         { '*': nowMs + 900 },
@@ -51,9 +51,9 @@ const anyTried = fc
   .array(fc.nat({ max: 11 }), { maxLength: 4 })
   .map((indices) => new Set(indices.map((index) => `channel-${index}`)));
 
-/** Said again, in plain words, beside the code under test. */
-const isOpen = ({ closedUntil }: Candidate) =>
-  (closedUntil['model-a'] ?? 0) <= nowMs && (closedUntil['*'] ?? 0) <= nowMs;
+/** The rule, written independently of the code under test. */
+const isAvailable = ({ unavailableUntil }: Candidate) =>
+  (unavailableUntil['model-a'] ?? 0) <= nowMs && (unavailableUntil['*'] ?? 0) <= nowMs;
 const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
   channel.enabled &&
   channel.weight > 0 &&
@@ -61,26 +61,26 @@ const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
   channel.groups.some((group) => group !== 'private') &&
   !tried.has(channel.id);
 
-describe('firstToReopen', () => {
-  it('is of the channels that only a breaker keeps out the one whose time ends first, whatever its weight', () => {
+describe('firstToRecover', () => {
+  it('is the channel whose breaker recovers first, whatever its weight, of those that do not cool down', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, (channels, tried) => {
-        const open = channels.filter((one) => mayServe(one, tried) && (one.closedUntil['*'] ?? 0) <= nowMs);
-        const ends = open.map(({ closedUntil }) => closedUntil['model-a'] ?? 0);
-        const first = firstToReopen(channels, { ...wanted, tried });
-        expect(first === null).toBe(open.length === 0);
-        if (first) expect(first.closedUntil['model-a'] ?? 0).toBe(Math.min(...ends));
+        const tripped = channels.filter((one) => mayServe(one, tried) && (one.unavailableUntil['*'] ?? 0) <= nowMs);
+        const ends = tripped.map(({ unavailableUntil }) => unavailableUntil['model-a'] ?? 0);
+        const first = firstToRecover(channels, { ...wanted, tried });
+        expect(first === null).toBe(tripped.length === 0);
+        if (first) expect(first.unavailableUntil['model-a'] ?? 0).toBe(Math.min(...ends));
       }),
     );
   });
 });
 
 describe('drawOrder', () => {
-  it('orders exactly the eligible channels, each once: enabled, weighted, of a group and a family of the model, open, not tried', () => {
+  it('orders exactly the eligible channels, each once: enabled, weighted, of a group and a family of the model, available, not tried', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
         const { order } = drawOrder(channels, { ...wanted, tried }, random);
-        const eligible = channels.filter((channel) => mayServe(channel, tried) && isOpen(channel));
+        const eligible = channels.filter((channel) => mayServe(channel, tried) && isAvailable(channel));
         expect(order.map(({ id }) => id).sort()).toEqual(eligible.map(({ id }) => id).sort());
       }),
     );
@@ -95,13 +95,15 @@ describe('drawOrder', () => {
     );
   });
 
-  it('names the moment when the first of the closed channels opens again, null when none is closed', () => {
+  it('names the moment when the first unavailable channel becomes available, null when all are available', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
-        const closed = channels.filter((channel) => mayServe(channel, tried) && !isOpen(channel));
-        const opens = closed.map(({ closedUntil }) => Math.max(closedUntil['model-a'] ?? 0, closedUntil['*'] ?? 0));
-        expect(drawOrder(channels, { ...wanted, tried }, random).reopensAtMs).toBe(
-          opens.length === 0 ? null : Math.min(...opens),
+        const unavailable = channels.filter((channel) => mayServe(channel, tried) && !isAvailable(channel));
+        const ends = unavailable.map(({ unavailableUntil }) =>
+          Math.max(unavailableUntil['model-a'] ?? 0, unavailableUntil['*'] ?? 0),
+        );
+        expect(drawOrder(channels, { ...wanted, tried }, random).availableAtMs).toBe(
+          ends.length === 0 ? null : Math.min(...ends),
         );
       }),
     );
@@ -151,17 +153,17 @@ describe('drawOrder', () => {
     expect(drawOrder(channels, wanted, () => 0).order.map(({ id }) => id)).toEqual(['a', 'c']);
   });
 
-  it('has nothing to offer where nothing serves', () => {
-    expect(drawOrder([], wanted, () => 0.5)).toEqual({ order: [], reopensAtMs: null });
+  it('is empty when no channel serves the model', () => {
+    expect(drawOrder([], wanted, () => 0.5)).toEqual({ order: [], availableAtMs: null });
     expect(drawOrder([candidate('a')], { ...wanted, families: [] }, () => 0.5)).toEqual({
       order: [],
-      reopensAtMs: null,
+      availableAtMs: null,
     });
   });
 });
 
 describe('listServing', () => {
-  it('minds no health: a model whose channels all rest is still served', () => {
+  it('ignores health: a model whose channels all cool down is still served', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, (channels, tried) => {
         expect(listServing(channels, { ...wanted, tried })).toEqual(

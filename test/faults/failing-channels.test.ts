@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { claimChannel, noteChannelFailure, restChannel } from '../../src/db/channels.ts';
+import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels.ts';
 import { cli } from '../../src/main/cli.ts';
 import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
 import { callJob } from '../commands/jobs/scheduler.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
     apis: 2,
     env: {
       ACCOUNT_REST_SECONDS: String(accountRestSeconds),
-      // What opens again does so by a test's own hand, or by the job.
+      // A channel becomes available again by a statement of the test or by the job.
       BREAKER_OPEN_SECONDS: '60',
       BREAKER_PROBE_SECONDS: '60',
       RETRIES_PER_MINUTE_MIN: '1000',
@@ -46,7 +46,7 @@ afterAll(async () => {
   await Promise.allSettled([a?.die(), b?.die()]);
 });
 beforeEach(async () => {
-  await gateway.database.query({ name: 'test-all-open', text: 'delete from channel_health' });
+  await gateway.database.query({ name: 'test-all-available', text: 'delete from channel_health' });
   await setWeights(1_000_000, 1);
   for (const upstream of [a, b]) upstream.serve();
   // Both processes know it.
@@ -76,21 +76,21 @@ const channelId = async (name: string): Promise<string> => {
   if (!row) throw new Error(`there is no ${name}`);
   return row.id;
 };
-const open = async (name: string, openSeconds: number, modelId = chatModel): Promise<void> => {
-  const call = { channelId: await channelId(name), modelId, ageSeconds: 0, reason: 'connect', open: true };
-  await noteChannelFailure(gateway.database, call, { failuresMax: 5, openSeconds, openMaxSeconds: 300 });
+const trip = async (name: string, trippedSeconds: number, modelId = chatModel): Promise<void> => {
+  const call = { channelId: await channelId(name), modelId, ageSeconds: 0, reason: 'connect', trip: true };
+  await noteChannelFailure(gateway.database, call, { failuresMax: 5, trippedSeconds, trippedMaxSeconds: 300 });
 };
-/** Its time is over, and the next call decides. */
-const halfOpen = async (name: string): Promise<void> => {
-  await open(name, 0.001);
+/** The time of its trip is over: the next call is the probe. */
+const awaitsProbe = async (name: string): Promise<void> => {
+  await trip(name, 0.001);
   await sleep(5);
   await healthKnown();
 };
-/** Another chat model of both channels: what is opened for it does not touch the one that the tests ask for. */
+/** Another chat model of both channels: a trip for it does not affect the model that the tests ask for. */
 const otherModel = 'deepseek-v3.2';
-/** Both processes know the health of every channel as it is now: they keep away from one that was opened after all of it. */
+/** Both processes know the health of every channel as it is now: they skip a channel that was tripped after everything else. */
 const healthKnown = async (): Promise<void> => {
-  await open('sandbox-a-openai', 300, otherModel);
+  await trip('sandbox-a-openai', 300, otherModel);
   await settled(() => a.chats.length === 0, otherModel);
   for (const upstream of [a, b]) upstream.chats.length = 0;
 };
@@ -98,13 +98,13 @@ const healthOf = async (name: string) => {
   const [row] = await gateway.database.query<{
     model_id: string;
     opens: number;
-    rests_for: number;
-    opened_for: number;
+    unavailable_for: number;
+    tripped_for: number;
   }>(
     {
       name: 'test-health',
-      text: `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as rests_for,
-               extract(epoch from h.closed_until - h.opened_at)::float8 as opened_for
+      text: `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as unavailable_for,
+               extract(epoch from h.closed_until - h.opened_at)::float8 as tripped_for
              from channel_health h join channel c on c.id = h.channel_id where c.name = $1 and h.model_id <> $2`,
     },
     [name, otherModel],
@@ -166,7 +166,7 @@ describe('a channel that dies under a hundred chats a second', () => {
       await eventually(() => Promise.resolve(a.chats.length > 100));
       await a.die();
       await eventually(async () => (await healthOf('sandbox-a-openai'))?.opens === 1);
-      // A dead one is asked for free, and stays closed.
+      // A dead channel is probed with its free call and stays tripped.
       expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 0, failed: 1 },
       });
@@ -196,9 +196,9 @@ describe('a channel that dies under a hundred chats a second', () => {
   });
 });
 
-describe('a channel that was opened', () => {
-  it('gets one chat when its time is over, and the others only when that one is answered', async () => {
-    await halfOpen('sandbox-a-openai');
+describe('a channel that was tripped', () => {
+  it('gets one chat when its time is over, and more only when that one is answered', async () => {
+    await awaitsProbe('sandbox-a-openai');
     let answer = (): void => undefined;
     a.serve((request, response) => (answer = () => goodAnswer(0)(request, response)));
     const asked = all(30, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
@@ -210,32 +210,32 @@ describe('a channel that was opened', () => {
     await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 1 : false));
   });
 
-  it('costs the chat whose probe fails no more than a second attempt, and stays closed for longer', async () => {
-    await halfOpen('sandbox-a-openai');
+  it('costs the chat whose probe fails no more than a second attempt, and stays tripped for longer', async () => {
+    await awaitsProbe('sandbox-a-openai');
     a.serve(ownError(503, 'busy'));
     const answer = await ask();
     expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
-    const reopened = await eventually(async () => {
+    const trippedAgain = await eventually(async () => {
       const health = await healthOf('sandbox-a-openai');
       return health?.opens === 2 && health;
     });
-    expect(reopened.opened_for).toBeCloseTo(120);
+    expect(trippedAgain.tripped_for).toBeCloseTo(120);
     expect(countVerdicts(await all(10, () => ask()))).toEqual({ 200: 10 });
     expect(a.chats).toHaveLength(1);
   });
 
-  it('is not kept closed by a chat that was refused before it was called', async () => {
+  it('is not blocked by a chat that was refused before the channel was called', async () => {
     const poor = await gateway.project({ credits: 0 });
-    await halfOpen('sandbox-a-openai');
+    await awaitsProbe('sandbox-a-openai');
     expect(verdictOf(await ask({ apiKey: poor.apiKey }))).toBe('402 insufficient_credits');
     expect(a.chats).toHaveLength(0);
     expect(verdictOf(await ask())).toBe('200');
     expect([a.chats.length, b.chats.length]).toEqual([1, 0]);
   });
 
-  it('is not kept closed by a chat whose admission failed', async () => {
+  it('is not blocked by a chat whose admission failed', async () => {
     const sql = (name: string, text: string) => gateway.database.query({ name: `test-admission-${name}`, text });
-    await halfOpen('sandbox-a-openai');
+    await awaitsProbe('sandbox-a-openai');
     await sql(
       'break',
       `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
@@ -254,14 +254,14 @@ describe('a channel that was opened', () => {
     await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
   });
 
-  it('is asked all the same when all are open: the one whose time ends first', async () => {
-    await open('sandbox-a-openai', 60);
-    await open('sandbox-b-openai', 50);
+  it('is called all the same when all are tripped: the one that recovers first', async () => {
+    await trip('sandbox-a-openai', 60);
+    await trip('sandbox-b-openai', 50);
     await healthKnown();
     const first = await ask();
     expect(verdictOf(first)).toBe('200');
     expect([a.chats.length, b.chats.length]).toEqual([0, 1]);
-    // Which answered, and is whole again.
+    // It answered, and so it recovered.
     await eventually(async () => (await healthOf('sandbox-b-openai'))?.opens === 0);
     expect((await healthOf('sandbox-a-openai'))?.opens).toBe(1);
   });
@@ -276,7 +276,7 @@ describe('a channel that answers 429', () => {
     a.serve();
     const health = await eventually(() => healthOf('sandbox-a-openai'));
     expect(health.model_id).toBe('*');
-    expect(health.rests_for).toBeLessThanOrEqual(7);
+    expect(health.unavailable_for).toBeLessThanOrEqual(7);
     await settled(() => a.chats.length === 0);
     await eventually(async () => {
       await Promise.all(gateway.baseUrls.map((baseUrl) => ask({ baseUrl })));
@@ -290,7 +290,7 @@ describe('a channel that answers 429', () => {
       ['sandbox-a-openai', 300],
       ['sandbox-b-openai', 200],
     ] as const)
-      await restChannel(gateway.database, {
+      await coolDownChannel(gateway.database, {
         channelId: await channelId(name),
         modelId: '*',
         seconds,
@@ -356,11 +356,11 @@ describe('a channel that does not know the model', () => {
   });
 });
 
-describe('twenty videos while every channel of their model is open', () => {
+describe('twenty videos while every channel of their model is tripped', () => {
   it('are accepted, wait, and succeed', async () => {
     const modelId = 'kling-2.5-turbo';
     const names = ['sandbox-a', 'sandbox-b', 'sandbox-c'];
-    for (const name of names) await open(name, 3, modelId);
+    for (const name of names) await trip(name, 3, modelId);
     const taskIds = await all(20, (n) =>
       gateway.accept(project.apiKey, mediaRoutes.video, {
         model: modelId,
@@ -370,7 +370,7 @@ describe('twenty videos while every channel of their model is open', () => {
     const tasks = await Promise.all(taskIds.map((taskId) => gateway.poll(project.apiKey, taskId, { secondsMax: 50 })));
     expect(tasks.map(({ status }) => status)).toEqual(tasks.map(() => 'succeeded'));
     expect(tasks.every(({ attempts }) => attempts === 1)).toBe(true);
-    // The calls that came first were the probes: one for each, and each success closed its breaker.
+    // The first call of each channel was its probe, and each success made it recover.
     for (const name of names) {
       const opens = (await healthOf(name))?.opens ?? 0;
       const used = (await gateway.hits('a dancer', 'submit')).some(({ channel }) => channel === name);

@@ -1,4 +1,4 @@
-import { listClosures, reopenChannel, type Closure } from '../../db/channels.ts';
+import { listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import { openCredential } from './open-credential.ts';
 
@@ -8,19 +8,19 @@ const lanes = 8;
 const probeTimeoutMs = 10_000;
 
 /**
- * Asks each enabled channel that the breaker has opened, by its adapter's free call, and lets one call at a time back in when
- * it answers (spec §4.8 check-api-channels). A rest after 429 or for our account's sake is kept to its end: the free call is
- * not what was limited. Families without a free call wait their time out.
+ * Probes each enabled channel whose breaker is tripped with its adapter's free call; a channel that answers takes one call at a
+ * time again (spec §4.8 check-api-channels). A cool-down after a 429 or an account error lasts to its end, because the free call
+ * is not what was limited. A channel whose family has no free call waits until its time is over.
  */
 export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; reopened: number; failed: number }> {
-  const queue = await listClosures(deps.db);
+  const queue = await listTrippedChannels(deps.db);
   const count = { probed: 0, reopened: 0, failed: 0 };
   const lane = async (): Promise<void> => {
     for (let next = queue.shift(); next; next = queue.shift()) {
-      const came = await probe(deps, next);
-      if (came === 'not_offered') continue;
+      const result = await probe(deps, next);
+      if (result === 'not_offered') continue;
       count.probed += 1;
-      if (came !== 'closed') count[came] += 1;
+      if (result !== 'superseded') count[result] += 1;
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
@@ -28,9 +28,12 @@ export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; 
   return count;
 }
 
-/** `closed`: it answered well, but what was seen of it is over. Never rejects: what goes wrong with one is no other's trouble. */
-async function probe(deps: ProbeDeps, closure: Closure): Promise<'reopened' | 'closed' | 'failed' | 'not_offered'> {
-  const { channelId, modelIds } = closure;
+/** `superseded`: the channel answered, but it was tripped again or recovered meanwhile. Never rejects, so that one failure stops no other probe. */
+async function probe(
+  deps: ProbeDeps,
+  tripped: TrippedChannel,
+): Promise<'reopened' | 'superseded' | 'failed' | 'not_offered'> {
+  const { channelId, modelIds } = tripped;
   const about: Record<string, unknown> = { channel_id: channelId, models: modelIds };
   try {
     const channel = await deps.channels.find(channelId);
@@ -40,11 +43,11 @@ async function probe(deps: ProbeDeps, closure: Closure): Promise<'reopened' | 'c
     const credential = openCredential(deps.sealer, channel);
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
     const answer = await adapter.probe(upstream, { signal: AbortSignal.timeout(probeTimeoutMs) });
-    deps.logger.info({ ...about, answer: answer.kind }, 'a closed channel was probed');
+    deps.logger.info({ ...about, answer: answer.kind }, 'a tripped channel was probed');
     if (answer.kind !== 'ok') return 'failed';
-    return (await reopenChannel(deps.db, closure)) ? 'reopened' : 'closed';
+    return (await recoverChannel(deps.db, tripped)) ? 'reopened' : 'superseded';
   } catch (error) {
-    deps.logger.warn({ ...about, err: error }, 'a closed channel could not be probed');
+    deps.logger.warn({ ...about, err: error }, 'a tripped channel could not be probed');
     return 'failed';
   }
 }

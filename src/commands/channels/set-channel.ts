@@ -12,8 +12,8 @@ export interface ChangedChannel {
 }
 
 /**
- * Changes what is given of a channel, named by its id or name. Another place or credential also ends its rests, openings and
- * alarms: they were those of the old one. Throws `OperatorError` for an unknown channel, a taken name, or another adapter
+ * Changes the given settings of a channel, named by its id or name. Another address or credential also ends its cool-downs, trips
+ * and alarms, which belonged to the old one. Throws `OperatorError` for an unknown channel, a taken name, or another adapter
  * while calls of the channel run, whose references it could not read.
  */
 export async function setChannel(

@@ -206,9 +206,9 @@ function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param
   }
 }
 
-/** 503 only if nothing could ever serve the model; open or resting channels are the workflow's patience (rules "No channel"). */
+/** 503 only if nothing could ever serve the model; for a tripped or cooling channel the workflow waits (rules "No channel"). */
 async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
-  const { channels, nowMs } = await deps.channels.look();
+  const { channels, nowMs } = await deps.channels.list();
   const serving = listServing(channels, {
     modelId,
     groups,

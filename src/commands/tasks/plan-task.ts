@@ -25,22 +25,22 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
   return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, deliveryId, draw, limits };
 }
 
-/** Every try may meet a few turns in which somebody else holds it. */
+/** Each try may need several turns in which another process holds the lease. */
 export const deliveryLimits = (config: Deps['config']): DeliveryLimits => ({
   deliveryTurnsMax: (config.CALLBACK_LADDER_SECONDS.length + 1) * 8,
   deliveryTryMs: config.CALLBACK_LEASE_SECONDS * 1000,
 });
 
 /**
- * Draws the channels for a task: those it has begun with come first and in their order, for their rows remember what came
- * of them; then the open ones it has not tried, up to the limit of attempts.
+ * Draws the channels for a task. Those with an attempt come first and in their order, because their rows hold the outcomes. The
+ * available channels that the task has not tried follow, up to the limit of attempts.
  */
 export async function drawChannels(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
   const routing = await findTaskRouting(deps.db, taskId);
   if (!routing) return nothing;
   const { modelId, groups, families, attempted } = routing;
-  const { channels, nowMs } = await deps.channels.look();
-  const { order, reopensAtMs } = drawOrder(
+  const { channels, nowMs } = await deps.channels.list();
+  const { order, availableAtMs } = drawOrder(
     channels,
     {
       modelId,
@@ -58,7 +58,7 @@ export async function drawChannels(deps: PlanDeps, taskId: string): Promise<Chan
   const fresh = order.slice(0, attemptsLeft).map(({ id, name }) => ({ id, name }));
   return {
     channels: [...unfinished, ...fresh],
-    waitMs: reopensAtMs === null || attemptsLeft === 0 ? null : Math.max(0, Math.ceil(reopensAtMs - nowMs)),
-    moreLater: reopensAtMs !== null && attemptsLeft > fresh.length,
+    waitMs: availableAtMs === null || attemptsLeft === 0 ? null : Math.max(0, Math.ceil(availableAtMs - nowMs)),
+    moreLater: availableAtMs !== null && attemptsLeft > fresh.length,
   };
 }

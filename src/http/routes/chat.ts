@@ -1,10 +1,5 @@
-import {
-  completeChat,
-  prepareChat,
-  type ChatAnswered,
-  type ChatDeps,
-  type PreparedChat,
-} from '../../commands/chat/complete-chat.ts';
+import { completeChat } from '../../commands/chat/complete-chat.ts';
+import { prepareChat, type ChatAnswered, type ChatDeps, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
 import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';

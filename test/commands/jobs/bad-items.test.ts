@@ -160,8 +160,8 @@ describe('closed channels', () => {
       );
       await noteChannelFailure(
         db,
-        { channelId: id, modelId: 'model-a', ageSeconds: 0, reason: 'connect', open: true },
-        { failuresMax: 5, openSeconds: 600, openMaxSeconds: 600 },
+        { channelId: id, modelId: 'model-a', ageSeconds: 0, reason: 'connect', trip: true },
+        { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 },
       );
     }
     const odd = ids.slice(0, badCount);

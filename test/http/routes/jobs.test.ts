@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { noteChannelFailure, restChannel } from '../../../src/db/channels.ts';
+import { noteChannelFailure, coolDownChannel } from '../../../src/db/channels.ts';
 import { beginJob, endJob, findJobRun } from '../../../src/db/jobs.ts';
 import { jobNames } from '../../../src/domain/job.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
@@ -150,7 +150,7 @@ describe('two schedulers that call every job at the same moment', () => {
 });
 
 describe('check-api-channels', () => {
-  it('lets an opened channel that answers back into the draw, and leaves alone what must rest or does not answer', async () => {
+  it('makes a tripped channel that answers available, and leaves channels that cool down or do not answer', async () => {
     spec('4.8 check-api-channels');
     const channels = await gateway.database.query<{ id: string; name: string }>({
       name: '',
@@ -158,10 +158,15 @@ describe('check-api-channels', () => {
     });
     const [answering, dead, resting, disabled] = channels.map(({ id }) => id);
     for (const channelId of [answering, dead, disabled]) {
-      const call = { channelId: channelId ?? '', modelId: 'some-model', ageSeconds: 0, reason: 'connect', open: true };
-      await noteChannelFailure(gateway.database, call, { failuresMax: 5, openSeconds: 600, openMaxSeconds: 600 });
+      const call = { channelId: channelId ?? '', modelId: 'some-model', ageSeconds: 0, reason: 'connect', trip: true };
+      await noteChannelFailure(gateway.database, call, { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 });
     }
-    await restChannel(gateway.database, { channelId: resting ?? '', modelId: '*', seconds: 600, reason: 'account' });
+    await coolDownChannel(gateway.database, {
+      channelId: resting ?? '',
+      modelId: '*',
+      seconds: 600,
+      reason: 'account',
+    });
     await gateway.database.query(
       { name: '', text: `update channel set base_url = 'http://127.0.0.1:1' where id = $1` },
       [dead],

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { ChatLedger } from '../../../src/db/chat-ledger.ts';
-import { noteChannelFailure, raiseChannelAlarm, restChannel } from '../../../src/db/channels.ts';
+import { noteChannelFailure, raiseChannelAlarm, coolDownChannel } from '../../../src/db/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
@@ -137,7 +137,7 @@ describe('tollgate channels set', () => {
   it('ends the rests and alarms of the old credential with it, and no others', async () => {
     const { channel_id } = await done(...adding('rested'));
     const channelId = z.string().parse(channel_id);
-    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
     await raiseChannelAlarm(db, { channelId, modelId: '*', alarm: 'account' });
     await done('channels', 'set', 'rested', '--weight', '5');
     expect(await listed('rested')).toMatchObject({ state: 'resting' });
@@ -201,8 +201,8 @@ describe('tollgate channels list', () => {
   it('tells what state a channel is in and why: open for a model, half open, resting, with an alarm, disabled', async () => {
     const { channel_id } = await done(...adding('troubled'));
     const channelId = z.string().parse(channel_id);
-    const call = { channelId, modelId: 'gpt-5-mini', ageSeconds: 0, reason: 'provider_error', open: true };
-    await noteChannelFailure(db, call, { failuresMax: 5, openSeconds: 600, openMaxSeconds: 600 });
+    const call = { channelId, modelId: 'gpt-5-mini', ageSeconds: 0, reason: 'provider_error', trip: true };
+    await noteChannelFailure(db, call, { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 });
     const open = {
       kind: 'open',
       model: 'gpt-5-mini',
@@ -226,7 +226,7 @@ describe('tollgate channels list', () => {
     const alarm = { kind: 'alarm', model: 'veo-3.1', reason: 'unknown_model', since: expect.any(Number), until: null };
     expect(await listed('troubled')).toMatchObject({ state: 'alarm', reasons: [halfOpen, alarm] });
 
-    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
     const resting = { kind: 'resting', model: '*', reason: 'rate_limit', until: expect.any(Number) };
     expect(await listed('troubled')).toMatchObject({ state: 'resting', reasons: [resting, halfOpen, alarm] });
 

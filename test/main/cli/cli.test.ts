@@ -11,7 +11,7 @@ import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import { loadConfig } from '../../../src/config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { beginAttempt, endAttempt, saveOperation } from '../../../src/db/attempts.ts';
-import { restChannel } from '../../../src/db/channels.ts';
+import { coolDownChannel } from '../../../src/db/channels.ts';
 import { Ledger } from '../../../src/db/ledger.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
@@ -246,7 +246,7 @@ describe('tollgate channels', () => {
     const about = { adapter: 'fal', baseUrl: 'https://upstream.example', groups: ['images'], priority: 3, weight: 2 };
     const given = { name: 'listed', credential: 'very-secret', ...about, actor: 'test' };
     const { channelId } = await ensureChannel({ db, sealer }, given);
-    await restChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
+    await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
 
     const shown = async () => {
       const said = await tollgate(['channels', 'list', '--json']);

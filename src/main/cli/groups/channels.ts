@@ -40,7 +40,7 @@ export function registerChannels(root: Command, invocation: Invocation): void {
     run: add,
   });
   defineCommand(group, 'set', invocation, {
-    summary: 'change an upstream; another credential or place also ends its rests, openings and alarms',
+    summary: 'change an upstream; another credential or base URL also ends its cool-downs, trips and alarms',
     usage: (command) =>
       command
         .argument('<channel>', 'its name, or its id')
@@ -97,7 +97,7 @@ async function list({ db }: DatabaseDeps): Promise<Report> {
   return { document: { data: rows }, text };
 }
 
-/** The one word for what stands out most. A channel is `open` when it is closed to some model: `reasons` tells which. */
+/** The word for the most important reason. `open` means that the breaker is tripped for some model, which `reasons` names. */
 function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | ChannelReason['kind'] {
   if (!enabled) return 'disabled';
   return stateOrder.find((kind) => reasons.some((reason) => reason.kind === kind)) ?? 'ready';
@@ -110,7 +110,7 @@ function reasonText({ kind, model, reason, since, until, failures, opens }: Chan
     `${kind} for ${model === '*' ? 'all models' : model}`,
     since === null ? '' : `since ${time(since) ?? ''}`,
     until === null ? '' : `until ${time(until) ?? ''}`,
-    kind === 'open' || kind === 'half_open' ? `opened ${opens} times, ${failures} failures after it` : '',
+    kind === 'open' || kind === 'half_open' ? `tripped ${opens} times, ${failures} failures since` : '',
     reason === null ? '' : `(${reason})`,
   ];
   return parts.filter(Boolean).join(' ');

@@ -1,0 +1,67 @@
+import type { RateState } from '../../db/rate-limiter.ts';
+import type { Deps } from '../../deps.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import { checkChatModel, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
+import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
+import { familiesTaking } from '../../domain/chat-supports.ts';
+import type { RetryBudget } from './retry-budget.ts';
+
+export interface PreparedChat {
+  entry: CatalogEntry;
+  request: ChatRequest;
+  hold: ChatHold;
+  /** Credits for the worst case. */
+  credits: number;
+  /** Adapter families that can take the request. */
+  families: string[];
+}
+
+/** Everything that can be refused before anything is held: the model, what its channels can take, its context. */
+export function prepareChat(
+  { adapters }: Pick<Deps, 'adapters'>,
+  entry: CatalogEntry,
+  request: ChatRequest,
+): PreparedChat {
+  checkChatModel(entry.model, request);
+  const hold = chatHold(request, entry.private.image_tokens);
+  checkContext(entry, hold);
+  const families = familiesTaking(
+    Object.keys(entry.private.upstream),
+    (family) => adapters[family]?.chatSupports,
+    request,
+  );
+  return { entry, request, hold, credits: heldCredits(entry.model.pricing, hold), families };
+}
+
+export type ChatDeps = Pick<
+  Deps,
+  'config' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
+> & { retryBudget: RetryBudget };
+
+export interface ChatKey {
+  keyId: string;
+  projectId: string;
+  models: string[] | null;
+  rpm: number | null;
+}
+
+export interface ChatInput {
+  requestId: string;
+  key: ChatKey;
+  prepared: PreparedChat;
+  /** This request's rate was counted before. */
+  rateCounted: boolean;
+  idempotency: { route: string; key: string; fingerprint: string } | null;
+  /** The dialect's answer, sealed for a replay where an Idempotency-Key was sent. */
+  render: (answer: ChatAnswered) => { body: string };
+  /** Seals a body for its row; null when it is too large to keep. */
+  sealAnswer: (body: string) => string | null;
+  onRate: (rate: RateState) => void;
+}
+
+export interface ChatAnswered {
+  reply: ChatReply;
+  usage: { input: number; output: number };
+  credits: number;
+  attempts: number;
+}

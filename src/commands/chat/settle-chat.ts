@@ -1,0 +1,105 @@
+import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
+import type { UpstreamMapping } from '../../domain/catalog.ts';
+import type { ChatReply } from '../../domain/chat.ts';
+import { settledCredits, settledUsage } from '../../domain/chat-hold.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { pause } from '../../platform/pause.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
+import { endingOf, type Progress, type Tried } from './try-channels.ts';
+
+/** The client's answer, and the end to write before it is sent. */
+export function billChat(
+  deps: ChatDeps,
+  input: ChatInput,
+  tried: Tried,
+  reply: ChatReply,
+): { body: string; answered: ChatAnswered; end: ChatEnd } {
+  const { entry, hold, credits } = input.prepared;
+  const usage = settledUsage(reply, hold);
+  const settlement = settledCredits(entry.model.pricing, usage, credits);
+  if (settlement.undercharged > 0) {
+    deps.metrics.creditsUndercharged(settlement.undercharged);
+    const about = { request_id: input.requestId, model: entry.model.id, channel: tried.channel.name };
+    deps.logger.warn({ ...about, credits_undercharged: settlement.undercharged }, 'a chat used more than its hold');
+  }
+  const answered: ChatAnswered = {
+    reply,
+    usage: { input: usage.input, output: usage.output },
+    credits: settlement.credits,
+    attempts: tried.attempts,
+  };
+  const { body } = input.render(answered);
+  const end: ChatEnd = {
+    requestId: input.requestId,
+    settle: settlement.credits,
+    channelId: tried.channel.id,
+    inputTokens: usage.input,
+    outputTokens: usage.output,
+    usageEstimated: usage.estimated,
+    costMicroUsd: tokenCost(entry.private.upstream[tried.channel.adapter], usage),
+    attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
+    answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
+  };
+  return { body, answered, end };
+}
+
+function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number; output: number }): number {
+  const rates = mapping?.token_cost_micro_usd;
+  if (!rates) return mapping?.cost_micro_usd ?? 0;
+  return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
+}
+
+const settleRetryMs = 250;
+
+/**
+ * Writes the end of a chat, with retries for a few seconds while the database is away. If it stays away, the client gets 503 and
+ * is told not to retry: the hold is refunded when it expires. The same answer goes out if the hold had expired and was
+ * refunded before: an answer whose hold was refunded is never delivered.
+ */
+export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
+  const until = performance.now() + deps.config.CHAT_SETTLE_RETRY_SECONDS * 1000;
+  for (;;) {
+    const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
+    if ('error' in written) {
+      if (performance.now() >= until) {
+        throw new GatewayError('service_unavailable', { cause: written.error, shouldRetry: false });
+      }
+      await pause(settleRetryMs);
+      continue;
+    }
+    if (end.settle !== null && written.charged < end.settle) {
+      throw new GatewayError('service_unavailable', { shouldRetry: false });
+    }
+    return;
+  }
+}
+
+/** How long the client waits for its refund to be written. The write goes on after that. */
+const refundWaitMs = 1_000;
+
+/** An error of ours that ends a chat frees its hold, its place in flight and its idempotency key before the hold expires. */
+export async function refundOnError<T>(
+  deps: ChatDeps,
+  { requestId }: ChatInput,
+  progress: Progress,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { attemptId, attempt } = progress;
+    const ending: AttemptEnding = attempt
+      ? endingOf(attemptId, attempt)
+      : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'our own trouble ended this call' };
+    const refunded = deps.chatLedger
+      .end({ ...nothingCharged(requestId, null), attempt: ending })
+      .catch((failure: unknown) =>
+        deps.logger.warn(
+          { err: failure, request_id: requestId },
+          'a hold was not refunded; it is refunded at its expiry',
+        ),
+      );
+    await Promise.race([refunded, pause(refundWaitMs)]);
+    throw error;
+  }
+}

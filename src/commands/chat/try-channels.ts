@@ -1,0 +1,153 @@
+import type { AttemptEnding } from '../../db/chat-ledger.ts';
+import type { ChannelRow } from '../../db/channels.ts';
+import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
+import type { Attempt } from '../../domain/upstream.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { usableCredential } from '../channels/open-credential.ts';
+import type { ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
+
+/** The channels to try. The first one is claimed. */
+export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
+
+/**
+ * Draws the channels and claims the first. If the circuit breakers of all are tripped, the one that recovers first is tried all the
+ * same; if all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
+ * credential cannot be decrypted is left out before it costs an attempt.
+ */
+export async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelOrder> {
+  const { channels: known, nowMs } = await deps.channels.list();
+  const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
+  const channels = listServing(known, wanted).filter((channel) => usableCredential(deps, channel) !== null);
+  const { order, availableAtMs } = drawOrder(channels, wanted, Math.random);
+  for (const [index, channel] of order.entries()) {
+    const claimed = await deps.channels.claim(channel, entry.model.id);
+    if (claimed) return [claimed, ...order.slice(index + 1)];
+  }
+  const lastResort = firstToRecover(channels, wanted);
+  if (lastResort) return [lastResort];
+  const retryAfterSeconds = availableAtMs === null ? 30 : Math.max(1, Math.ceil((availableAtMs - nowMs) / 1000));
+  throw new GatewayError('no_channel_available', { retryAfterSeconds });
+}
+
+/** The attempt that runs or ran last, and what came of it. */
+export interface Progress {
+  attemptId: string;
+  attempt: Attempt<unknown> | null;
+}
+
+export interface Tried {
+  attempt: Attempt<ChatReply>;
+  attemptId: string;
+  channel: ChannelRow;
+  attempts: number;
+}
+
+/** Calls one channel after another until one answers, or the deadline, the retry budget or a limit of attempts forbids more. */
+export async function tryChannels(
+  deps: ChatDeps,
+  input: ChatInput,
+  [first, ...others]: ChannelOrder,
+  progress: Progress,
+  deadline: number,
+): Promise<Tried> {
+  const { config, channels } = deps;
+  const modelId = input.prepared.entry.model.id;
+  let interrupted = 0;
+  const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried> => {
+    const startedAt = performance.now();
+    const attempt = await callChannel(deps, input, channel, deadline);
+    noteHealth(deps, modelId, channel, attempt, startedAt);
+    progress.attempt = attempt;
+    if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
+    return { attempt, attemptId: progress.attemptId, channel, attempts };
+  };
+  let last = await tryChannel(first, 1);
+  for (const drawn of others) {
+    if (last.attempt.kind !== 'transient' || last.attempts >= config.ATTEMPTS_MAX) return last;
+    // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
+    if (interrupted > 1) return last;
+    if (deadline - performance.now() < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000) return last;
+    const channel = await channels.claim(drawn, modelId);
+    if (!channel) continue;
+    const attemptId = newId('att');
+    if (!deps.retryBudget.take() || !(await beginNext(deps, input, last, channel, attemptId))) {
+      await channels.release(channel, modelId);
+      return last;
+    }
+    progress.attemptId = attemptId;
+    progress.attempt = null;
+    last = await tryChannel(channel, last.attempts + 1);
+  }
+  return last;
+}
+
+const beginNext = (deps: ChatDeps, { requestId }: ChatInput, last: Tried, channel: ChannelRow, attemptId: string) =>
+  deps.chatLedger.nextAttempt({
+    requestId,
+    attemptId,
+    n: last.attempts + 1,
+    ended: endingOf(last.attemptId, last.attempt),
+    channelId: channel.id,
+    channelName: channel.name,
+  });
+
+async function callChannel(
+  deps: ChatDeps,
+  input: ChatInput,
+  channel: ChannelRow,
+  deadline: number,
+): Promise<Attempt<ChatReply>> {
+  const adapter = deps.adapters[channel.adapter];
+  const mapping = input.prepared.entry.private.upstream[channel.adapter];
+  if (!adapter?.chat || !mapping) throw new Error(`the channel ${channel.name} cannot chat`);
+  const credential = usableCredential(deps, channel);
+  if (credential === null) {
+    // The credential was changed after the draw.
+    return {
+      kind: 'transient',
+      errorClass: 'rejected',
+      detail: 'the credential cannot be decrypted; nothing was sent',
+    };
+  }
+  const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
+  const { config } = deps;
+  const timeoutMs = Math.max(
+    1,
+    Math.min(config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, Math.ceil(deadline - performance.now())),
+  );
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
+  try {
+    return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), {
+      signal: timeout.signal,
+      timeoutMs,
+      headersMs: config.CHAT_HEADERS_TIMEOUT_SECONDS * 1000,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Not awaited: the client does not wait for our bookkeeping. */
+function noteHealth(
+  deps: ChatDeps,
+  modelId: string,
+  channel: ChannelRow,
+  attempt: Attempt<ChatReply>,
+  startedAt: number,
+): void {
+  deps.channels
+    .note(channel, modelId, attempt, startedAt)
+    .catch((error: unknown) =>
+      deps.logger.warn({ err: error, channel: channel.name }, "a channel's health was not noted"),
+    );
+}
+
+/** How an attempt is recorded. */
+export function endingOf(attemptId: string, attempt: Attempt<unknown>): AttemptEnding {
+  if (attempt.kind === 'ok') return { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null };
+  const { kind, errorClass, status, detail } = attempt;
+  return { attemptId, outcome: kind, errorClass, status: status ?? null, detail };
+}
