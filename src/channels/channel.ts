@@ -40,8 +40,8 @@ export interface MediaRequest {
 export type Operation = { [key: string]: JsonValue };
 
 /**
- * A submit that answered with the results themselves: nothing is left to poll. They may be `data:` URIs of many megabytes, so
- * they are copied at once and never stored in a row.
+ * A submit that answered with the results: nothing is left to poll. They may be `data:` URIs of many megabytes, so they are
+ * copied immediately and never stored in a row.
  */
 export interface SubmitDone {
   kind: 'done';
@@ -50,10 +50,10 @@ export interface SubmitDone {
   operation?: Operation;
 }
 
-/** What is saved in the place of a reference when the submit itself gave the results. Only who holds them can go on. */
-export const answeredAtOnce: Operation = { answered_at_once: true };
+/** Saved instead of a reference when the submit answered with the results. Only the run that holds them can continue. */
+export const answeredSynchronously: Operation = { answered_at_once: true };
 /** Whether the results came with the submit, so that there is nothing to poll. */
-export const isAnsweredAtOnce = (operation: Operation): boolean => operation.answered_at_once === true;
+export const isAnsweredSynchronously = (operation: Operation): boolean => operation.answered_at_once === true;
 
 export interface CallOptions {
   /** Ends the call, whatever it is doing. */
@@ -90,9 +90,9 @@ export interface Adapter {
     request: MediaRequest,
     options: CallOptions,
   ): Promise<Attempt<Operation> | SubmitDone>;
-  /** Types whose submit lasts as long as the job and answers with its results. */
-  answersAtOnce?: readonly TaskType[];
-  /** Takes pictures, clips and sounds as bytes only: whoever builds the request fetches what is a URL. */
+  /** Types whose submit answers with a synchronous result: it lasts as long as the job. */
+  answersSynchronously?: readonly TaskType[];
+  /** Takes pictures, clips and sounds as bytes only: the caller fetches every input that is a URL. */
   inputsAsBytes?: true;
   pollMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<PollResult>;
   /**

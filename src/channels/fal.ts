@@ -13,7 +13,7 @@ import { PathId, toUnsettled, unconfirmed, type Trouble } from './poll.ts';
  * Read on 2026-11-21: https://fal.ai/docs/api-reference/inference-api (queue: submit, status, result, cancel) and
  * https://fal.ai/docs/documentation/model-apis/errors and …/request-errors.
  *
- * COMPLETED does not mean success: the error is in the result. fal has no look-up by a key of ours, so `findMedia` is absent.
+ * COMPLETED does not mean success: the error is in the result. fal has no lookup by a key of ours, so `findMedia` is absent.
  */
 export function createFal(caller: UpstreamCaller): Adapter {
   return {
@@ -32,7 +32,7 @@ export function createFal(caller: UpstreamCaller): Adapter {
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation);
       if (!job.success) return { kind: 'missing', detail: 'the saved reference cannot be read' };
-      const look = (path: string) =>
+      const read = (path: string) =>
         caller.call(upstream, {
           method: 'GET',
           path: `${jobPath(job.data)}${path}`,
@@ -40,11 +40,11 @@ export function createFal(caller: UpstreamCaller): Adapter {
           signal,
         });
 
-      const status = readOutcome(await look('/status'), (json) => Status.safeParse(json).data ?? null, readError);
+      const status = readOutcome(await read('/status'), (json) => Status.safeParse(json).data ?? null, readError);
       if (status.kind === 'trouble') return toUnsettled(status);
       if (status.value.status !== 'COMPLETED') return { kind: 'pending' };
       const saidError = Boolean(status.value.error ?? status.value.error_type);
-      const result = readOutcome(await look(''), (json) => Result.safeParse(json).data ?? null, readError);
+      const result = readOutcome(await read(''), (json) => Result.safeParse(json).data ?? null, readError);
       return result.kind === 'ok' ? toDone(result.value, saidError) : toFailure(result, saidError);
     },
 
@@ -59,12 +59,12 @@ export function createFal(caller: UpstreamCaller): Adapter {
           signal,
         });
       if (running === 'spare') {
-        const look = readOutcome(
+        const polled = readOutcome(
           await call('GET', '/status'),
           (json) => Status.safeParse(json).data ?? null,
           readError,
         );
-        if (look.kind !== 'ok' || look.value.status !== 'IN_QUEUE') return 'not_stopped';
+        if (polled.kind !== 'ok' || polled.value.status !== 'IN_QUEUE') return 'not_stopped';
       }
       // 200 OK: taken out of the queue, it never runs. 202 CANCELLATION_REQUESTED only says that the runner was asked, and
       // "the model app decides how to stop": it may still finish and be billed. 400: it was already complete.

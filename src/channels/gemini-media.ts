@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { atOnceCall, classifyAtOnce, inlineInput } from './synchronous-result.ts';
+import { synchronousCall, classifySynchronous, inlineInput } from './synchronous-result.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, readOutcome } from './classify-outcome.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
@@ -20,8 +20,10 @@ import { nothingMade, strangeReference, toUnsettled } from './poll.ts';
  */
 export const geminiMedia = (
   caller: UpstreamCaller,
-): Required<Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersAtOnce' | 'inputsAsBytes' | 'outputHeaders'>> => ({
-  answersAtOnce: ['image'],
+): Required<
+  Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersSynchronously' | 'inputsAsBytes' | 'outputHeaders'>
+> => ({
+  answersSynchronously: ['image'],
   inputsAsBytes: true,
   outputHeaders: authorization,
 
@@ -31,7 +33,11 @@ export const geminiMedia = (
     const headers = { ...authorization(upstream), 'idempotency-key': request.idempotencyKey };
     if (request.type === 'image') {
       const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
-      return classifyAtOnce(await caller.call(upstream, atOnceCall(call, options)), readPictures, readGeminiError);
+      return classifySynchronous(
+        await caller.call(upstream, synchronousCall(call, options)),
+        readPictures,
+        readGeminiError,
+      );
     }
     const outcome = await caller.call(upstream, {
       method: 'POST',
@@ -52,8 +58,8 @@ export const geminiMedia = (
       headers: authorization(upstream),
       signal,
     });
-    const look = readOutcome(outcome, (json) => LongRunning.safeParse(json).data ?? null, readGeminiError);
-    return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
+    const polled = readOutcome(outcome, (json) => LongRunning.safeParse(json).data ?? null, readGeminiError);
+    return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
   },
 });
 

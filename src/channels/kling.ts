@@ -54,8 +54,8 @@ export function createKling(caller: UpstreamCaller): Adapter {
         headers: authorization(upstream),
         signal,
       });
-      const look = readTask(outcome);
-      return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
+      const polled = readTask(outcome);
+      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
     },
 
     probe: probeBy(caller, {

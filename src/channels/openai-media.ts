@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { atOnceCall, classifyAtOnce, inlineInput } from './synchronous-result.ts';
+import { synchronousCall, classifySynchronous, inlineInput } from './synchronous-result.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, isContentPolicy, readOutcome } from './classify-outcome.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Upstream } from './channel.ts';
@@ -20,8 +20,10 @@ import { readOpenaiError } from './openai-error.ts';
  */
 export const openaiMedia = (
   caller: UpstreamCaller,
-): Required<Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersAtOnce' | 'inputsAsBytes' | 'outputHeaders'>> => ({
-  answersAtOnce: ['image'],
+): Required<
+  Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersSynchronously' | 'inputsAsBytes' | 'outputHeaders'>
+> => ({
+  answersSynchronously: ['image'],
   inputsAsBytes: true,
   outputHeaders: authorization,
 
@@ -55,9 +57,9 @@ export const openaiMedia = (
       headers: authorization(upstream),
       signal,
     });
-    const look = readOutcome(outcome, (json) => Video.safeParse(json).data ?? null, readOpenaiError);
-    if (look.kind === 'trouble') return toUnsettled(look);
-    return toResult(look.value, `${upstream.baseUrl}/videos/${job.video_id}/content`);
+    const polled = readOutcome(outcome, (json) => Video.safeParse(json).data ?? null, readOpenaiError);
+    if (polled.kind === 'trouble') return toUnsettled(polled);
+    return toResult(polled.value, `${upstream.baseUrl}/videos/${job.video_id}/content`);
   },
 });
 
@@ -77,7 +79,7 @@ async function submitImage(
   const pictures = [...(request.image ? [request.image] : []), ...(request.referenceImages ?? [])];
   const outcome = await caller.call(
     upstream,
-    atOnceCall(
+    synchronousCall(
       {
         headers: submitHeaders(upstream, request),
         ...(pictures.length === 0
@@ -90,7 +92,7 @@ async function submitImage(
       options,
     ),
   );
-  return classifyAtOnce(outcome, readOpenaiImages, readOpenaiError);
+  return classifySynchronous(outcome, readOpenaiImages, readOpenaiError);
 }
 
 const toForm = (fields: JsonObject): FormPart[] =>

@@ -6,7 +6,7 @@ import type { StopAnswer } from './channel.ts';
 
 export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
 
-/** A look that said nothing about the job. 404 is told apart: early it is forgiven, late it means that the job is lost. */
+/** A poll that said nothing about the job. 404 is separate: an early one is ignored, a late one means that the job is lost. */
 export function toUnsettled({ errorClass, detail, status }: Trouble): PollResult {
   if (errorClass === 'unknown_model') return { kind: 'missing', detail };
   return { kind: 'unclear', detail, ...(status !== undefined && { status }) };

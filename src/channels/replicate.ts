@@ -17,7 +17,7 @@ import { probeBy } from './probe.ts';
  *
  * A model is `owner/name`, or `owner/name:version` where Replicate runs a community model. Each model names its inputs as it
  * likes (catalog: `inputs`). A picture is waited for in the create call; a clip is not, for an answer that is lost after
- * seconds of waiting is a job that nobody knows. There is no look-up by a key of ours.
+ * seconds of waiting is a job that nobody knows. There is no lookup by a key of ours.
  */
 export function createReplicate(caller: UpstreamCaller): Adapter {
   const get = async (upstream: Upstream, predictionId: string, signal: AbortSignal) =>
@@ -55,17 +55,17 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
       if (!job) return strangeReference;
-      const look = await get(upstream, job.prediction_id, signal);
-      return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
+      const polled = await get(upstream, job.prediction_id, signal);
+      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
     },
 
     async cancelMedia(upstream, operation, { signal, running }) {
       const job = Job.safeParse(operation).data;
       if (!job) return 'not_stopped';
       // A cancel stops what runs, too, and what has run is billed.
-      const look = running === 'spare' ? await get(upstream, job.prediction_id, signal) : null;
-      if (look && look.kind !== 'ok') return 'not_stopped';
-      if (look && look.value.status !== 'starting') return isStopped(look.value) ? 'stopped' : 'not_stopped';
+      const polled = running === 'spare' ? await get(upstream, job.prediction_id, signal) : null;
+      if (polled && polled.kind !== 'ok') return 'not_stopped';
+      if (polled && polled.value.status !== 'starting') return isStopped(polled.value) ? 'stopped' : 'not_stopped';
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path: `/predictions/${job.prediction_id}/cancel`,
@@ -74,7 +74,7 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
       });
       const answer = readPrediction(outcome);
       if (answer.kind !== 'ok') return unconfirmed(outcome);
-      // It may have started since the look: then some of it is billed, and nothing comes of it all the same.
+      // It may have started since the poll. Then a part is billed, although the job is stopped.
       if (isStopped(answer.value)) return 'stopped';
       return isOver(answer.value) ? 'not_stopped' : 'unclear';
     },

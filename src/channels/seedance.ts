@@ -14,7 +14,7 @@ import { probeBy } from './probe.ts';
  * Read on 2026-11-21: https://docs.byteplus.com/en/docs/ModelArk/1520757 (create), …/1521309 (retrieve), …/1521675 (list),
  * …/1521720 (cancel or delete) and …/1299023 (error codes).
  *
- * There is no look-up by a key of ours. A result's address lives for a day.
+ * There is no lookup by a key of ours. A result's address lives for a day.
  */
 export function createSeedance(caller: UpstreamCaller): Adapter {
   const retrieve = async (upstream: Upstream, taskId: string, signal: AbortSignal) =>
@@ -50,17 +50,17 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
       if (!job) return strangeReference;
-      const look = await retrieve(upstream, job.task_id, signal);
-      return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
+      const polled = await retrieve(upstream, job.task_id, signal);
+      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
     },
 
     async cancelMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
       if (!job) return 'not_stopped';
       // DELETE takes a queued task out of the queue, and erases the record of a finished one with its result.
-      const look = await retrieve(upstream, job.task_id, signal);
-      if (look.kind !== 'ok') return 'not_stopped';
-      if (look.value.status !== 'queued') return look.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
+      const polled = await retrieve(upstream, job.task_id, signal);
+      if (polled.kind !== 'ok') return 'not_stopped';
+      if (polled.value.status !== 'queued') return polled.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
       const outcome = await caller.call(upstream, {
         method: 'DELETE',
         path: `${tasksPath}/${job.task_id}`,
@@ -69,7 +69,7 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
       });
       const isTaken = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
       if (!isTaken) return unconfirmed(outcome);
-      // Between the look and the DELETE it may have ended, and then its record is gone.
+      // The job may have ended between the poll and the DELETE, and then its record is gone.
       const after = await retrieve(upstream, job.task_id, signal);
       if (after.kind !== 'ok' || after.value.status === 'queued') return 'unclear';
       return after.value.status === 'cancelled' ? 'stopped' : 'not_stopped';

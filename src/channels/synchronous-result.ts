@@ -5,27 +5,27 @@ import { classifySubmit, type ReadError } from './classify-outcome.ts';
 import type { CallOptions, MediaInput, Operation, SubmitDone } from './channel.ts';
 import { nothingMade } from './poll.ts';
 
-/** A submit whose answer is the result: it may think for minutes and answers with pictures in base64. */
-export const atOnceCall = (
+/** The call of a submit with a synchronous result: it may take minutes and answers with pictures in base64. */
+export const synchronousCall = (
   call: Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'form'>,
   { signal, headersMs, timeoutMs }: CallOptions,
 ): UpstreamCall => ({
   method: 'POST',
   ...call,
   signal,
-  headersMs: headersMs ?? patienceMs,
-  timeoutMs: timeoutMs ?? patienceMs,
+  headersMs: headersMs ?? ceilingMs,
+  timeoutMs: timeoutMs ?? ceilingMs,
   bodyBytesMax: inlineJsonBytesMax,
 });
 
-/** Longer than any submit is let run: the caller's signal ends it (`SUBMIT_AT_ONCE_TIMEOUT_SECONDS`). */
-const patienceMs = 600_000;
+/** Longer than any submit may run: the caller's signal ends it (`SUBMIT_AT_ONCE_TIMEOUT_SECONDS`). */
+const ceilingMs = 600_000;
 
 /** A 4k PNG is about 20 MB, a third more in base64; some models answer with several. Bytes. */
 const inlineJsonBytesMax = 64_000_000;
 
-/** What such a submit came to. `read` gives null for a 2xx that cannot be used, and no outputs for one that holds none. */
-export function classifyAtOnce(
+/** The outcome of such a submit. `read` returns null for a 2xx that cannot be used, and an empty list for one without outputs. */
+export function classifySynchronous(
   outcome: CallOutcome,
   read: (json: unknown) => UpstreamOutput[] | null,
   readError: ReadError,

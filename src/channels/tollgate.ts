@@ -44,8 +44,8 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
         headers: authorization(upstream),
         signal,
       });
-      const look = readTask(outcome);
-      return look.kind === 'ok' ? toResult(look.value) : toUnsettled(look);
+      const polled = readTask(outcome);
+      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
     },
 
     async cancelMedia(upstream, operation, { signal }) {

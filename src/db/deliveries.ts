@@ -103,7 +103,7 @@ export async function endDeliveryTry(
   return row?.ended ?? false;
 }
 
-/** A callback that is due and that nobody seems to send. */
+/** A callback that is due and that no process is sending. */
 export interface OverdueDelivery {
   deliveryId: string;
   workflowId: string;
@@ -111,12 +111,12 @@ export interface OverdueDelivery {
 }
 
 /**
- * Claims overdue callbacks for a kick, each at most once in `kickSeconds`; adopted ones whenever they are due. None of
- * `except`, and with `adoptedOnly` none that waits for its workflow.
+ * Claims overdue callbacks for an early wake-up of their workflow, each at most once in `wakeUpSeconds`, and adopted ones whenever
+ * they are due. Skips those in `except`, and with `adoptedOnly` those that a workflow delivers.
  */
 export async function claimOverdueDeliveries(
   database: Database,
-  given: { lateSeconds: number; kickSeconds: number; limit: number; except: readonly string[]; adoptedOnly: boolean },
+  given: { lateSeconds: number; wakeUpSeconds: number; limit: number; except: readonly string[]; adoptedOnly: boolean },
 ): Promise<OverdueDelivery[]> {
   const rows = await database.query<{ id: string; workflow_id: string; adopted: boolean }>(
     {
@@ -133,7 +133,7 @@ export async function claimOverdueDeliveries(
              update delivery d set kicked_at = clock_timestamp() from overdue o where d.id = o.id
              returning d.id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
     },
-    [given.lateSeconds, given.kickSeconds, given.limit, given.except, given.adoptedOnly],
+    [given.lateSeconds, given.wakeUpSeconds, given.limit, given.except, given.adoptedOnly],
   );
   return rows.map((row) => ({ deliveryId: row.id, workflowId: row.workflow_id, adopted: row.adopted }));
 }
@@ -149,9 +149,9 @@ export async function adoptDelivery(database: Database, deliveryId: string): Pro
   );
 }
 
-/** Nothing was done for this delivery: it may be kicked again at the next look. */
-export async function forgetKick(database: Database, deliveryId: string): Promise<void> {
-  await database.query({ name: 'forget-kick', text: 'update delivery set kicked_at = null where id = $1' }, [
+/** The wake-up was not sent: the next run may claim the delivery again. */
+export async function forgetWakeUp(database: Database, deliveryId: string): Promise<void> {
+  await database.query({ name: 'forget-wake-up', text: 'update delivery set kicked_at = null where id = $1' }, [
     deliveryId,
   ]);
 }

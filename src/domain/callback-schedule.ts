@@ -1,4 +1,4 @@
-/** What one try of a callback came to, and what follows (rules "Callbacks"). */
+/** The state of a callback after one try (rules "Callbacks"). */
 export type DeliveryStep =
   { state: 'delivered' | 'exhausted' | 'gone' | 'blocked' } | { state: 'pending'; delaySeconds: number };
 
@@ -6,28 +6,28 @@ export type DeliveryResult =
   { kind: 'answered'; status: number; retryAfterSeconds: number | null } | { kind: 'blocked' } | { kind: 'failed' };
 
 export interface DeliverySchedule {
-  /** Waits between tries; one try more than waits. */
-  ladderSeconds: readonly number[];
+  /** The retry schedule: the waits between tries, one fewer than tries. */
+  retrySeconds: readonly number[];
   /** In [0, 1). */
   random: number;
 }
 
-/** Every wait is spread by a fifth to both sides, so that receivers that came back are not met by all at once. */
+/** Each wait varies by a fifth in both directions, so that a receiver that recovers does not get every callback in one moment. */
 const jitterShare = 0.2;
 
 /**
- * The state after the `n`-th counted try (from 1): 2xx delivered, 410 gone, a blocked address for good; anything else, a 3xx
- * too, waits for the next step or is exhausted. `Retry-After` counts between one and two times the step.
+ * The state after the `n`-th counted try (from 1). 2xx is delivered, 410 is gone, a blocked address is final. Everything else,
+ * also a 3xx, waits for the next try or is exhausted. `Retry-After` is kept between one and two times the scheduled wait.
  */
 export function nextDeliveryStep(
   n: number,
   result: DeliveryResult,
-  { ladderSeconds, random }: DeliverySchedule,
+  { retrySeconds, random }: DeliverySchedule,
 ): DeliveryStep {
   if (result.kind === 'blocked') return { state: 'blocked' };
   if (result.kind === 'answered' && result.status >= 200 && result.status < 300) return { state: 'delivered' };
   if (result.kind === 'answered' && result.status === 410) return { state: 'gone' };
-  const step = ladderSeconds[n - 1];
+  const step = retrySeconds[n - 1];
   if (step === undefined) return { state: 'exhausted' };
   const spread = step * (1 + jitterShare * (2 * random - 1));
   const asked = result.kind === 'answered' ? result.retryAfterSeconds : null;

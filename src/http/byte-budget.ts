@@ -2,9 +2,9 @@ import { GatewayError } from '../domain/errors.ts';
 
 /** What one request holds of a budget. */
 export interface ByteShare {
-  /** Throws `overloaded` with `message` where the budget has no room for so many more. */
+  /** Throws `overloaded` with `message` when the bytes exceed the budget. */
   take(bytes: number): void;
-  /** Takes nothing and says false where the budget has no room for so many more. */
+  /** Takes nothing and returns false when the bytes exceed the budget. */
   mayTake(bytes: number): boolean;
   /** Gives all of them back. */
   release(): void;

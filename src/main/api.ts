@@ -1,4 +1,4 @@
-import { createAdmissionDesk } from '../commands/tasks/admission-desk.ts';
+import { createTaskAdmission } from '../commands/tasks/task-admission.ts';
 import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
 import { openSignedFile } from '../commands/files/open-signed-file.ts';
@@ -25,7 +25,7 @@ const details = createDetailRecorder(deps);
 const httpDeps = {
   ...deps,
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
-  desk: createAdmissionDesk(deps),
+  admission: createTaskAdmission(deps),
   retryBudget: createRetryBudget({ floor: config.RETRIES_PER_MINUTE_MIN, share: config.RETRY_SHARE }),
   decodeImage: createImageDecoder({
     concurrencyMax: config.UPLOAD_DECODES_MAX,

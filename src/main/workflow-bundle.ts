@@ -35,9 +35,9 @@ async function remember(file: string, code: string): Promise<void> {
 
 async function sourcesHash(): Promise<string> {
   const hash = createHash('sha256');
-  for (const room of ['workflows', 'domain']) {
-    const names = (await readdir(join(source, room))).sort();
-    for (const name of names) hash.update(name).update(await readFile(join(source, room, name)));
+  for (const layer of ['workflows', 'domain']) {
+    const names = (await readdir(join(source, layer))).sort();
+    for (const name of names) hash.update(name).update(await readFile(join(source, layer, name)));
   }
   hash.update(await readFile(join(dirname(source), 'package-lock.json')));
   return hash.digest('hex').slice(0, 24);

@@ -36,7 +36,7 @@ export function takeJob(parts: FamilyParts, call: FamilyCall, submit: MediaSubmi
  * A submit that is answered with the results. Failures that only accepted jobs have become the nearest failure of an answer:
  * `never` means that no answer comes.
  */
-export async function makeAtOnce(
+export async function makeSynchronously(
   parts: FamilyParts,
   call: FamilyCall,
   submit: MediaSubmit,

@@ -2,27 +2,27 @@ import { condition, defineSignal, proxyActivities, setCurrentDetails, setHandler
 import type { Activities } from '../activities/index.ts';
 import { retryCallbackSignal, taskQueues, type DeliveryLimits } from '../domain/workflow-contract.ts';
 
-/** Set by the signal that cuts a callback's wait short. */
-export interface Kicks {
+/** Set by the signal that ends a callback's wait early. */
+export interface WakeUps {
   pending: boolean;
 }
 
-export function listenForKicks(): Kicks {
-  const kicks: Kicks = { pending: false };
+export function listenForWakeUps(): WakeUps {
+  const wakeUps: WakeUps = { pending: false };
   setHandler(defineSignal(retryCallbackSignal), () => {
-    kicks.pending = true;
+    wakeUps.pending = true;
   });
-  return kicks;
+  return wakeUps;
 }
 
 /**
- * Delivers one callback, a try per activity and durable waits between, until it is over. Call it in a non-cancellable scope:
- * in a cancelled one every wait throws. The limit of turns bounds the history; what then still waits is the sweep's.
+ * Delivers one callback, one try per activity with durable waits between them, until it ends. Call it in a non-cancellable
+ * scope: in a canceled one every wait throws. The limit of turns bounds the history; after it the sweep delivers the callback.
  */
-export async function deliverDurably(deliveryId: string, limits: DeliveryLimits, kicks: Kicks): Promise<void> {
+export async function deliverDurably(deliveryId: string, limits: DeliveryLimits, wakeUps: WakeUps): Promise<void> {
   const { deliver } = proxyActivities<Pick<Activities, 'deliver'>>({
     taskQueue: taskQueues.deliveries,
-    // One try ends within its own timeout and lease; more means that the worker is gone.
+    // One try ends within its own timeout and lease. After that the worker must be gone.
     startToCloseTimeout: limits.deliveryTryMs,
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
   });
@@ -30,7 +30,7 @@ export async function deliverDurably(deliveryId: string, limits: DeliveryLimits,
     const report = await deliver(deliveryId);
     if (report.over) return;
     setCurrentDetails('waiting to try the callback again');
-    kicks.pending = false;
-    await condition(() => kicks.pending, Math.max(report.waitMs, 100));
+    wakeUps.pending = false;
+    await condition(() => wakeUps.pending, Math.max(report.waitMs, 100));
   }
 }

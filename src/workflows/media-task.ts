@@ -14,7 +14,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { deliverDurably, listenForKicks } from './deliver-durably.ts';
+import { deliverDurably, listenForWakeUps } from './deliver-durably.ts';
 import {
   reservedUpdate,
   searchAttributes,
@@ -39,13 +39,13 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
     return decided.plan?.admitted ?? false;
   });
 
-  const kicks = listenForKicks();
+  const wakeUps = listenForWakeUps();
   // Money and the client's callback are cared for whatever is canceled. One for all: a scope costs as much as a small query.
   const shielded = new CancellationScope({ cancellable: false });
   const plan = await shielded.run(() => durably((money) => money.planTask(taskId)));
   decided.plan = plan;
   if (!plan.admitted) return 'rejected';
-  const deliver = (deliveryId: string) => shielded.run(() => deliverDurably(deliveryId, plan.limits, kicks));
+  const deliver = (deliveryId: string) => shielded.run(() => deliverDurably(deliveryId, plan.limits, wakeUps));
   if (plan.ended) {
     if (plan.deliveryId !== null) await deliver(plan.deliveryId);
     return 'ended';

@@ -1,9 +1,9 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { RedeliveryInput } from '../domain/workflow-contract.ts';
-import { deliverDurably, listenForKicks } from './deliver-durably.ts';
+import { deliverDurably, listenForWakeUps } from './deliver-durably.ts';
 
-/** A callback that was started again by hand, under its own id. */
+/** A callback that an operator has started again, under its own workflow id. */
 export async function redelivery({ deliveryId, limits }: RedeliveryInput): Promise<void> {
-  const kicks = listenForKicks();
-  await CancellationScope.nonCancellable(() => deliverDurably(deliveryId, limits, kicks));
+  const wakeUps = listenForWakeUps();
+  await CancellationScope.nonCancellable(() => deliverDurably(deliveryId, limits, wakeUps));
 }

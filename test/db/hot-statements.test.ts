@@ -206,7 +206,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('sweep silent tasks', () => claimSilentTasks(db, { openSeconds: 60, silentSeconds: 120, limit: 100 }));
   await note('sweep for the oldest unstarted task', () => oldestUnstartedSeconds(db));
   await note('sweep overdue deliveries', () =>
-    claimOverdueDeliveries(db, { lateSeconds: 5, kickSeconds: 300, limit: 100, except: [], adoptedOnly: false }),
+    claimOverdueDeliveries(db, { lateSeconds: 5, wakeUpSeconds: 300, limit: 100, except: [], adoptedOnly: false }),
   );
   return noted;
 }

@@ -5,7 +5,7 @@ import { nextDeliveryStep, type DeliveryResult } from '../../src/domain/callback
 import { spec } from '../spec/spec.ts';
 
 /** The default, by way of the configuration that production reads. */
-const ladderSeconds = loadConfig({
+const retrySeconds = loadConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
@@ -16,8 +16,7 @@ const answered = (status: number, retryAfterSeconds: number | null = null): Deli
   status,
   retryAfterSeconds,
 });
-const step = (n: number, result: DeliveryResult, random = 0.5) =>
-  nextDeliveryStep(n, result, { ladderSeconds, random });
+const step = (n: number, result: DeliveryResult, random = 0.5) => nextDeliveryStep(n, result, { retrySeconds, random });
 
 describe('the callback schedule', () => {
   it('waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h between eight tries, then is exhausted', () => {
@@ -37,7 +36,7 @@ describe('the callback schedule', () => {
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (n, random) => {
           const next = step(n, answered(503), random);
-          const base = ladderSeconds[n - 1] ?? 0;
+          const base = retrySeconds[n - 1] ?? 0;
           return (
             next.state === 'pending' && next.delaySeconds >= base * 0.8 - 1e-9 && next.delaySeconds <= base * 1.2 + 1e-9
           );

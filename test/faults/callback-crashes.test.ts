@@ -163,7 +163,7 @@ describe('a callback that is due', () => {
     const { name: second } = await gateway.startWorker();
     const tasks = await Promise.all(Array.from({ length: 12 }, () => create(inTurn(answer(500), slowly))));
     await Promise.all(tasks.map(waiting));
-    // Half of them keep their workflow, which the sweep then kicks for being late; the others are the sweep's alone.
+    // Half of them keep their workflow, which the sweep wakes up early because it is late. The sweep delivers the others.
     await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
     await endWait(tasks);
     for (const sent of tasks) await expectDelivered(sent, { calls: 2, attempts: 2 });

@@ -24,14 +24,13 @@ const bodyBytesMax = 128_000;
 
 /** What a try came to, for whoever made it. */
 export interface TriedDelivery extends DeliveryReport {
-  /** Whether this very try was taken by the receiver, and counted. */
+  /** Whether the receiver accepted this try, and it was counted. */
   delivered: boolean;
 }
 
 /**
- * One try of a callback, by whoever claims it: the claim, a signed POST through the egress guard, the count. Says when the
- * next one is due, or that there is none. What cannot be signed or put into words is a counted try without a call, so that it
- * ends too. Throws when the database is away. Delivery never changes the task or its credits.
+ * One try of a callback: the claim, a signed POST through the egress guard, the count. Returns when the next try is due, or that
+ * there is none. A callback that cannot be signed or rendered is a counted try without a call, so that it also ends. Throws when the database is away. Delivery never changes the task or its credits.
  */
 export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
   const { config, db } = deps;
@@ -47,7 +46,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
 
   const counted = delivery.attempts + 1;
   const step = nextDeliveryStep(counted, resultOf(answer), {
-    ladderSeconds: config.CALLBACK_LADDER_SECONDS,
+    retrySeconds: config.CALLBACK_LADDER_SECONDS,
     random: Math.random(),
   });
   const delaySeconds = step.state === 'pending' ? step.delaySeconds : 0;
@@ -71,7 +70,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     error_class: errorClass ?? undefined,
   };
   if (!isCounted) {
-    // Redelivered under another id, or its lease ran out: who asks again hears what stands.
+    // It was redelivered under another id, or its lease expired. The next call returns the current state.
     deps.logger.warn(said, 'a callback was tried, but the try was taken over meanwhile: not counted');
     return { over: false, waitMs: 0, delivered: false };
   }

@@ -1,35 +1,35 @@
-import { adoptDelivery, claimOverdueDeliveries, forgetKick, type OverdueDelivery } from '../../db/deliveries.ts';
+import { adoptDelivery, claimOverdueDeliveries, forgetWakeUp, type OverdueDelivery } from '../../db/deliveries.ts';
 import type { Deps } from '../../deps.ts';
 import { pause } from '../../platform/pause.ts';
 import { deliverCallback, type DeliverDeps } from './deliver-callback.ts';
 
-/** At most so many are claimed at once: who dies in the middle keeps no more from being kicked for a while. */
+/** The size of one claim. A process that dies delays the wake-up of no more callbacks than these. */
 const batchMax = 50;
 const batchesMax = 10;
 const lanes = 16;
-/** After hours without anybody who looked, the receivers are not run over: 50 a second. */
+/** 50 a second, so that a sweep after hours without one does not overload the receivers. */
 const paceMs = 20;
 const signalTimeoutMs = 2_000;
 
 /**
- * Looks after callbacks that are due and not sent: kicks the workflow that waits for them, and delivers those whose
- * workflow is gone. A Temporal that cannot be reached is no proof of a workflow that is gone. At most 50 a second, in
- * batches; what is left waits for the next run. One that could not be looked after is `failed`, and keeps no other waiting.
+ * Handles callbacks that are overdue: signals the workflow that waits to send them, and delivers those whose workflow is gone.
+ * While Temporal cannot be reached, no workflow counts as gone. Runs in batches, at most 50 callbacks a second, and leaves the
+ * rest for the next run. A callback that could not be handled counts as `failed` and delays no other.
  */
 export async function processCallbacks(
   deps: DeliverDeps & Pick<Deps, 'workflows'>,
 ): Promise<{ overdue: number; kicked: number; delivered: number; failed: number }> {
   const count = { overdue: 0, kicked: 0, delivered: 0, failed: 0 };
   const inTurn = createPace(paceMs);
-  /** Free for the next run, which is not this one: they must not keep the later ones waiting. */
-  const inVain: string[] = [];
+  /** Callbacks that the next run may claim again, but not this one: they must not delay the others. */
+  const postponed: string[] = [];
   let isAway = false;
   for (let batch = 0; batch < batchesMax; batch++) {
     const queue = await claimOverdueDeliveries(deps.db, {
       lateSeconds: deps.config.CALLBACK_LATE_SECONDS,
-      kickSeconds: deps.config.CALLBACK_KICK_SECONDS,
+      wakeUpSeconds: deps.config.CALLBACK_KICK_SECONDS,
       limit: batchMax,
-      except: inVain,
+      except: postponed,
       adoptedOnly: isAway,
     });
     const claimed = queue.length;
@@ -39,7 +39,7 @@ export async function processCallbacks(
       for (let next = queue.shift(); next; next = queue.shift()) {
         await inTurn();
         const did = await handle(deps, next);
-        if (did === 'failed' || did === 'unreachable') inVain.push(next.deliveryId);
+        if (did === 'failed' || did === 'unreachable') postponed.push(next.deliveryId);
         if (did === 'unreachable') asked.unreachable += 1;
         else if (!next.adopted) asked.reached += 1;
         if (did === 'kicked' || did === 'delivered' || did === 'failed') count[did] += 1;
@@ -47,7 +47,7 @@ export async function processCallbacks(
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     if (claimed < batchMax) break;
-    // One may be odd; where nobody could be reached the next ones would only wait in vain.
+    // If Temporal answered for none of this batch, it would not answer for the next one either.
     isAway ||= asked.unreachable > 0 && asked.reached === 0;
   }
   return count;
@@ -55,25 +55,22 @@ export async function processCallbacks(
 
 type Handled = 'kicked' | 'delivered' | 'unreachable' | 'failed' | 'nothing';
 
-/** Never rejects: what goes wrong with one is no other's trouble. */
+/** Never rejects, so that one failure stops no other callback. */
 async function handle(deps: DeliverDeps & Pick<Deps, 'workflows'>, overdue: OverdueDelivery): Promise<Handled> {
   const { deliveryId } = overdue;
   try {
-    const did = await kickOrDeliver(deps, overdue);
-    if (did === 'unreachable') await forgetKick(deps.db, deliveryId);
+    const did = await wakeUpOrDeliver(deps, overdue);
+    if (did === 'unreachable') await forgetWakeUp(deps.db, deliveryId);
     return did;
   } catch (error) {
-    deps.logger.error(
-      { err: error, delivery_id: deliveryId, alarm: true },
-      'an overdue callback could not be looked after',
-    );
-    // Else it is kicked again after `CALLBACK_KICK_SECONDS`.
-    await forgetKick(deps.db, deliveryId).catch(() => undefined);
+    deps.logger.error({ err: error, delivery_id: deliveryId, alarm: true }, 'an overdue callback could not be handled');
+    // Without this the next wake-up comes only after `CALLBACK_KICK_SECONDS`.
+    await forgetWakeUp(deps.db, deliveryId).catch(() => undefined);
     return 'failed';
   }
 }
 
-async function kickOrDeliver(
+async function wakeUpOrDeliver(
   deps: DeliverDeps & Pick<Deps, 'workflows'>,
   { deliveryId, workflowId, adopted }: OverdueDelivery,
 ): Promise<Handled> {
@@ -87,7 +84,7 @@ async function kickOrDeliver(
   return delivered ? 'delivered' : 'nothing';
 }
 
-/** Each call resolves `everyMs` after the one before it, or at once when that is long ago. */
+/** Each call resolves `everyMs` after the one before it, or immediately when that is long ago. */
 function createPace(everyMs: number): () => Promise<void> {
   let next = 0;
   return () => {

@@ -2,7 +2,7 @@
 export interface RetryBudget {
   /** Counts one request. */
   note(): void;
-  /** True, and counted, while the minute has room: `max(floor, share of its requests)`. */
+  /** True, and counted, while this minute's budget lasts: `max(floor, share of its requests)`. */
   take(): boolean;
 }
 

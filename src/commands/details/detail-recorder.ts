@@ -71,9 +71,9 @@ export function createDetailRecorder(
         return true;
       }
       away = true;
-      const room = Math.max(0, rowsMax - waiting.length);
-      waiting = [...batch.slice(0, room), ...waiting];
-      if (batch.length > room) lose(batch.length - room);
+      const free = Math.max(0, rowsMax - waiting.length);
+      waiting = [...batch.slice(0, free), ...waiting];
+      if (batch.length > free) lose(batch.length - free);
       return false;
     }
   };

@@ -13,7 +13,7 @@ export type JobAnswer =
 
 const triggerMs = 2_000;
 const waitMs = 5_000;
-const lookEveryMs = 100;
+const readEveryMs = 100;
 /** Until an announced run that nobody began counts as lost. */
 const requestLeaseSeconds = 60;
 
@@ -37,7 +37,7 @@ export async function requestJob(deps: JobDeps, name: JobName): Promise<JobAnswe
   if (!(await deps.workflows.triggerJob(name, triggerMs))) runHere();
 
   let run: JobRun | null = null;
-  for (const until = performance.now() + waitMs; performance.now() < until; await pause(lookEveryMs)) {
+  for (const until = performance.now() + waitMs; performance.now() < until; await pause(readEveryMs)) {
     run = await findJobRun(deps.db, runId);
     if (run && run.endedAt !== null) return { kind: 'ended', run };
   }

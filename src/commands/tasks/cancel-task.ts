@@ -43,7 +43,7 @@ export const decisionSecondsMax = ({ CANCEL_WAIT_SECONDS }: Pick<Config, 'CANCEL
   2 * CANCEL_WAIT_SECONDS + stopSecondsMax + marginSeconds;
 
 const marginSeconds = 5;
-const lookEveryMs = 100;
+const readEveryMs = 100;
 const workflowTimeoutMs = 2_000;
 
 /** What stands now: a canceled task is the answer, anything else is the refusal. */
@@ -64,7 +64,7 @@ async function markToDecide({ config, db }: CancelDeps, taskId: string): Promise
     const asked = await requestCancel(db, taskId, waitMs / 1_000);
     if (asked === 'ended') return null;
     if (asked !== 'joined') return asked.mark;
-    for (const until = performance.now() + waitMs; performance.now() < until; await pause(lookEveryMs)) {
+    for (const until = performance.now() + waitMs; performance.now() < until; await pause(readEveryMs)) {
       if (!(await isCancelPending(db, taskId))) return null;
     }
   }
@@ -95,6 +95,6 @@ async function liveAttempt(
   for (;;) {
     const live = await findLiveAttempt(db, taskId);
     if (live === null || isReady(live) || performance.now() >= until) return live;
-    await pause(lookEveryMs);
+    await pause(readEveryMs);
   }
 }

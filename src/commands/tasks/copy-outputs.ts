@@ -34,8 +34,8 @@ export type CopyReport =
 
 /**
  * Copies every result into our own file store, hashed and measured, before the upstream's links die. A transfer that
- * breaks, also on our own store's side, is tried again until the deadline; a result that can never be used (private address,
- * too large, not media, 404) fails at once. What is not copied to the end leaves nothing behind.
+ * breaks, also because of our own store, is tried again until the deadline. A result that can never be used (private address,
+ * too large, not media, 404) fails without a retry. An unfinished copy leaves no file behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
   if (input.results.length > deps.config.OUTPUTS_MAX) {
@@ -67,8 +67,8 @@ type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind:
 type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
 type Measured = { kind: 'measured'; media: MediaProbe } & Pick<Stored, 'bytes' | 'sha256'>;
 
-/** A missing result may be a store that is not consistent yet; after so many looks it is gone. */
-const missingLooksMax = 5;
+/** A result may be missing because the provider's store is not consistent yet. After this many tries it is gone. */
+const missingTriesMax = 5;
 
 async function copyPatiently(
   deps: CopyDeps,
@@ -84,7 +84,7 @@ async function copyPatiently(
     if (fetched.kind === 'measured') return record(deps, input, result, draft, fetched);
     if (fetched.kind !== 'again') return fetched;
     detail = fetched.detail;
-    if (detail === notThere && ++missing >= missingLooksMax) {
+    if (detail === notThere && ++missing >= missingTriesMax) {
       return { kind: 'failed', code: 'upstream_invalid_response', detail };
     }
     await pause(Math.min(waitMs, input.remainingMs()), input.signal);

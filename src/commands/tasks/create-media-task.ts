@@ -20,7 +20,7 @@ import { discardFiles } from '../files/discard-files.ts';
 import { findModelFor } from '../catalog/find-model.ts';
 import { findLegacyModelFor } from '../catalog/legacy-model.ts';
 import { fileIdIn, storeInputs } from './store-inputs.ts';
-import type { AdmissionDesk } from './admission-desk.ts';
+import type { TaskAdmission } from './task-admission.ts';
 
 export interface CreateMediaRequest {
   requestId: string;
@@ -45,7 +45,7 @@ export interface CreatedMediaTask {
 type CreateDeps = Pick<
   Deps,
   'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger'
-> & { desk: AdmissionDesk };
+> & { admission: TaskAdmission };
 
 /** Files are held before the deadline begins, and an attempt may read them until the sweep has ended its task. */
 const inputsOutliveSeconds = 600;
@@ -74,7 +74,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const credits = mediaCredits(entry.model, input);
   const snapshot = taskSnapshot(entry, input);
   await assertSomeChannel(deps, entry.model.id, snapshot);
-  await deps.desk.assertNotOverloaded();
+  await deps.admission.assertNotOverloaded();
 
   const taskId = newId('task');
   const deadlineSeconds = type === 'image' ? deps.config.IMAGE_DEADLINE_SECONDS : deps.config.VIDEO_DEADLINE_SECONDS;
@@ -132,7 +132,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
       break;
   }
   crashPoint('after_commit_before_start');
-  const admission = await deps.desk.admit({ taskId, projectId, type, modelId, input });
+  const admission = await deps.admission.admit({ taskId, projectId, type, modelId, input });
   if (!admission.admitted) {
     await discardFiles(deps, files);
     throw refusal(admission);

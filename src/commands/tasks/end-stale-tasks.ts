@@ -8,7 +8,7 @@ import { stopUpstream } from './stop-upstream.ts';
 const batchMax = 200;
 const batchesMax = 50;
 const cancelTimeoutMs = 2_000;
-/** So many that cannot be ended are no accident any more: an operator has to look. */
+/** This many tasks that cannot be ended need an operator. */
 const stuckMax = 1_000;
 const tellLanes = 16;
 const tellMsMax = 20_000;

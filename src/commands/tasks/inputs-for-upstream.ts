@@ -25,11 +25,11 @@ export type InputsReport =
   /** An input cannot be had; the detail names the parameter and no host. */
   | { kind: 'failed'; detail: string };
 
-/** The inputs of one attempt, with room for their bytes in this process. */
+/** The inputs of one attempt. Their bytes count against this process's memory budget. */
 export interface HeldInputs {
   /** Reads what travels as bytes. Throws where the file store does. */
   read(): Promise<InputsReport>;
-  /** Gives the room back; what was read must not be kept longer. Called again it changes nothing. */
+  /** Gives the bytes back to the budget; keep nothing that was read after this. Called again it changes nothing. */
   release(): void;
 }
 
@@ -38,8 +38,8 @@ export const hasMediaInputs = (input: JsonObject): boolean => mediaInputKeys.som
 /**
  * Makes the media inputs ready for one submit. Our own files travel as bytes, so that they work from a machine that no provider
  * can reach, or as their signed URL where `PUBLIC_BASE_URL` is public https; a client's own public URL as it is, or, for a
- * provider that takes only bytes, as our copy of it. Bytes in memory are counted: it waits until the process has room for those
- * of this attempt. Null when the signal fired, or the time was over, before it was ready.
+ * provider that takes only bytes, as our copy of it. Waits until the memory budget of the process has space for the bytes of
+ * this attempt. Null when the signal fired, or the time was over, before that.
  */
 export async function holdInputs(deps: InputDeps, wanted: InputsWanted): Promise<HeldInputs | null> {
   const { inputMemory } = deps;

@@ -3,7 +3,7 @@ import { claimStop, releaseStop, type AcceptedJob } from '../../db/stops.ts';
 import type { Deps } from '../../deps.ts';
 import { usableCredential } from '../channels/open-credential.ts';
 
-/** How long one stop may take, with the looks around it. */
+/** How long one stop may take, with the polls before and after it. */
 export const stopSecondsMax = 10;
 
 /**

@@ -20,7 +20,7 @@ export async function storeInputs(
   deps: StoreDeps,
   given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
 ): Promise<{ input: JsonObject; files: FileDraft[] }> {
-  // Refusals come first: what they cost is a look-up.
+  // Refusals come first: each costs only a lookup.
   const held = await mapInputs(given.input, async (value, param) => {
     const fileId = fileIdIn(deps, value);
     if (fileId !== null) await holdOwnFile(deps, { ...given, fileId, param });

@@ -11,9 +11,9 @@ export interface TaskWait {
 }
 
 /**
- * The task once it has ended, or as it was last seen when the wait is over; it goes on then. The row is polled, for whoever
- * ends the task writes it there. A database that is away is asked again: the task exists, and a request that fails now
- * would make its client buy another.
+ * The task once it has ended, or its last known state when the wait is over. Polls the row, because every process that ends the
+ * task writes it there. While the database is away it tries again: a request that failed now would make the client buy a second
+ * task.
  */
 export async function waitForTask(
   { db, logger }: Pick<Deps, 'db' | 'logger'>,
@@ -22,18 +22,18 @@ export async function waitForTask(
 ): Promise<TaskView> {
   const until = performance.now() + seconds * 1000;
   let seen = task;
-  for (let look = 0; !isTerminal(seen.status) && !signal?.aborted; look += 1) {
+  for (let reads = 0; !isTerminal(seen.status) && !signal?.aborted; reads += 1) {
     const leftMs = until - performance.now();
     if (leftMs <= 0) break;
-    await pause(Math.min(lookPauseMs(look), leftMs), signal);
+    await pause(Math.min(readPauseMs(reads), leftMs), signal);
     try {
       seen = (await findTask(db, task.id)) ?? seen;
     } catch (error) {
-      logger.warn({ err: error, task_id: task.id }, 'a look at a task failed');
+      logger.warn({ err: error, task_id: task.id }, 'a waited-for task could not be read');
     }
   }
   return seen;
 }
 
-/** Quick jobs are answered quickly, and a crowd that waits for slow ones costs one look a second each. */
-const lookPauseMs = (look: number): number => Math.min(250 * 1.2 ** Math.min(look, 10), 1_000);
+/** Short at first for quick jobs; later each waiting request costs one read a second. */
+const readPauseMs = (reads: number): number => Math.min(250 * 1.2 ** Math.min(reads, 10), 1_000);

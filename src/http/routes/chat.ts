@@ -37,7 +37,7 @@ export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware => {
 };
 
 /**
- * One chat in the words of a dialect; the answer's body as text. Order: rate, idempotency look-up, validation, admission. Where
+ * One chat in the words of a dialect; the answer's body as text. Order: rate, idempotency lookup, validation, admission. Where
  * nothing is looked up the rate is counted by the admission itself, in the same call; a request that is refused before is
  * counted by the frame.
  */
@@ -87,7 +87,7 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: 
   });
   if (completed === 'replay') {
     const stored = await replayed();
-    // The key expired between two looks: asked again, it is a request of its own.
+    // The key expired between the two reads: sent again, it is a new request.
     if (!stored) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
     return asReplay(ctx, stored);
   }

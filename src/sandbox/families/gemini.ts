@@ -9,7 +9,7 @@ import {
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
-import { countOf, fetchFile, makeAtOnce, recordMedia, secondsOf, stringOf, takeJob } from '../media-family.ts';
+import { countOf, fetchFile, makeSynchronously, recordMedia, secondsOf, stringOf, takeJob } from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -26,7 +26,7 @@ export const gemini: Family = async (parts, call) => {
   const predicted = /^\/models\/([^/:]+):predictLongRunning$/.exec(call.path)?.[1];
   if (predicted !== undefined && call.method === 'POST') return predict(parts, call, predicted);
   const operation = /^\/models\/([^/:]+)\/operations\/([\w-]+)$/.exec(call.path);
-  if (operation && call.method === 'GET') return look(parts, call, operation[1] ?? '', operation[2] ?? '');
+  if (operation && call.method === 'GET') return poll(parts, call, operation[1] ?? '', operation[2] ?? '');
   const file = /^\/files\/([\w-]+)-(\d{1,2}):download$/.exec(call.path);
   if (file && call.method === 'GET') {
     return json(302, {}, { location: `${call.baseUrl}/files/${file[1] ?? ''}/${file[2] ?? ''}.mp4` });
@@ -48,7 +48,7 @@ async function picture(parts: FamilyParts, call: FamilyCall, input: Fields): Pro
     .join('\n');
   const size = mediaSize({ sizes: [config.imageSize], aspectRatio: config.aspectRatio }, 'image');
   const asked = { type: 'image' as const, ...size, seconds: 0, outputs: 1 };
-  return makeAtOnce(parts, call, { family: 'gemini', prompt, asked, refusals }, (pictures) => ({
+  return makeSynchronously(parts, call, { family: 'gemini', prompt, asked, refusals }, (pictures) => ({
     candidates: [
       {
         ...(pictures.length > 0 && {
@@ -100,7 +100,7 @@ function predict(parts: FamilyParts, call: FamilyCall, model: string): Reply {
   return 'reply' in taken ? taken.reply : json(200, { name: `models/${model}/operations/${taken.id}` });
 }
 
-function look(parts: FamilyParts, call: FamilyCall, model: string, id: string): Reply {
+function poll(parts: FamilyParts, call: FamilyCall, model: string, id: string): Reply {
   recordMedia(parts, call, 'poll', { family: 'gemini', prompt: parts.jobs.promptOf(id) });
   const found = parts.jobs.find(id);
   if (!found || found.state === 'missing') return problem(404, 'NOT_FOUND', 'Requested entity was not found.');

@@ -13,7 +13,7 @@ import {
   countOf,
   fetchOutput,
   fieldsOf,
-  makeAtOnce,
+  makeSynchronously,
   recordMedia,
   secondsOf,
   stringOf,
@@ -137,7 +137,7 @@ async function image(parts: FamilyParts, call: FamilyCall): Promise<Reply> {
   if (complaint || !body) return complaint ?? missing('prompt');
   const size = mediaSize({ sizes: [body.fields.size], aspectRatio: undefined }, 'image');
   const asked = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(Number(body.fields.n ?? 1)) };
-  return makeAtOnce(parts, call, { family: 'openai', prompt, asked, refusals }, (pictures) => ({
+  return makeSynchronously(parts, call, { family: 'openai', prompt, asked, refusals }, (pictures) => ({
     created: Math.floor(Date.now() / 1_000),
     background: 'opaque',
     data: pictures.map((picture) => ({ b64_json: picture.toString('base64') })),

@@ -1,4 +1,4 @@
-import { isAnsweredAtOnce } from '../../../channels/channel.ts';
+import { isAnsweredSynchronously } from '../../../channels/channel.ts';
 import { markSeen, type AttemptEnd } from '../../../db/attempts.ts';
 import type { PollResult } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
@@ -22,7 +22,7 @@ export async function pollJob(
 ): Promise<FinishedJob | DecidedAttempt | ReportedAttempt> {
   const { deps, task, channel, signals, remainingMs } = run;
   const { config } = deps;
-  if (isAnsweredAtOnce(operation)) {
+  if (isAnsweredSynchronously(operation)) {
     return decided(holder, lostJob('the results came with the submit and were lost before they were stored'));
   }
   if (!channel.adapter.pollMedia) return reported({ kind: 'skipped' });

@@ -60,7 +60,7 @@ export async function findUsableChannel(
 
 /** The timeout of a submit to this channel. */
 export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): number {
-  const isLong = channel.adapter.answersAtOnce?.includes(task.type) ?? false;
+  const isLong = channel.adapter.answersSynchronously?.includes(task.type) ?? false;
   return isLong ? config.SUBMIT_AT_ONCE_TIMEOUT_SECONDS : config.SUBMIT_TIMEOUT_SECONDS;
 }
 

@@ -1,4 +1,4 @@
-import { answeredAtOnce, type Operation, type SubmitDone } from '../../../channels/channel.ts';
+import { answeredSynchronously, type Operation, type SubmitDone } from '../../../channels/channel.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
 import type { Attempt } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
@@ -69,7 +69,7 @@ async function afterAnswer(
 ): Promise<AcceptedJob | FinishedJob | DecidedAttempt | ReportedAttempt> {
   if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
   if (attempt.kind === 'done') {
-    const accepted = await acceptJob(run, holder, attempt.operation ?? answeredAtOnce);
+    const accepted = await acceptJob(run, holder, attempt.operation ?? answeredSynchronously);
     return accepted.stage === 'accepted' ? takeResults(run, holder, attempt.outputs) : accepted;
   }
   return decided(holder, {

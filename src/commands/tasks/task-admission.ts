@@ -5,35 +5,35 @@ import type { Deps } from '../../deps.ts';
 import type { WorkflowTask } from '../../platform/temporal/workflow-client.ts';
 import { createCached } from '../../caches/cached.ts';
 
-export interface AdmissionDesk {
+export interface TaskAdmission {
   /** The stored, final verdict about a task's credits. */
   admit(task: WorkflowTask): Promise<Admission>;
   /** Throws 503 `overloaded` while the oldest admitted task has waited too long for its workflow. */
   assertNotOverloaded(): Promise<void>;
 }
 
-/** How long a wait in Temporal may take before the desk asks for less of them. */
+/** A wait for the workflow that takes longer than this makes the next creates skip it. */
 const slowWaitMs = 250;
-/** After a slow or unanswered wait the desk goes straight to the database for this long. */
-const restAfterSlowMs = 2_000;
+/** After a slow or unanswered wait, creates ask only the database for this long. */
+const directAfterSlowMs = 2_000;
 
 /**
- * Where a create waits for its verdict. A few at a time let the workflow's own first step decide; whoever finds no free
- * place, or gets no answer in time because Temporal or the workers are busy or away, asks the database itself. The verdict
- * is stored, so both ways read the same one (rules "Media tasks", point 2).
+ * Gets the verdict about a task's credits. A few creates at a time let the first step of the workflow decide. A create that finds
+ * no free place, or gets no answer in time because Temporal or the workers are busy or away, asks the database itself. The
+ * verdict is stored, so both ways read the same one (rules "Media tasks", point 2).
  */
-export function createAdmissionDesk(deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'workflows'>): AdmissionDesk {
+export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'workflows'>): TaskAdmission {
   const { config, db, ledger, workflows } = deps;
   let waiting = 0;
   let directUntil = 0;
   const backlog = createCached(1_000, () => oldestUnstartedSeconds(db));
 
-  const askWorkflow = async (task: WorkflowTask): Promise<void> => {
+  const startWorkflow = async (task: WorkflowTask): Promise<void> => {
     const before = performance.now();
     waiting += 1;
     try {
       const answered = await workflows.startAndReserve(task, config.CREATE_WAIT_MS);
-      if (!answered || performance.now() - before > slowWaitMs) directUntil = performance.now() + restAfterSlowMs;
+      if (!answered || performance.now() - before > slowWaitMs) directUntil = performance.now() + directAfterSlowMs;
     } finally {
       waiting -= 1;
     }
@@ -43,8 +43,8 @@ export function createAdmissionDesk(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
     async admit(task) {
       const mayWait =
         waiting < config.CREATE_WAITERS_MAX && config.CREATE_WAIT_MS > 0 && performance.now() >= directUntil;
-      if (mayWait) await askWorkflow(task);
-      // After the workflow's own step this reads its verdict; else it decides.
+      if (mayWait) await startWorkflow(task);
+      // This reads the verdict of the workflow's step if there is one, and decides if there is none.
       return ledger.reserveTask(task.taskId, false);
     },
 
