@@ -7,8 +7,8 @@ import { unixSeconds } from './unix-seconds.ts';
 /** Why a channel, or one model of it, is not as it should be, by the database's clock. */
 export interface ChannelReason {
   /**
-   * `open` the breaker keeps it closed to calls · `half_open` its time is over and the next call decides · `resting` until the
-   * provider, or our account there, has recovered · `alarm` an operator has to look; a success ends it.
+   * `open`: the breaker is tripped · `half_open`: the next call is the probe · `resting`: the channel cools down after a 429 or
+   * an account error · `alarm`: it needs an operator, until a call succeeds.
    */
   kind: 'open' | 'half_open' | 'resting' | 'alarm';
   /** `*` for all models. */
@@ -16,9 +16,9 @@ export interface ChannelReason {
   reason: string | null;
   since: number | null;
   until: number | null;
-  /** In a row, since the last opening. */
+  /** In a row, since the last trip. */
   failures: number;
-  /** Since the last success: each keeps it closed for longer. */
+  /** Trips since the last success: each one lasts longer. */
   opens: number;
 }
 

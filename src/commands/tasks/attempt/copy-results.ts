@@ -3,7 +3,7 @@ import type { UpstreamOutput } from '../../../domain/upstream.ts';
 import { copyOutputs } from '../copy-outputs.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
-import { decided, type AttemptHolder, type DecidedAttempt, type FinishedJob, type ReportedAttempt } from './stages.ts';
+import { decided, type AttemptHolder, type Ending, type FinishedJob, type ReportedAttempt } from './stages.ts';
 
 /** Saves the addresses of the results, so that copying can resume. Inline results are too large for a row. */
 export async function takeResults(
@@ -17,10 +17,7 @@ export async function takeResults(
 }
 
 /** Copies the results into our file store before the upstream's links expire. Run again, it resumes. */
-export async function copyResults(
-  run: AttemptRun,
-  { holder, results }: FinishedJob,
-): Promise<DecidedAttempt | ReportedAttempt> {
+export async function copyResults(run: AttemptRun, { holder, results }: FinishedJob): Promise<Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
   const copied = await copyOutputs(deps, {
     attemptId: holder.attemptId,

@@ -1,19 +1,13 @@
 import { buildRequest, releaseInputs } from './prepare-inputs.ts';
 import { callSignal, type AttemptRun } from './run.ts';
-import {
-  decided,
-  type AcceptedJob,
-  type DecidedAttempt,
-  type ReportedAttempt,
-  type UnansweredSubmit,
-} from './stages.ts';
+import { decided, type AcceptedJob, type Ending, type UnansweredSubmit } from './stages.ts';
 import { acceptJob } from './submit.ts';
 
 /** Asks the provider for the job by our idempotency key, where it can be asked; else the outcome is unknown. */
 export async function lookUpSubmit(
   run: AttemptRun,
   { holder, submitted }: UnansweredSubmit,
-): Promise<AcceptedJob | DecidedAttempt | ReportedAttempt> {
+): Promise<AcceptedJob | Ending> {
   const { adapter, upstream } = run.channel;
   const built = adapter.findMedia && (await buildRequest(run, holder.attemptId));
   if (adapter.findMedia && built && 'request' in built) {

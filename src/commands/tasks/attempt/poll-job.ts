@@ -6,20 +6,10 @@ import { takeResults } from './copy-results.ts';
 import { giveUp } from './leave.ts';
 import { seenEveryMs } from './prepare-inputs.ts';
 import { callSignal, waitUnlessShutdown, type AttemptRun } from './run.ts';
-import {
-  decided,
-  reported,
-  type AcceptedJob,
-  type DecidedAttempt,
-  type FinishedJob,
-  type ReportedAttempt,
-} from './stages.ts';
+import { decided, reported, type AcceptedJob, type Ending, type FinishedJob } from './stages.ts';
 
 /** Polls the accepted job until it ends, the task is canceled or its deadline comes. */
-export async function pollJob(
-  run: AttemptRun,
-  { holder, operation }: AcceptedJob,
-): Promise<FinishedJob | DecidedAttempt | ReportedAttempt> {
+export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJob): Promise<FinishedJob | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
   const { config } = deps;
   if (isAnsweredSynchronously(operation)) {

@@ -1,5 +1,5 @@
 import type { MediaRequest } from '../../../channels/channel.ts';
-import { findTaskRouting, markSeen, type AttemptEnd, type AttemptTask } from '../../../db/attempts.ts';
+import { findTaskRouting, markSeen, type AttemptEnd } from '../../../db/attempts.ts';
 import { mapParameters, upstreamModel } from '../../../domain/upstream-parameters.ts';
 import { hasMediaInputs, holdInputs, type HeldInputs } from '../inputs-for-upstream.ts';
 import { stopEndedTask } from './leave.ts';
@@ -61,28 +61,17 @@ export async function buildRequest(
   const read = await held.read();
   // Another channel may take the URL as it is, or succeed a moment later.
   if (read.kind === 'failed') return { end: { ...notSent(read.detail), errorClass: 'rejected' } };
-  inputs.request = toRequest(task, channel, attemptId, read.inputs);
-  return { request: inputs.request };
-}
-
-type ReadInputs = Pick<MediaRequest, 'image' | 'referenceImages' | 'videoUrl' | 'audioUrl'>;
-
-function toRequest(
-  task: AttemptTask,
-  { mapping }: AttemptRun['channel'],
-  attemptId: string,
-  inputs: ReadInputs,
-): MediaRequest {
   const given = task.input ?? {};
-  return {
+  inputs.request = {
     type: task.type,
-    model: upstreamModel(mapping, given),
+    model: upstreamModel(channel.mapping, given),
     prompt: typeof given.prompt === 'string' ? given.prompt : '',
-    parameters: mapParameters(mapping, given),
+    parameters: mapParameters(channel.mapping, given),
     idempotencyKey: attemptId,
-    ...(mapping.inputs && { inputNames: mapping.inputs }),
-    ...inputs,
+    ...(channel.mapping.inputs && { inputNames: channel.mapping.inputs }),
+    ...read.inputs,
   };
+  return { request: inputs.request };
 }
 
 /** The end of an attempt that bought nothing, for a reason on our side. */

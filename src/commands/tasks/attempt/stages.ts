@@ -50,5 +50,7 @@ export interface ReportedAttempt {
   report: AttemptReport;
 }
 
+export type Ending = DecidedAttempt | ReportedAttempt;
+
 export const decided = (holder: AttemptHolder, end: AttemptEnd): DecidedAttempt => ({ stage: 'decided', holder, end });
 export const reported = (report: AttemptReport): ReportedAttempt => ({ stage: 'reported', report });

@@ -11,14 +11,14 @@ import {
   reported,
   type AcceptedJob,
   type AttemptHolder,
-  type DecidedAttempt,
+  type Ending,
   type FinishedJob,
   type FreshAttempt,
   type ReportedAttempt,
   type UnansweredSubmit,
 } from './stages.ts';
 
-type Submitted = UnansweredSubmit | AcceptedJob | FinishedJob | DecidedAttempt | ReportedAttempt;
+type Submitted = UnansweredSubmit | AcceptedJob | FinishedJob | Ending;
 
 /** A submit that starts this long after its row was written first makes sure that the row is still its own. */
 const renewAfterMs = 1_000;
@@ -66,7 +66,7 @@ async function afterAnswer(
   run: AttemptRun,
   holder: AttemptHolder,
   attempt: Exclude<Attempt<Operation> | SubmitDone, { kind: 'unknown' }>,
-): Promise<AcceptedJob | FinishedJob | DecidedAttempt | ReportedAttempt> {
+): Promise<AcceptedJob | FinishedJob | Ending> {
   if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
   if (attempt.kind === 'done') {
     const accepted = await acceptJob(run, holder, attempt.operation ?? answeredSynchronously);
