@@ -19,7 +19,7 @@ export interface AttemptDetail {
   ended_at: number | null;
 }
 
-// As the monthly summary counts it (migration 0007): the row holds what the call would cost from its begin on.
+// As the monthly summary counts it (`sql/functions/rebuild_summary.sql`): the row holds what the call would cost from its begin on.
 const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
                       then cost_micro_usd else 0 end::float8`;
 

@@ -57,8 +57,8 @@ export interface ChatEnd {
 }
 
 /**
- * The door to chat's money verbs (migration 0005): each grouped with whatever else this process asks for at the same
- * moment, and idempotent per request.
+ * Calls the SQL functions that move the credits of chats (`sql/functions/admit_chats.sql`, `next_chat_attempts.sql`, `end_chats.sql`).
+ * Calls of the same moment share a statement; each is idempotent per request.
  */
 export class ChatLedger {
   readonly #admissions: GroupCommit<ChatAdmissionRequest, ChatAdmission>;

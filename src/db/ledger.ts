@@ -54,8 +54,8 @@ export interface Finish {
 }
 
 /**
- * The door to the money verbs: each an SQL function of a migration, idempotent per request, grouped with whatever else
- * this process asks for at the same moment.
+ * Calls the SQL functions that move the credits of media tasks (`sql/functions`). Calls of the same moment share a statement; each
+ * is idempotent per request.
  */
 export class Ledger {
   readonly #creates: GroupCommit<NewTask, CreateVerdict>;

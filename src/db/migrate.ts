@@ -1,49 +1,110 @@
+import type { Transaction } from '@mikro-orm/core';
 import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
+import { sqlFunctions, type SqlFunction } from './sql/functions.ts';
 
-/** One lock for all who migrate: two at once wait for each other, the second finds nothing to do. */
+/** One lock for all processes that migrate: the second one waits, and then finds nothing to do. */
 const migrationLock = 7_105_001;
 
-/** Brings the schema up to this code's version. Safe to call from several processes at once. Returns what it applied. */
+/**
+ * Brings the tables and functions up to this code's version, in one transaction: a failure leaves the schema as it was. Safe to
+ * call from several processes at once. Returns the names of the migrations and functions that it applied.
+ */
 export async function migrate(database: Database): Promise<string[]> {
-  // The lock lives in a session of its own, for the migrator takes whatever connection it likes.
-  return database.transaction('begin', async (query) => {
-    await query({
-      name: 'migration-no-idle-limit',
-      text: `select set_config('idle_in_transaction_session_timeout', '0', true)`,
-    });
-    await query({
-      name: 'migration-no-lock-limit',
-      text: `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)`,
-    });
-    await query({ name: 'migration-lock', text: 'select pg_advisory_xact_lock($1)' }, [migrationLock]);
-    const applied = await database.orm.migrator.up();
-    return applied.map(({ name }) => name);
+  return database.orm.em.getConnection().transactional(async (transaction) => {
+    const run = inTransaction(database, transaction);
+    // Another process may take minutes to migrate. Waiting for tables has its limit again, because clients wait behind it.
+    await run(`select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
+                      set_config('idle_in_transaction_session_timeout', '0', true)`);
+    await run(`select pg_advisory_xact_lock(${migrationLock}), set_config('lock_timeout', '2s', true)`);
+    await refuseUnknownMigrations(run);
+    await run(`create table if not exists schema_function (
+      name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`);
+    const found = new Map(
+      (await run('select name, checksum from schema_function')).map((row) => [row.name, row.checksum]),
+    );
+    const changed = sqlFunctions.filter(({ name, checksum }) => found.get(name) !== checksum);
+
+    await applyFunctions(
+      run,
+      changed.filter(({ isTrigger }) => isTrigger),
+    );
+    const applied = await database.orm.migrator.up({ transaction });
+    await applyFunctions(
+      run,
+      changed.filter(({ isTrigger }) => !isTrigger),
+    );
+    return [...applied, ...changed].map(({ name }) => name);
   });
 }
 
+type Run = (text: string, values?: string[]) => Promise<{ name: string; checksum?: string }[]>;
+
+const inTransaction =
+  (database: Database, transaction: Transaction): Run =>
+  (text, values) =>
+    database.orm.em.getConnection().execute(text, values, 'all', transaction);
+
+/** Functions of this release may not replace those of a newer one, and nothing here knows the tables of 0.1.0. */
+async function refuseUnknownMigrations(run: Run): Promise<void> {
+  const [bookkeeping] = await run(`select to_regclass('schema_migration')::text as name`);
+  const rows = bookkeeping?.name ? await run('select name from schema_migration order by id') : [];
+  const unknown = rows
+    .map(({ name }) => name)
+    .filter((name) => !migrations.some((migration) => migration.name === name));
+  if (unknown.length > 0)
+    throw new Error(
+      `The database has migrations that this release does not know: ${unknown.join(', ')}. It belongs to a newer release, ` +
+        'or to 0.1.0, which cannot be upgraded: start with an empty database.',
+    );
+}
+
+async function applyFunctions(run: Run, functions: SqlFunction[]): Promise<void> {
+  for (const { name, text, checksum } of functions) {
+    await run(text);
+    await run(
+      `insert into schema_function (name, checksum) values (?, ?)
+       on conflict (name) do update set checksum = excluded.checksum, applied_at = clock_timestamp()`,
+      [name, checksum],
+    );
+  }
+}
+
 /**
- * Throws unless the schema is exactly the one that this code was written for. With `acceptNewer` it may have more: a
- * process that runs while the next release migrates goes on, for migrations only add what it does not know.
+ * Throws unless the schema is exactly the one that this code was written for. With `acceptNewer` it may have more migrations and
+ * other versions of the functions: a process that runs while the next release migrates keeps running, because a migration only
+ * adds and a function keeps its signature.
  */
 export async function assertSchemaVersion(
   database: Database,
   { acceptNewer = false }: { acceptNewer?: boolean } = {},
 ): Promise<void> {
   const rows = await database
-    .query<{ name: string }>({ name: 'schema-version', text: 'select name from schema_migration order by id' })
+    .query<{ name: string; checksum: string | null }>({
+      name: 'schema-version',
+      text: 'select name, null as checksum from schema_migration union all select name, checksum from schema_function',
+    })
     .catch((error: unknown) => {
       if (isUndefinedTable(error)) return [];
       throw error;
     });
-  const found = rows.map(({ name }) => name);
+  const found = new Map(rows.map(({ name, checksum }) => [name, checksum]));
   const wanted = migrations.map(({ name }) => name);
-  const missing = wanted.filter((name) => !found.includes(name));
-  const newer = found.filter((name) => !wanted.includes(name));
+  const missing = wanted.filter((name) => !found.has(name));
+  const newer = rows
+    .filter(({ name, checksum }) => checksum === null && !wanted.includes(name))
+    .map(({ name }) => name);
   if (missing.length > 0)
     throw new Error(`The database lacks migrations: ${missing.join(', ')}. Run "npm run migrate".`);
   if (newer.length > 0 && !acceptNewer)
-    throw new Error(`The database is newer than this code: it has ${newer.join(', ')}.`);
+    throw new Error(`The database is newer than this code: it has ${newer.sort().join(', ')}.`);
+  const stale = sqlFunctions.filter(({ name, checksum }) =>
+    acceptNewer ? !found.has(name) : found.get(name) !== checksum,
+  );
+  if (stale.length > 0)
+    throw new Error(
+      `The database lacks this version of functions: ${stale.map(({ name }) => name).join(', ')}. Run "npm run migrate".`,
+    );
 }
 
 const isUndefinedTable = (error: unknown): boolean =>

@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { assertSchemaVersion, migrate } from '../../src/db/migrate.ts';
 import { migrations } from '../../src/db/migrations/index.ts';
+import { sqlFunctions } from '../../src/db/sql/functions.ts';
+import { dumpSchema } from '../support/dump-schema.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { rowsOf, run } from './books.ts';
 
 const names = migrations.map(({ name }) => name);
+const everything = [...migrations, ...sqlFunctions].map(({ name }) => name);
 const opened: TestDatabase[] = [];
 
 async function scratch(options?: { migrated: boolean }): Promise<TestDatabase> {
@@ -19,17 +24,48 @@ afterEach(async () => {
 describe('migrate', () => {
   it('brings an empty database to the schema of this code, and finds nothing to do the second time', async () => {
     const database = await (await scratch({ migrated: false })).open();
-    expect(await migrate(database)).toEqual(names);
+    expect(await migrate(database)).toEqual(everything);
     expect(await migrate(database)).toEqual([]);
     await expect(assertSchemaVersion(database)).resolves.toBeUndefined();
   });
 
-  it('applies each migration once when several processes migrate at the same moment', async () => {
+  it('applies each migration and function once when several processes migrate at the same moment', async () => {
     const empty = await scratch({ migrated: false });
     const processes = await Promise.all([empty.open(), empty.open(), empty.open()]);
     const applied = await Promise.all(processes.map((database) => migrate(database)));
-    expect(applied.flat().sort()).toEqual([...names].sort());
+    expect(applied.flat().sort()).toEqual([...everything].sort());
     for (const database of processes) await assertSchemaVersion(database);
+  });
+
+  it('makes the schema of dumps/schema.sql, which `npm run schema:dump` writes', async () => {
+    const database = await (await scratch()).open();
+    expect(await dumpSchema(database)).toBe(readFileSync(new URL('./dumps/schema.sql', import.meta.url), 'utf8'));
+  });
+
+  it('applies a function again after its file has changed', async () => {
+    const database = await (await scratch()).open();
+    await run(database, `update schema_function set checksum = 'of an earlier release' where name = 'end_chats'`);
+    expect(await migrate(database)).toEqual(['end_chats']);
+    await expect(assertSchemaVersion(database)).resolves.toBeUndefined();
+  });
+
+  it('leaves an empty database as it was when a function cannot be applied', async () => {
+    const database = await (await scratch({ migrated: false })).open();
+    await run(database, `create function lock_money(a text[], b text[]) returns int language sql as 'select 1'`);
+    await expect(migrate(database)).rejects.toThrow('cannot change return type');
+    const tables = await rowsOf(database, `select tablename from pg_tables where schemaname = 'public' order by 1`);
+    expect(tables).toEqual([{ tablename: 'schema_migration' }]);
+    expect(await rowsOf(database, 'select name from schema_migration')).toEqual([]);
+  });
+
+  it('refuses a database of 0.1.0, or of a newer release, and changes nothing in it', async () => {
+    const database = await (await scratch()).open();
+    await run(database, `update schema_migration set name = '0001-ledger-and-tasks'`);
+    await run(database, 'delete from schema_function');
+    await expect(migrate(database)).rejects.toThrow(
+      /does not know: 0001-ledger-and-tasks\. It belongs to a newer release, or to 0\.1\.0, which cannot be upgraded/,
+    );
+    expect(await rowsOf(database, 'select name from schema_function')).toEqual([]);
   });
 });
 
@@ -49,6 +85,22 @@ describe('assertSchemaVersion', () => {
     const database = await (await scratch()).open();
     await database.query({ name: 'advance', text: `insert into schema_migration (name) values ('9999-of-tomorrow')` });
     await expect(assertSchemaVersion(database)).rejects.toThrow('newer than this code: it has 9999-of-tomorrow');
+  });
+
+  it('refuses a schema that lacks a function of the code, also while the next release migrates', async () => {
+    const database = await (await scratch()).open();
+    await run(database, `delete from schema_function where name = 'end_chats'`);
+    for (const acceptNewer of [false, true])
+      await expect(assertSchemaVersion(database, { acceptNewer })).rejects.toThrow(
+        /functions: end_chats.*npm run migrate/,
+      );
+  });
+
+  it('refuses another version of a function, but not while the next release migrates', async () => {
+    const database = await (await scratch()).open();
+    await run(database, `update schema_function set checksum = 'of another release' where name = 'end_chats'`);
+    await expect(assertSchemaVersion(database)).rejects.toThrow(/functions: end_chats.*npm run migrate/);
+    await expect(assertSchemaVersion(database, { acceptNewer: true })).resolves.toBeUndefined();
   });
 });
 

@@ -54,8 +54,7 @@ export async function createTestDatabase({
     },
   };
   if (migrated && !template && runTemplate === undefined) {
-    // One connection holds the migration lock, the other one serves the migrator.
-    await migrate(await scratch.open({ poolMax: 2 }));
+    await migrate(await scratch.open());
     await scratch.shut();
   }
   return scratch;

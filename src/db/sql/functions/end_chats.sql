@@ -1,26 +1,14 @@
-import { Migration } from '@mikro-orm/migrations';
-
-/** The cost of a batch depends on its members alone, whatever the planner knew of the tables when it planned. */
-export class Migration0010ChatSpeed extends Migration {
-  override name = '0010-chat-speed';
-
-  override up(): void {
-    this.addSql(endChats);
-    this.addSql(planOnce);
-  }
-}
-
-/**
- * Ends chats, each once: settles p of the hold (never more) or refunds it, gives its place in flight back, ends the last
- * attempt, and binds or frees the idempotency key. Whoever commits first decides; a member that had ended before says so and
- * changes nothing.
- *
- * Rows are looked up by their members' ids. Told only to join, the planner reads all of a table while it is small (and all of
- * the partial index of held rows, however many of its entries are dead), and such a plan stays in its session until the next
- * ANALYZE, whatever the table has become by then. `ended_at is null` is `state = 'held'` without that index.
- */
-const endChats = `
-create or replace function end_chats(members jsonb) returns table (ord int, ended boolean, charged bigint) language plpgsql as $$
+-- Ends chats, each once: settles the given credits (never more than are held) or refunds the hold, decrements the key's
+-- requests in flight, ends the last attempt, and binds or frees the idempotency key. The first call to commit decides; for a
+-- chat that had ended before, ended is false and nothing changes.
+--
+-- Rows are looked up by the ids of the members. For a join alone, the planner reads the whole table while it is small, and the
+-- session keeps that plan until the next ANALYZE, however much the table has grown.
+create or replace function end_chats(members jsonb) returns table (ord int, ended boolean, charged bigint)
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
 #variable_conflict use_column
 begin
   perform lock_money(array_agg(distinct r.project_id), array_agg(distinct r.key_id)) from reservation r
@@ -38,7 +26,7 @@ begin
         channel_id = g.channel_id, input_tokens = g.input_tokens, output_tokens = g.output_tokens,
         usage_estimated = coalesce(g.usage_estimated, false), ended_at = clock_timestamp()
       from given g
-      where r.id = g.request_id and r.id = any (array(select request_id from given)) and r.ended_at is null
+      where r.id = g.request_id and r.id = any (array(select request_id from given)) and r.state = 'held'
       returning g.ord, r.id, r.project_id, r.key_id, r.amount, coalesce(r.settled_amount, 0) as charged, r.state,
                 g.answer_status, g.answer_body
     ), accounts as (
@@ -72,24 +60,3 @@ begin
       where g.ord not in (select e.ord from ended e)
     ) as answer (ord, ended, charged) order by answer.ord;
 end $$;
-alter function end_chats(jsonb) set enable_seqscan = off;
-`;
-
-/**
- * Planning the verbs anew at each call took a third of PostgreSQL's time for a chat. With sequential scans off the general
- * plan looks every row up by its id, which is right for one member and for a hundred.
- */
-const planOnce = `
-do $$
-declare
-  verb text;
-begin
-  foreach verb in array array[
-    'hit_rates(text[], int[])', 'admit_chats(jsonb)', 'next_chat_attempts(jsonb)', 'end_chats(jsonb)', 'lock_money(text[], text[])',
-    'create_tasks(jsonb)', 'reserve_tasks(text[], boolean, int)', 'end_reservation(text, bigint, text)', 'finish_tasks(jsonb)'
-  ] loop
-    execute format('alter function %s set enable_seqscan = off', verb);
-    execute format('alter function %s set plan_cache_mode = force_generic_plan', verb);
-  end loop;
-end $$;
-`;

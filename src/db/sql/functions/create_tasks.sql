@@ -1,29 +1,18 @@
-import { Migration } from '@mikro-orm/migrations';
-
-/** The ledger cannot be emptied, a rejected task binds no idempotency key, and upkeep tells chats from tasks by what they are. */
-export class Migration0012AppendOnly extends Migration {
-  override name = '0012-append-only';
-
-  override up(): void {
-    for (const sql of [neverEmptied, createTasks, planOnce, purgeChatAttempts]) this.addSql(sql);
-  }
-}
-
-/** A row trigger does not see a truncation; databases that were begun early have no trigger for it yet. */
-const neverEmptied = `
-create or replace trigger ledger_entry_never_emptied before truncate on ledger_entry
-  for each statement execute function refuse_change();
-`;
-
-/**
- * Writes task rows with their idempotency rows, or nothing. A member without any credit that could cover it (a plain look)
- * leaves no row. Asked again for a task that was rejected meanwhile (an answer was lost, and somebody ended it), it says why
- * and leaves the key free: only what was accepted binds one. Verdicts: created, replay (the first task), reused, or a
- * refusal code.
- */
-const createTasks = `
+-- Writes task rows with their idempotency rows, or nothing.
+--
+-- Verdicts: created, replay (original_task_id is the first task), reused (same key, other request), or a refusal code.
+-- A member whose credits the account or the budget cannot cover leaves no row. That check takes no lock: reserve_tasks decides.
+-- Called again for a task that was rejected in the meantime, it returns the reason and frees the idempotency key, because only
+-- an accepted request binds a key.
+--
+-- Idempotency rows are looked up one by one by their primary key: the plan of a join depends on the size of the table at
+-- planning time, and the session keeps that plan while the table grows.
 create or replace function create_tasks(members jsonb)
-returns table (task_id text, verdict text, original_task_id text) language plpgsql as $$
+returns table (task_id text, verdict text, original_task_id text)
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
 #variable_conflict use_column
 declare
   member jsonb;
@@ -105,26 +94,3 @@ begin
     return next;
   end loop;
 end $$;
-`;
-
-/** A function that is replaced loses its settings (0010). */
-const planOnce = `
-alter function create_tasks(jsonb) set enable_seqscan = off;
-alter function create_tasks(jsonb) set plan_cache_mode = force_generic_plan;
-`;
-
-/** Attempts of tasks carry their model too since 0008 and go with their task: a chat is what has no row of its own. */
-const purgeChatAttempts = `
-create or replace function purge_chat_attempts(p_seconds float8, p_limit int) returns int language plpgsql as $$
-declare
-  purged int;
-begin
-  delete from attempt where id in (
-    select a.id from attempt a
-    where a.outcome is not null and a.started_at < clock_timestamp() - make_interval(secs => p_seconds)
-      and is_summarised(a.started_at) and not exists (select from task t where t.id = a.request_id)
-    limit p_limit for update skip locked);
-  get diagnostics purged = row_count;
-  return purged;
-end $$;
-`;

@@ -1,0 +1,51 @@
+-- The catalog of models, the channels and their health.
+
+create table model (
+  id text primary key,
+  position int not null,
+  entry jsonb not null,
+  private jsonb not null,
+  updated_at timestamptz not null default clock_timestamp()
+);
+
+create table channel (
+  id text primary key,
+  name text not null unique,
+  adapter text not null,
+  base_url text not null,
+  credential text not null,
+  groups text[] not null,
+  priority int not null default 1 check (priority >= 0),
+  weight int not null default 1 check (weight >= 0),
+  enabled boolean not null default true,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp()
+);
+
+-- The circuit breaker of a channel and model. model_id '*' is a cool-down for all models of the channel.
+create table channel_health (
+  channel_id text not null references channel (id) on delete cascade,
+  model_id text not null,
+  -- Tripped or cooling down until then.
+  closed_until timestamptz,
+  reason text,
+  -- In a row.
+  failures int not null default 0,
+  -- Trips since the last success: each makes the next one longer.
+  opens int not null default 0,
+  opened_at timestamptz,
+  probe_until timestamptz,
+  -- What an operator has to look at; it stays until the next success.
+  alarm text,
+  alarm_at timestamptz,
+  updated_at timestamptz not null default clock_timestamp(),
+  primary key (channel_id, model_id)
+);
+
+-- Caches of all processes listen to these.
+create trigger model_changed after insert or update or delete on model
+  for each statement execute function notify_change();
+create trigger channel_changed after insert or update or delete on channel
+  for each statement execute function notify_change();
+create trigger channel_health_changed after insert or update or delete on channel_health
+  for each statement execute function notify_change();

@@ -1,0 +1,27 @@
+-- Jobs and what operators did.
+
+create table job_run (
+  id text primary key,
+  name text not null,
+  trigger text not null check (trigger in ('schedule', 'endpoint', 'loop', 'operator')),
+  -- requested: its Schedule was asked to run it; lost: the process that ran it is gone.
+  state text not null check (state in ('requested', 'running', 'succeeded', 'failed', 'lost')),
+  requested_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
+  lease_until timestamptz not null,
+  ended_at timestamptz,
+  summary jsonb,
+  check ((state in ('requested', 'running')) = (ended_at is null))
+);
+-- The lock of a job: at most one run of each name is under way.
+create unique index job_run_active_idx on job_run (name) where ended_at is null;
+create index job_run_recent_idx on job_run (name, requested_at desc);
+
+create table audit_entry (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default clock_timestamp(),
+  actor text not null,
+  action text not null,
+  subject text not null,
+  detail jsonb not null default '{}'
+);

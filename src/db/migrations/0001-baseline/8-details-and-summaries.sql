@@ -1,0 +1,44 @@
+-- API details and monthly summaries.
+
+-- One row per answered request, without any content. Rows may be lost: nothing is billed or summed up from here.
+create table api_detail (
+  at timestamptz not null,
+  request_id text not null,
+  method text not null,
+  route text not null,
+  key_id text,
+  project_id text,
+  model_id text,
+  status int not null,
+  ms int not null,
+  credits bigint,
+  attempts int,
+  primary key (request_id, at)
+) partition by range (at);
+
+create table summary_month (
+  month text primary key check (month ~ '^[0-9]{4}-[0-9]{2}$'),
+  -- The summary holds the month's entries up to this one.
+  through_entry_id bigint not null,
+  -- The value of a credit that the margins were computed with.
+  credit_value_micro_usd bigint not null,
+  built_at timestamptz not null,
+  frozen_at timestamptz
+);
+
+create table monthly_summary (
+  month text not null references summary_month (month),
+  project_id text not null,
+  -- Empty for a project's own adjustment; channel_id is also empty for a failure without any attempt.
+  model_id text not null,
+  channel_id text not null,
+  requests bigint not null,
+  successes bigint not null,
+  failures bigint not null,
+  credits_charged bigint not null,
+  cost_micro_usd bigint not null,
+  margin_micro_usd bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  primary key (month, project_id, model_id, channel_id)
+);

@@ -1,0 +1,21 @@
+-- Erases the content of expired tasks: input, output, provider results and callback bodies. A task whose callback is still
+-- pending waits until the delivery has ended.
+create or replace function erase_contents(p_limit int) returns table (tasks int, bodies int)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  due text[];
+begin
+  select array_agg(id) into due from (
+    select t.id from task t
+    where t.completed_at is not null and (t.input is not null or t.output is not null) and t.expires_at <= clock_timestamp()
+      and not exists (select from delivery d where d.task_id = t.id and d.state = 'pending')
+    order by t.expires_at limit p_limit for no key update skip locked) expired;
+  update delivery set body = null where task_id = any (due) and body is not null;
+  get diagnostics bodies = row_count;
+  update attempt set result = null, outputs = null where request_id = any (due) and (result is not null or outputs is not null);
+  update task set input = null, output = null where id = any (due);
+  get diagnostics tasks = row_count;
+  return next;
+end $$;

@@ -1,0 +1,13 @@
+-- Deletes rejected tasks. No client knows of them, and they have neither attempts nor deliveries.
+create or replace function purge_rejected_tasks(p_seconds float8, p_limit int) returns int
+language plpgsql
+as $$
+declare
+  purged int;
+begin
+  delete from task where id in (
+    select id from task where admission = 'rejected' and completed_at < clock_timestamp() - make_interval(secs => p_seconds)
+    order by completed_at limit p_limit for update skip locked);
+  get diagnostics purged = row_count;
+  return purged;
+end $$;

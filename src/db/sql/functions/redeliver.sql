@@ -1,0 +1,18 @@
+-- Starts the callback of a task again under a new event id. A delivery that is still pending ends.
+-- Results: started, no_callback, not_ended (the task still runs), erased (the task's content is gone).
+create or replace function redeliver(p_task_id text, p_delivery_id text, p_event_id text) returns text
+language plpgsql
+as $$
+declare
+  t task;
+begin
+  select * into t from task where id = p_task_id for no key update;
+  if not found or t.callback_url is null then return 'no_callback'; end if;
+  if t.completed_at is null then return 'not_ended'; end if;
+  if t.expires_at <= clock_timestamp() then return 'erased'; end if;
+  update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
+  where task_id = p_task_id and state = 'pending';
+  insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
+  values (p_delivery_id, t.id, t.project_id, p_event_id, t.callback_url, clock_timestamp(), p_delivery_id);
+  return 'started';
+end $$;

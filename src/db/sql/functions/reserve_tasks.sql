@@ -1,0 +1,80 @@
+-- Holds the quoted credits of each task, in the given order. The verdict is stored in the task and is final: 'reserved', or
+-- 'rejected' with refusal_code. A rejected task holds no credits and frees its idempotency key in the same transaction.
+-- Called again, it returns the stored verdict. remaining_ms is the time to the deadline by the clock of the database.
+-- by_workflow: the caller is the task's workflow, which is thereby known to have started.
+create or replace function reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project int)
+returns table (task_id text, admission text, refusal_code text, remaining_ms float8, status text)
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  t record;
+  purse credit_account;
+  opened api_key;
+  project_status text;
+  code text;
+begin
+  if exists (select from task where id = any (ids) and task.admission = 'open') then
+    perform lock_money(
+      (select array_agg(distinct project_id) from task where id = any (ids)),
+      (select array_agg(distinct key_id) from task where id = any (ids)));
+  end if;
+  perform from task where id = any (ids) order by id for no key update;
+
+  for t in
+    select task.* from unnest(ids) with ordinality as given (id, ord) join task using (id) order by ord
+  loop
+    task_id := t.id;
+    admission := t.admission;
+    refusal_code := t.refusal_code;
+    status := t.status;
+    remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
+
+    if t.admission = 'open' then
+      select * into purse from credit_account a where a.project_id = t.project_id;
+      select * into opened from api_key k where k.id = t.key_id;
+      select p.status into project_status from project p where p.id = t.project_id;
+      code := case
+        when project_status <> 'active' or opened.revoked_at is not null or opened.expires_at <= clock_timestamp()
+          then 'invalid_api_key'
+        when remaining_ms <= 0 then 'service_unavailable'
+        when purse.in_flight >= in_flight_max_per_project or opened.in_flight >= opened.in_flight_max
+          then 'concurrency_limit_exceeded'
+        when purse.balance < t.credits_quoted then 'insufficient_credits'
+        when opened.budget is not null and opened.budget - opened.spent - opened.reserved < t.credits_quoted
+          then 'key_budget_exceeded'
+      end;
+      if code is null then
+        update credit_account a
+        set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
+        where a.project_id = t.project_id;
+        update api_key k set reserved = k.reserved + t.credits_quoted, in_flight = k.in_flight + 1,
+          last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at
+                              else clock_timestamp() end
+        where k.id = t.key_id;
+        insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+        values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
+        insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
+        values (t.project_id, t.key_id, t.id, 'hold', -t.credits_quoted, t.credits_quoted);
+        update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
+          workflow_started_at = case when by_workflow then clock_timestamp() end
+        where task.id = t.id;
+        admission := 'reserved';
+      else
+        update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
+          input = null
+        where task.id = t.id;
+        delete from idempotency i where i.task_id = t.id;
+        admission := 'rejected';
+        refusal_code := code;
+        status := 'failed';
+      end if;
+    elsif by_workflow and t.admission = 'reserved' and t.completed_at is null then
+      update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
+      where task.id = t.id;
+    end if;
+    return next;
+  end loop;
+end $$;

@@ -1,0 +1,33 @@
+-- Writes a checkpoint: the sums of the last checkpoint plus the ledger entries since. Returns its id, or null if there are no
+-- new entries. Keeps the last p_kept checkpoints.
+create or replace function write_ledger_checkpoint(p_lag_seconds float8, p_kept int) returns bigint
+language plpgsql
+as $$
+declare
+  until timestamptz;
+  earlier bigint;
+  since bigint := 0;
+  through bigint;
+  made bigint;
+begin
+  perform pg_advisory_xact_lock(7107, hashtext('ledger_checkpoint'));
+  until := clock_timestamp() - make_interval(secs => p_lag_seconds);
+  select id, through_entry_id into earlier, since from ledger_checkpoint order by id desc limit 1;
+  since := coalesce(since, 0);
+  select max(id) into through from ledger_entry where created_at <= until;
+  if through is null or through <= since then return null; end if;
+  insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, d_balance, d_reserved)
+  select made, project_id, sum(b), sum(r) from (
+    select project_id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = earlier
+    union all
+    select project_id, d_balance, d_reserved from ledger_entry where id > since and id <= through) sums group by project_id;
+  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
+  select made, key_id, sum(spent) from (
+    select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
+    union all
+    select key_id, -(d_balance + d_reserved) from ledger_entry
+    where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
+  delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
+  return made;
+end $$;

@@ -1,0 +1,1985 @@
+create table api_detail (
+  at timestamp with time zone not null,
+  attempts integer,
+  credits bigint,
+  key_id text,
+  method text not null,
+  model_id text,
+  ms integer not null,
+  project_id text,
+  request_id text not null,
+  route text not null,
+  status integer not null
+) partition by RANGE (at);
+
+create table api_key (
+  budget bigint,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone,
+  id text not null,
+  in_flight integer not null default 0,
+  in_flight_max integer,
+  last_used_at timestamp with time zone,
+  models text[],
+  name text not null default ''::text,
+  project_id text not null,
+  reserved bigint not null default 0,
+  revoked_at timestamp with time zone,
+  rpm integer,
+  spent bigint not null default 0
+) with (fillfactor=50);
+
+create table api_key_secret (
+  checksummed boolean not null default true,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  digest bytea not null,
+  expires_at timestamp with time zone,
+  id text not null,
+  key_id text not null,
+  last4 text not null,
+  pepper_id text not null,
+  prefix text not null
+);
+
+create table attempt (
+  channel_id text not null,
+  channel_name text not null,
+  code text,
+  cost_micro_usd bigint not null default 0,
+  detail text,
+  ended_at timestamp with time zone,
+  error_class text,
+  fence text not null,
+  id text not null,
+  model_id text,
+  n integer not null,
+  operation jsonb,
+  outcome text,
+  outputs jsonb,
+  request_id text not null,
+  result jsonb,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  status integer,
+  stop_sent_at timestamp with time zone,
+  submit_deadline timestamp with time zone not null,
+  submitted_at timestamp with time zone
+) with (fillfactor=60);
+
+create table audit_entry (
+  action text not null,
+  actor text not null,
+  at timestamp with time zone not null default clock_timestamp(),
+  detail jsonb not null default '{}'::jsonb,
+  id bigint not null generated always as identity,
+  subject text not null
+);
+
+create table channel (
+  adapter text not null,
+  base_url text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  credential text not null,
+  enabled boolean not null default true,
+  groups text[] not null,
+  id text not null,
+  name text not null,
+  priority integer not null default 1,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  weight integer not null default 1
+);
+
+create table channel_health (
+  alarm text,
+  alarm_at timestamp with time zone,
+  channel_id text not null,
+  closed_until timestamp with time zone,
+  failures integer not null default 0,
+  model_id text not null,
+  opened_at timestamp with time zone,
+  opens integer not null default 0,
+  probe_until timestamp with time zone,
+  reason text,
+  updated_at timestamp with time zone not null default clock_timestamp()
+);
+
+create table credit_account (
+  balance bigint not null default 0,
+  in_flight integer not null default 0,
+  project_id text not null,
+  reserved bigint not null default 0
+) with (fillfactor=50);
+
+create table delivery (
+  adopted_at timestamp with time zone,
+  attempts integer not null default 0,
+  body text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  ended_at timestamp with time zone,
+  event_id text not null,
+  id text not null,
+  kicked_at timestamp with time zone,
+  last_status integer,
+  lease_token text,
+  lease_until timestamp with time zone,
+  next_attempt_at timestamp with time zone,
+  project_id text not null,
+  state text not null default 'pending'::text,
+  task_id text not null,
+  url text not null,
+  workflow_id text
+) with (fillfactor=60);
+
+create table delivery_attempt (
+  delivery_id text not null,
+  ended_at timestamp with time zone,
+  error_class text,
+  n integer not null,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  status integer
+);
+
+create table file (
+  bytes bigint not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  deleted_at timestamp with time zone,
+  duration double precision,
+  expires_at timestamp with time zone not null,
+  height integer,
+  id text not null,
+  mime_type text not null,
+  project_id text not null,
+  purpose text not null,
+  sha256 text not null,
+  source text,
+  storage_key text not null,
+  task_id text,
+  width integer
+);
+
+create table idempotency (
+  body text,
+  bound_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  fingerprint text not null,
+  key text not null,
+  project_id text not null,
+  request_id text not null,
+  route text not null,
+  status integer,
+  task_id text
+);
+
+create table job_run (
+  ended_at timestamp with time zone,
+  id text not null,
+  lease_until timestamp with time zone not null,
+  name text not null,
+  requested_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  state text not null,
+  summary jsonb,
+  trigger text not null
+);
+
+create table ledger_checkpoint (
+  covers_until timestamp with time zone not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  id bigint not null generated always as identity,
+  through_entry_id bigint not null
+);
+
+create table ledger_checkpoint_account (
+  checkpoint_id bigint not null,
+  d_balance bigint not null,
+  d_reserved bigint not null,
+  project_id text not null
+);
+
+create table ledger_checkpoint_key (
+  checkpoint_id bigint not null,
+  key_id text not null,
+  spent bigint not null
+);
+
+create table ledger_entry (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  d_balance bigint not null,
+  d_reserved bigint not null,
+  id bigint not null generated always as identity,
+  key_id text,
+  kind text not null,
+  project_id text not null,
+  reason text,
+  reference text,
+  reservation_id text
+);
+
+create table model (
+  entry jsonb not null,
+  id text not null,
+  "position" integer not null,
+  private jsonb not null,
+  updated_at timestamp with time zone not null default clock_timestamp()
+);
+
+create table monthly_summary (
+  channel_id text not null,
+  cost_micro_usd bigint not null,
+  credits_charged bigint not null,
+  failures bigint not null,
+  input_tokens bigint not null,
+  margin_micro_usd bigint not null,
+  model_id text not null,
+  month text not null,
+  output_tokens bigint not null,
+  project_id text not null,
+  requests bigint not null,
+  successes bigint not null
+);
+
+create table project (
+  callback_secret text not null,
+  callback_secret_previous text,
+  callback_secret_previous_until timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  id text not null,
+  name text not null,
+  status text not null default 'active'::text
+);
+
+create unlogged table rate_slot (
+  key_id text not null,
+  n integer not null,
+  slot bigint not null
+) with (fillfactor=50);
+
+create table reservation (
+  amount bigint not null,
+  channel_id text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  ended_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  id text not null,
+  input_tokens bigint,
+  key_id text not null,
+  kind text not null,
+  model_id text not null,
+  output_tokens bigint,
+  project_id text not null,
+  settled_amount bigint,
+  state text not null default 'held'::text,
+  usage_estimated boolean not null default false
+) with (fillfactor=70);
+
+create table schema_function (
+  applied_at timestamp with time zone not null default clock_timestamp(),
+  checksum text not null,
+  name text not null
+);
+
+create table schema_migration (
+  executed_at timestamp(6) with time zone not null default CURRENT_TIMESTAMP(6),
+  id integer not null default nextval('schema_migration_id_seq'::regclass),
+  name character varying(255) not null
+);
+
+create table summary_month (
+  built_at timestamp with time zone not null,
+  credit_value_micro_usd bigint not null,
+  frozen_at timestamp with time zone,
+  month text not null,
+  through_entry_id bigint not null
+);
+
+create table task (
+  admission text not null default 'open'::text,
+  attempts integer not null default 0,
+  callback_url text,
+  cancel_refused_at timestamp with time zone,
+  cancel_requested_at timestamp with time zone,
+  channel_id text,
+  completed_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  credits_charged bigint not null default 0,
+  credits_quoted bigint not null,
+  credits_refunded bigint not null default 0,
+  credits_reserved bigint not null default 0,
+  deadline_at timestamp with time zone not null,
+  dialect text not null default 'openai'::text,
+  error_code text,
+  expires_at timestamp with time zone,
+  id text not null,
+  input jsonb,
+  key_id text not null,
+  last_seen_at timestamp with time zone not null default clock_timestamp(),
+  model_id text not null,
+  outcome_unknown boolean not null default false,
+  output jsonb,
+  progress integer,
+  project_id text not null,
+  refusal_code text,
+  request_id text not null,
+  snapshot jsonb not null,
+  start_claimed_until timestamp with time zone,
+  started_at timestamp with time zone,
+  status text not null default 'queued'::text,
+  type text not null,
+  workflow_started_at timestamp with time zone
+) with (fillfactor=60);
+
+create table task_resolution (
+  at timestamp with time zone not null default clock_timestamp(),
+  outcome text not null,
+  reference text not null,
+  task_id text not null
+);
+
+create table api_detail_20261121 partition of api_detail FOR VALUES FROM ('2026-11-21 00:00:00+00') TO ('2026-11-22 00:00:00+00');
+
+create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-11-22 00:00:00+00') TO ('2026-11-23 00:00:00+00');
+
+create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
+
+insert into api_detail overriding system value
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T06:31:44.156332+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_49b5f9d79c3091f6", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_1"}');
+
+insert into api_key overriding system value
+select * from jsonb_populate_record(null::api_key, '{"id": "key_49b5f9d79c3091f6", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T06:31:43.506798+00:00", "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "revoked_at": null, "last_used_at": "2026-11-22T06:31:43.594999+00:00", "in_flight_max": 10}');
+
+insert into api_key overriding system value
+select * from jsonb_populate_record(null::api_key, '{"id": "key_ec4b3f943affd1fa", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T06:31:43.511666+00:00", "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+
+insert into api_key_secret overriding system value
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_49b5f9d79c3091f6", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T06:31:43.530483+00:00", "expires_at": null, "checksummed": true}');
+
+insert into attempt overriding system value
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_44048a154cce92d1", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_c9bc0a3235583c14", "started_at": "2026-11-22T06:31:43.62104+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:31:43.62104+00:00"}');
+
+insert into attempt overriding system value
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_80168bbf72eacba1", "code": null, "fence": "att_80168bbf72eacba1", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_7ce94e6b1e32cf6d", "started_at": "2026-11-22T06:31:43.902121+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:34:43.902119+00:00"}');
+
+insert into attempt overriding system value
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ef2fdfeabb7ef78f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T06:31:43.746583+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_51526fa581fd85d1", "started_at": "2026-11-22T06:31:43.746583+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:31:43.746583+00:00"}');
+
+insert into attempt overriding system value
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f5ede0942d6eaebc", "code": null, "fence": "att_f5ede0942d6eaebc", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:31:43.863636+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_0c1c941fc621e580", "started_at": "2026-11-22T06:31:43.848247+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:34:43.848245+00:00"}');
+
+insert into attempt overriding system value
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f9eb1be506636602", "code": null, "fence": "att_f9eb1be506636602", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:31:43.883782+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_9cc3c2e369e3a519", "started_at": "2026-11-22T06:31:43.871737+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:34:43.871735+00:00"}');
+
+insert into audit_entry overriding system value
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T06:31:43.485365+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_0f0ce3583b30e269"}');
+
+insert into channel overriding system value
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T06:31:43.535452+00:00", "credential": "sealed", "updated_at": "2026-11-22T06:31:43.535452+00:00"}');
+
+insert into channel_health overriding system value
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T06:31:43.543659+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T06:31:43.539435+00:00", "probe_until": null, "closed_until": "2026-11-22T06:31:53.543658+00:00"}');
+
+insert into credit_account overriding system value
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_0f0ce3583b30e269"}');
+
+insert into delivery overriding system value
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_c52914ac30c27d6a", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_51526fa581fd85d1", "attempts": 1, "ended_at": null, "event_id": "evt_10d9e775a317e9dd", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T06:31:43.751066+00:00", "project_id": "prj_0f0ce3583b30e269", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T06:32:13.776629+00:00"}');
+
+insert into delivery_attempt overriding system value
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T06:31:43.776954+00:00", "started_at": "2026-11-22T06:31:43.776086+00:00", "delivery_id": "dlv_c52914ac30c27d6a", "error_class": null}');
+
+insert into file overriding system value
+select * from jsonb_populate_record(null::file, '{"id": "file_1670ee2b9f2891b3", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_51526fa581fd85d1", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T06:31:43.78608+00:00", "deleted_at": null, "expires_at": "2026-11-29T06:31:43.78608+00:00", "project_id": "prj_0f0ce3583b30e269", "storage_key": "outputs/1"}');
+
+insert into idempotency overriding system value
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_c9bc0a3235583c14", "bound_at": null, "created_at": "2026-11-22T06:31:43.577704+00:00", "expires_at": "2026-11-22T07:31:43.577697+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_e715d2bcacd8f33e", "fingerprint": "same body"}');
+
+insert into idempotency overriding system value
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T06:31:43.863558+00:00", "created_at": "2026-11-22T06:31:43.83287+00:00", "expires_at": "2026-11-23T06:31:43.83287+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_0c1c941fc621e580", "fingerprint": "same body"}');
+
+insert into job_run overriding system value
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T06:31:43.967795+00:00", "started_at": "2026-11-22T06:31:43.947749+00:00", "lease_until": "2026-11-22T06:32:43.947749+00:00", "requested_at": "2026-11-22T06:31:43.947749+00:00"}');
+
+insert into ledger_checkpoint overriding system value
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T06:31:43.89123+00:00", "covers_until": "2026-11-22T06:31:43.890563+00:00", "through_entry_id": 12}');
+
+insert into ledger_checkpoint_account overriding system value
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_0f0ce3583b30e269", "checkpoint_id": 1}');
+
+insert into ledger_checkpoint_key overriding system value
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_49b5f9d79c3091f6", "checkpoint_id": 1}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T06:31:43.460934+00:00", "d_reserved": 0, "project_id": "prj_0f0ce3583b30e269", "reservation_id": null}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T06:31:43.863699+00:00", "d_reserved": -7, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_0c1c941fc621e580"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T06:31:43.871638+00:00", "d_reserved": 8, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_9cc3c2e369e3a519"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T06:31:43.883826+00:00", "d_reserved": -8, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_9cc3c2e369e3a519"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T06:31:43.90203+00:00", "d_reserved": 9, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_7ce94e6b1e32cf6d"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T06:31:43.596037+00:00", "d_reserved": 10, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_c9bc0a3235583c14"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T06:31:43.664099+00:00", "d_reserved": 20, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_9604fdf3f376b17e"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T06:31:43.688926+00:00", "d_reserved": 30, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_c82b5841e64383ec"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T06:31:43.708371+00:00", "d_reserved": -30, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_c82b5841e64383ec"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T06:31:43.743623+00:00", "d_reserved": 40, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_51526fa581fd85d1"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T06:31:43.750675+00:00", "d_reserved": -40, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_51526fa581fd85d1"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_49b5f9d79c3091f6", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T06:31:43.803259+00:00", "d_reserved": 0, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_51526fa581fd85d1"}');
+
+insert into ledger_entry overriding system value
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T06:31:43.847922+00:00", "d_reserved": 7, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_0c1c941fc621e580"}');
+
+insert into model overriding system value
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T06:31:43.532942+00:00"}');
+
+insert into monthly_summary overriding system value
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+
+insert into monthly_summary overriding system value
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+
+insert into monthly_summary overriding system value
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+
+insert into project overriding system value
+select * from jsonb_populate_record(null::project, '{"id": "prj_0f0ce3583b30e269", "name": "test", "status": "active", "created_at": "2026-11-22T06:31:43.438614+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+
+insert into rate_slot overriding system value
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795329103, "key_id": "key_49b5f9d79c3091f6"}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "req_0c1c941fc621e580", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.863382+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:31:43.847483+00:00", "expires_at": "2026-11-22T06:34:43.847482+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "req_7ce94e6b1e32cf6d", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_49b5f9d79c3091f6", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.901867+00:00", "expires_at": "2026-11-22T06:34:43.901866+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "req_9cc3c2e369e3a519", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.883616+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:31:43.871475+00:00", "expires_at": "2026-11-22T06:34:43.871473+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "task_51526fa581fd85d1", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.750251+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T06:31:43.743457+00:00", "expires_at": "2026-11-22T06:41:43.735773+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "task_9604fdf3f376b17e", "kind": "media", "state": "held", "amount": 20, "key_id": "key_49b5f9d79c3091f6", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.66395+00:00", "expires_at": "2026-11-22T06:41:43.640921+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "task_c82b5841e64383ec", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.707474+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.688766+00:00", "expires_at": "2026-11-22T06:41:43.67915+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+
+insert into reservation overriding system value
+select * from jsonb_populate_record(null::reservation, '{"id": "task_c9bc0a3235583c14", "kind": "media", "state": "held", "amount": 10, "key_id": "key_49b5f9d79c3091f6", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.595163+00:00", "expires_at": "2026-11-22T06:41:43.578683+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T06:31:43.061941+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T06:31:43.071529+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "955f711666dab010c023547502100e25bb19df46007cdfcfa79c9793074d7200", "applied_at": "2026-11-22T06:31:43.078612+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T06:31:43.086209+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a26a0928cb386bcad001f05ecfe835138bbdcaf660fede1c044412e475f6a9f4", "applied_at": "2026-11-22T06:31:43.095488+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T06:31:43.101354+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T06:31:43.10308+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T06:31:43.104221+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T06:31:43.10536+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "2981cbabec4f7d60dd308b87cf1f30798fc406497b4852232d87d179db8b66ba", "applied_at": "2026-11-22T06:31:43.122589+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T06:31:43.127904+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "7b542c572c6c37f8666975f6daf659f5d8b52478aa42992b234c024b734764ae", "applied_at": "2026-11-22T06:31:43.138634+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "5048ef697fe21202928931659efb8d36fe7d8d383151d284419525cba33156d1", "applied_at": "2026-11-22T06:31:43.147648+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T06:31:43.149084+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T06:31:43.150093+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T06:31:43.152697+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T06:31:43.160159+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e43e52df8f2e42643231e7dc42fa31b16a350364636dd20bb31137507d1bbe09", "applied_at": "2026-11-22T06:31:43.163704+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "8fa31faec06ca6f975dad1f3a6ba0ae5cf5e13b05c87a91199580a1e24c0d938", "applied_at": "2026-11-22T06:31:43.166565+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T06:31:43.183301+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T06:31:43.187923+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "d2b315411d609656e37cb297dcc6b608e3eb2f381810e065fa5fcf9671d81f9c", "applied_at": "2026-11-22T06:31:43.193114+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T06:31:43.205491+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T06:31:43.210685+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T06:31:42.534552+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T06:31:43.21874+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T06:31:43.219922+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T06:31:43.22077+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T06:31:43.221337+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T06:31:43.222956+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T06:31:43.228575+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T06:31:42.543886+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "26d2c7193c727bd1b6a063589a395334c5e9e7b413a2dca7e7527ac9dd759f85", "applied_at": "2026-11-22T06:31:43.238639+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T06:31:43.248084+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T06:31:43.249152+00:00"}');
+
+insert into schema_migration overriding system value
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T06:31:42.498794+00:00"}');
+
+insert into summary_month overriding system value
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T06:31:43.980395+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+
+insert into task overriding system value
+select * from jsonb_populate_record(null::task, '{"id": "task_50144aa2a2e76692", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T06:31:43.559953+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_013da0078ddbfb60", "started_at": null, "deadline_at": "2026-11-22T06:41:43.559953+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:31:43.559959+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+
+insert into task overriding system value
+select * from jsonb_populate_record(null::task, '{"id": "task_51526fa581fd85d1", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T06:31:43.735773+00:00", "error_code": null, "expires_at": "2026-11-22T07:31:43.750808+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_3a78d732753bc9ec", "started_at": null, "deadline_at": "2026-11-22T06:41:43.735773+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T06:31:43.750808+00:00", "last_seen_at": "2026-11-22T06:31:43.74371+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.74371+00:00"}');
+
+insert into task overriding system value
+select * from jsonb_populate_record(null::task, '{"id": "task_9604fdf3f376b17e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:31:43.640921+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_f3a3540fbcfface7", "started_at": null, "deadline_at": "2026-11-22T06:41:43.640921+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:31:43.664165+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.664165+00:00"}');
+
+insert into task overriding system value
+select * from jsonb_populate_record(null::task, '{"id": "task_c82b5841e64383ec", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:31:43.67915+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T07:31:43.708814+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_140c7c48e6901bea", "started_at": null, "deadline_at": "2026-11-22T06:41:43.67915+00:00", "callback_url": null, "completed_at": "2026-11-22T06:31:43.708814+00:00", "last_seen_at": "2026-11-22T06:31:43.689019+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.689019+00:00"}');
+
+insert into task overriding system value
+select * from jsonb_populate_record(null::task, '{"id": "task_c9bc0a3235583c14", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:31:43.578683+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_e715d2bcacd8f33e", "started_at": null, "deadline_at": "2026-11-22T06:41:43.578683+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:31:43.596427+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.596426+00:00"}');
+
+insert into task_resolution overriding system value
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T06:31:43.731608+00:00", "outcome": "bought", "task_id": "task_c82b5841e64383ec", "reference": "ticket-1"}');
+
+select setval('audit_entry_id_seq', 1);
+
+select setval('ledger_checkpoint_id_seq', 1);
+
+select setval('ledger_entry_id_seq', 13);
+
+select setval('schema_migration_id_seq', 1);
+
+alter table api_detail add constraint api_detail_pkey PRIMARY KEY (request_id, at);
+
+alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
+
+alter table api_key add constraint api_key_in_flight_check CHECK ((in_flight >= 0));
+
+alter table api_key add constraint api_key_in_flight_max_check CHECK ((in_flight_max > 0));
+
+alter table api_key add constraint api_key_pkey PRIMARY KEY (id);
+
+alter table api_key add constraint api_key_reserved_check CHECK ((reserved >= 0));
+
+alter table api_key add constraint api_key_rpm_check CHECK ((rpm > 0));
+
+alter table api_key add constraint api_key_spent_check CHECK ((spent >= 0));
+
+alter table api_key_secret add constraint api_key_secret_digest_key UNIQUE (digest);
+
+alter table api_key_secret add constraint api_key_secret_pkey PRIMARY KEY (id);
+
+alter table attempt add constraint attempt_check CHECK (((outcome IS NULL) = (ended_at IS NULL)));
+
+alter table attempt add constraint attempt_n_check CHECK ((n > 0));
+
+alter table attempt add constraint attempt_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'refused'::text, 'transient'::text, 'unknown'::text, 'canceled'::text])));
+
+alter table attempt add constraint attempt_pkey PRIMARY KEY (id);
+
+alter table attempt add constraint attempt_request_id_channel_id_key UNIQUE (request_id, channel_id);
+
+alter table attempt add constraint attempt_request_id_n_key UNIQUE (request_id, n);
+
+alter table audit_entry add constraint audit_entry_pkey PRIMARY KEY (id);
+
+alter table channel add constraint channel_name_key UNIQUE (name);
+
+alter table channel add constraint channel_pkey PRIMARY KEY (id);
+
+alter table channel add constraint channel_priority_check CHECK ((priority >= 0));
+
+alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
+
+alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table credit_account add constraint credit_account_balance_check CHECK ((balance >= 0));
+
+alter table credit_account add constraint credit_account_in_flight_check CHECK ((in_flight >= 0));
+
+alter table credit_account add constraint credit_account_pkey PRIMARY KEY (project_id);
+
+alter table credit_account add constraint credit_account_reserved_check CHECK ((reserved >= 0));
+
+alter table delivery add constraint delivery_check CHECK (((state = 'pending'::text) = (ended_at IS NULL)));
+
+alter table delivery add constraint delivery_event_id_key UNIQUE (event_id);
+
+alter table delivery add constraint delivery_pkey PRIMARY KEY (id);
+
+alter table delivery add constraint delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text, 'gone'::text, 'blocked'::text])));
+
+alter table delivery_attempt add constraint delivery_attempt_pkey PRIMARY KEY (delivery_id, n);
+
+alter table file add constraint file_pkey PRIMARY KEY (id);
+
+alter table file add constraint file_purpose_check CHECK ((purpose = ANY (ARRAY['output'::text, 'input'::text, 'upload'::text])));
+
+alter table file add constraint file_storage_key_key UNIQUE (storage_key);
+
+alter table idempotency add constraint idempotency_pkey PRIMARY KEY (project_id, route, key);
+
+alter table job_run add constraint job_run_check CHECK (((state = ANY (ARRAY['requested'::text, 'running'::text])) = (ended_at IS NULL)));
+
+alter table job_run add constraint job_run_pkey PRIMARY KEY (id);
+
+alter table job_run add constraint job_run_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'lost'::text])));
+
+alter table job_run add constraint job_run_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'endpoint'::text, 'loop'::text, 'operator'::text])));
+
+alter table ledger_checkpoint add constraint ledger_checkpoint_pkey PRIMARY KEY (id);
+
+alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_pkey PRIMARY KEY (checkpoint_id, project_id);
+
+alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_pkey PRIMARY KEY (checkpoint_id, key_id);
+
+alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'hold'::text, 'settle'::text, 'refund'::text, 'adjust'::text])));
+
+alter table ledger_entry add constraint ledger_entry_pkey PRIMARY KEY (id);
+
+alter table model add constraint model_pkey PRIMARY KEY (id);
+
+alter table monthly_summary add constraint monthly_summary_pkey PRIMARY KEY (month, project_id, model_id, channel_id);
+
+alter table project add constraint project_pkey PRIMARY KEY (id);
+
+alter table project add constraint project_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])));
+
+alter table rate_slot add constraint rate_slot_pkey PRIMARY KEY (key_id, slot);
+
+alter table reservation add constraint reservation_amount_check CHECK ((amount > 0));
+
+alter table reservation add constraint reservation_check CHECK (((settled_amount >= 0) AND (settled_amount <= amount)));
+
+alter table reservation add constraint reservation_check1 CHECK (((state = 'held'::text) = (ended_at IS NULL)));
+
+alter table reservation add constraint reservation_check2 CHECK (((state = 'settled'::text) = (settled_amount IS NOT NULL)));
+
+alter table reservation add constraint reservation_kind_check CHECK ((kind = ANY (ARRAY['media'::text, 'chat'::text])));
+
+alter table reservation add constraint reservation_pkey PRIMARY KEY (id);
+
+alter table reservation add constraint reservation_state_check CHECK ((state = ANY (ARRAY['held'::text, 'settled'::text, 'refunded'::text])));
+
+alter table schema_function add constraint schema_function_pkey PRIMARY KEY (name);
+
+alter table schema_migration add constraint schema_migration_pkey PRIMARY KEY (id);
+
+alter table summary_month add constraint summary_month_month_check CHECK ((month ~ '^[0-9]{4}-[0-9]{2}$'::text));
+
+alter table summary_month add constraint summary_month_pkey PRIMARY KEY (month);
+
+alter table task add constraint task_admission_check CHECK ((admission = ANY (ARRAY['open'::text, 'reserved'::text, 'rejected'::text])));
+
+alter table task add constraint task_check CHECK (((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (completed_at IS NOT NULL)));
+
+alter table task add constraint task_check1 CHECK (((status <> 'succeeded'::text) OR (output IS NOT NULL) OR (expires_at IS NOT NULL)));
+
+alter table task add constraint task_credits_quoted_check CHECK ((credits_quoted > 0));
+
+alter table task add constraint task_pkey PRIMARY KEY (id);
+
+alter table task add constraint task_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
+
+alter table task add constraint task_type_check CHECK ((type = ANY (ARRAY['image'::text, 'video'::text])));
+
+alter table task_resolution add constraint task_resolution_outcome_check CHECK ((outcome = ANY (ARRAY['bought'::text, 'not_bought'::text])));
+
+alter table task_resolution add constraint task_resolution_pkey PRIMARY KEY (task_id);
+
+alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
+
+alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
+
+alter table credit_account add constraint credit_account_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table delivery add constraint delivery_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table delivery add constraint delivery_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id);
+
+alter table delivery_attempt add constraint delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES delivery(id);
+
+alter table file add constraint file_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table idempotency add constraint idempotency_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES ledger_checkpoint(id) ON DELETE CASCADE;
+
+alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES ledger_checkpoint(id) ON DELETE CASCADE;
+
+alter table ledger_entry add constraint ledger_entry_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table monthly_summary add constraint monthly_summary_month_fkey FOREIGN KEY (month) REFERENCES summary_month(month);
+
+alter table reservation add constraint reservation_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
+
+alter table reservation add constraint reservation_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table task add constraint task_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
+
+alter table task add constraint task_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table task_resolution add constraint task_resolution_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id) ON DELETE CASCADE;
+
+CREATE INDEX api_key_project_idx ON public.api_key USING btree (project_id);
+
+CREATE INDEX api_key_secret_key_idx ON public.api_key_secret USING btree (key_id);
+
+CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX delivery_task_idx ON public.delivery USING btree (task_id, created_at DESC);
+
+CREATE INDEX delivery_attempt_started_idx ON public.delivery_attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE INDEX file_deleted_idx ON public.file USING btree (id) WHERE (deleted_at IS NOT NULL);
+
+CREATE INDEX file_expires_idx ON public.file USING btree (expires_at) WHERE (deleted_at IS NULL);
+
+CREATE UNIQUE INDEX file_source_idx ON public.file USING btree (task_id, source) WHERE (source IS NOT NULL);
+
+CREATE INDEX idempotency_expires_idx ON public.idempotency USING btree (expires_at);
+
+CREATE INDEX idempotency_request_idx ON public.idempotency USING btree (request_id);
+
+CREATE INDEX idempotency_task_idx ON public.idempotency USING btree (task_id) WHERE (task_id IS NOT NULL);
+
+CREATE UNIQUE INDEX job_run_active_idx ON public.job_run USING btree (name) WHERE (ended_at IS NULL);
+
+CREATE INDEX job_run_recent_idx ON public.job_run USING btree (name, requested_at DESC);
+
+CREATE UNIQUE INDEX ledger_entry_adjust_idx ON public.ledger_entry USING btree (reservation_id, reason) WHERE ((kind = 'adjust'::text) AND (reservation_id IS NOT NULL));
+
+CREATE INDEX ledger_entry_created_idx ON public.ledger_entry USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE INDEX ledger_entry_reservation_idx ON public.ledger_entry USING btree (reservation_id) WHERE (reservation_id IS NOT NULL);
+
+CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
+
+CREATE INDEX reservation_created_idx ON public.reservation USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE INDEX reservation_ended_idx ON public.reservation USING brin (ended_at) WITH (pages_per_range='32', autosummarize='on') WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX reservation_held_idx ON public.reservation USING btree (expires_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+
+CREATE INDEX task_content_idx ON public.task USING btree (expires_at) WHERE ((completed_at IS NOT NULL) AND ((input IS NOT NULL) OR (output IS NOT NULL)));
+
+CREATE INDEX task_live_idx ON public.task USING btree (deadline_at) WHERE ((completed_at IS NULL) AND (admission <> 'rejected'::text));
+
+CREATE INDEX task_open_idx ON public.task USING btree (created_at) WHERE (admission = 'open'::text);
+
+CREATE INDEX task_project_idx ON public.task USING btree (project_id, id DESC);
+
+CREATE INDEX task_rejected_idx ON public.task USING btree (completed_at) WHERE (admission = 'rejected'::text);
+
+CREATE INDEX task_unknown_idx ON public.task USING btree (id DESC) WHERE outcome_unknown;
+
+CREATE INDEX task_unstarted_idx ON public.task USING btree (created_at) WHERE ((admission = 'reserved'::text) AND (workflow_started_at IS NULL) AND (completed_at IS NULL));
+
+CREATE OR REPLACE FUNCTION public.add_credits(p_project_id text, p_amount bigint, p_reference text)
+ RETURNS TABLE(verdict text, balance bigint, reserved bigint)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  before ledger_entry;
+begin
+  perform from credit_account a where a.project_id = p_project_id for no key update;
+  if not found then
+    verdict := 'project_not_found';
+    return next;
+    return;
+  end if;
+  if p_amount <= 0 or p_amount > 9007199254740991
+     or exists (select from credit_account a where a.project_id = p_project_id and a.balance + a.reserved > 9007199254740991 - p_amount) then
+    verdict := 'too_many';
+    return next;
+    return;
+  end if;
+  select * into before from ledger_entry e
+  where e.project_id = p_project_id and e.kind = 'topup' and e.reference = p_reference;
+  if found then
+    verdict := case when before.d_balance = p_amount then 'already_added' else 'reference_reused' end;
+  else
+    update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
+    insert into ledger_entry (project_id, kind, d_balance, d_reserved, reference)
+    values (p_project_id, 'topup', p_amount, 0, p_reference);
+    verdict := 'added';
+  end if;
+  select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.adjust_credits(p_reservation_id text, p_amount bigint, p_reason text)
+ RETURNS TABLE(verdict text, project_id text, given bigint, charged bigint, given_in_all bigint, balance bigint)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  r reservation;
+  before bigint;
+begin
+  given := 0;
+  select * into r from reservation where id = p_reservation_id;
+  if not found then
+    verdict := 'not_found';
+    return next;
+    return;
+  end if;
+  perform lock_money(array[r.project_id], array[r.key_id]);
+  select * into r from reservation where id = p_reservation_id for no key update;
+  project_id := r.project_id;
+  charged := r.settled_amount;
+  select coalesce(sum(e.d_balance), 0) into given_in_all from ledger_entry e
+  where e.reservation_id = r.id and e.kind = 'adjust';
+  select e.d_balance into before from ledger_entry e
+  where e.reservation_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
+  verdict := case
+    when r.state <> 'settled' then 'not_settled'
+    when before = coalesce(p_amount, before) then 'given_before'
+    when before is not null then 'reason_reused'
+    when given_in_all >= r.settled_amount then 'nothing_left'
+    when p_amount > r.settled_amount - given_in_all then 'too_many'
+    else 'given'
+  end;
+  if verdict = 'given' then
+    given := coalesce(p_amount, r.settled_amount - given_in_all);
+    if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
+    update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
+    update api_key k set spent = k.spent - given where k.id = r.key_id;
+    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved, reason)
+    values (r.project_id, r.key_id, r.id, 'adjust', given, 0, p_reason);
+    given_in_all := given_in_all + given;
+  end if;
+  select a.balance into balance from credit_account a where a.project_id = r.project_id;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.admit_chats(members jsonb)
+ RETURNS TABLE(ord integer, verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  m record;
+  ids text[];
+  known text[];
+  project_ids text[];
+  balances bigint[];
+  held_by_project bigint[];
+  key_ids text[];
+  rooms bigint[];
+  held_by_key bigint[];
+  places int[];
+  begun_by_key int[];
+  usable text[];
+  allowlists jsonb[];
+  admitted_ords int[] := '{}';
+  rated_keys text[];
+  rated_rpms int[];
+  rated_ords int[];
+  rate_ords int[];
+  rate_admitted boolean[];
+  rate_remainings int[];
+  rate_resets int[];
+  rate_retries int[];
+  r int;
+  p int;
+  k int;
+  earlier record;
+begin
+  select array_agg(x.request_id), array_agg(distinct x.project_id), array_agg(distinct x.key_id) into ids, project_ids, key_ids
+  from jsonb_to_recordset(members) as x (request_id text, project_id text, key_id text);
+  -- A request that was admitted before is asked for again after a lost connection: its rate is counted already.
+  known := array(select r.id from reservation r where r.id = any (ids));
+  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord)
+  into rated_keys, rated_rpms, rated_ords
+  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int)
+  where x.rpm is not null and x.request_id <> all (known);
+  if rated_ords is not null then
+    select array_agg(rated_ords[h.ord]), array_agg(h.admitted), array_agg(h.remaining), array_agg(h.reset_after), array_agg(h.retry_after)
+    into rate_ords, rate_admitted, rate_remainings, rate_resets, rate_retries
+    from hit_rates(rated_keys, rated_rpms) h;
+  end if;
+
+  perform lock_money(project_ids, key_ids);
+  -- Looked for again: another call may have admitted one of them before we had the locks.
+  known := array(select r.id from reservation r where r.id = any (ids));
+  select array_agg(a.project_id), array_agg(a.balance), array_agg(0::bigint) into project_ids, balances, held_by_project
+  from credit_account a where a.project_id = any (project_ids);
+  select array_agg(key.id), array_agg(case when key.budget is null then null else key.budget - key.spent - key.reserved end),
+         array_agg(key.in_flight_max - key.in_flight), array_agg(0::bigint), array_agg(0),
+         array_agg(case when key.revoked_at is not null or key.expires_at <= clock_timestamp() or pr.status <> 'active'
+                        then 'no' else 'yes' end),
+         array_agg(to_jsonb(key.models))
+  into key_ids, rooms, places, held_by_key, begun_by_key, usable, allowlists
+  from api_key key join project pr on pr.id = key.project_id where key.id = any (key_ids);
+
+  for m in
+    select * from jsonb_to_recordset(members) as x (
+      ord int, request_id text, project_id text, key_id text, model_id text, amount bigint,
+      route text, idempotency_key text, fingerprint text, idempotency_seconds float8) order by x.ord
+  loop
+    ord := m.ord;
+    original_request_id := null;
+    verdict := null;
+    rate_remaining := null;
+    rate_reset := null;
+    retry_after := null;
+    r := array_position(rate_ords, m.ord);
+    if r is not null then
+      rate_remaining := rate_remainings[r];
+      rate_reset := rate_resets[r];
+      retry_after := rate_retries[r];
+      verdict := case when not rate_admitted[r] then 'rate_limit_exceeded' end;
+    end if;
+    p := array_position(project_ids, m.project_id);
+    k := array_position(key_ids, m.key_id);
+    if verdict is null then
+      verdict := case
+        when m.request_id = any (known) then 'again'
+        when p is null or k is null or usable[k] = 'no' then 'invalid_api_key'
+        when jsonb_typeof(allowlists[k]) = 'array' and not allowlists[k] ? m.model_id then 'model_not_allowed'
+      end;
+    end if;
+    if verdict is null and m.idempotency_key is not null then
+      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+        and i.expires_at <= clock_timestamp();
+      insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
+      values (m.project_id, m.route, m.idempotency_key, m.fingerprint, m.request_id,
+              clock_timestamp() + make_interval(secs => m.idempotency_seconds))
+      on conflict do nothing;
+      if not found then
+        select i.fingerprint, i.request_id, i.status into earlier from idempotency i
+        where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key;
+        if found then
+          original_request_id := earlier.request_id;
+          verdict := case
+            when earlier.fingerprint <> m.fingerprint then 'idempotency_key_reused'
+            when earlier.status is null then 'idempotency_in_progress'
+            else 'replay'
+          end;
+        else
+          verdict := 'idempotency_in_progress';
+        end if;
+      end if;
+    end if;
+    if verdict is null then
+      verdict := case
+        when places[k] <= 0 then 'concurrency_limit_exceeded'
+        when balances[p] < m.amount then 'insufficient_credits'
+        when rooms[k] < m.amount then 'key_budget_exceeded'
+        else 'admitted'
+      end;
+      if verdict = 'admitted' then
+        balances[p] := balances[p] - m.amount;
+        held_by_project[p] := held_by_project[p] + m.amount;
+        rooms[k] := rooms[k] - m.amount;
+        held_by_key[k] := held_by_key[k] + m.amount;
+        places[k] := places[k] - 1;
+        begun_by_key[k] := begun_by_key[k] + 1;
+        admitted_ords := admitted_ords || m.ord;
+      elsif m.idempotency_key is not null then
+        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+          and i.request_id = m.request_id;
+      end if;
+    elsif verdict = 'again' then
+      verdict := 'admitted';
+    end if;
+    return next;
+  end loop;
+
+  if cardinality(admitted_ords) > 0 then
+    update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
+    from unnest(project_ids, held_by_project) as u (id, held) where a.project_id = u.id and u.held > 0;
+    update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
+      last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
+    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun) where key.id = u.id and u.begun > 0;
+    insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)
+    where x.ord = any (admitted_ords);
+    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
+    select x.project_id, x.key_id, x.request_id, 'hold', -x.amount, x.amount
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, amount bigint)
+    where x.ord = any (admitted_ords) order by x.ord;
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
+    select x.attempt_id, x.request_id, 1, x.channel_id, x.channel_name, x.attempt_id,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), x.model_id
+    from jsonb_to_recordset(members) as x (ord int, request_id text, attempt_id text, channel_id text, channel_name text, model_id text, hold_seconds float8)
+    where x.ord = any (admitted_ords);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.begin_attempt(p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds double precision, p_cost bigint, p_probe_seconds double precision, p_adapter text)
+ RETURNS TABLE(id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms double precision)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  t task;
+  c channel;
+  a attempt;
+begin
+  select * into t from task where task.id = p_task_id for no key update;
+  if not found then return; end if;
+  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id for update;
+  fresh := not found;
+  if fresh then
+    if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
+    select * into c from channel where channel.id = p_channel_id and enabled for key share;
+    if not found or c.adapter <> p_adapter then return; end if;
+    if not claim_channel(p_channel_id, t.model_id, p_probe_seconds) then return; end if;
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
+    values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
+            clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)
+    returning * into a;
+    update task set status = 'processing', started_at = coalesce(task.started_at, clock_timestamp()),
+      attempts = task.attempts + 1, last_seen_at = clock_timestamp()
+    where task.id = p_task_id;
+  elsif a.outcome is null and (a.operation is not null or a.submit_deadline <= clock_timestamp()) then
+    update attempt set fence = p_fence where attempt.id = a.id;
+    update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
+  end if;
+  id := a.id;
+  outcome := a.outcome;
+  code := a.code;
+  operation := a.operation;
+  result := a.result;
+  submit_deadline_ms := extract(epoch from a.submit_deadline - clock_timestamp()) * 1000;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.begin_job(p_name text, p_id text, p_trigger text, p_lease_seconds double precision, p_request boolean)
+ RETURNS TABLE(verdict text, run_id text)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  active job_run;
+begin
+  perform pg_advisory_xact_lock(7107, hashtext(p_name));
+  update job_run set state = 'lost', ended_at = clock_timestamp()
+  where name = p_name and ended_at is null and lease_until <= clock_timestamp();
+  select * into active from job_run where name = p_name and ended_at is null;
+  if not found then
+    insert into job_run (id, name, trigger, state, started_at, lease_until)
+    values (p_id, p_name, p_trigger, case when p_request then 'requested' else 'running' end,
+            case when not p_request then clock_timestamp() end, clock_timestamp() + make_interval(secs => p_lease_seconds));
+    verdict := case when p_request then 'requested' else 'running' end;
+    run_id := p_id;
+  elsif active.state = 'requested' and not p_request then
+    update job_run set state = 'running', started_at = clock_timestamp(),
+      lease_until = clock_timestamp() + make_interval(secs => p_lease_seconds)
+    where id = active.id;
+    verdict := 'running';
+    run_id := active.id;
+  else
+    verdict := 'already_running';
+    run_id := active.id;
+  end if;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_channel(p_channel_id text, p_model_id text, p_probe_seconds double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id in (p_model_id, '*')
+             and h.closed_until > clock_timestamp()) then
+    return false;
+  end if;
+  if not exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.opens > 0) then
+    return true;
+  end if;
+  update channel_health h set probe_until = clock_timestamp() + make_interval(secs => p_probe_seconds), updated_at = clock_timestamp()
+  where h.channel_id = p_channel_id and h.model_id = p_model_id and h.opens > 0
+    and (h.closed_until is null or h.closed_until <= clock_timestamp())
+    and (h.probe_until is null or h.probe_until <= clock_timestamp());
+  return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_delivery(p_id text, p_token text, p_lease_seconds double precision)
+ RETURNS TABLE(claimed boolean, state text, wait_ms double precision, claimed_at double precision)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  d delivery;
+begin
+  select * into d from delivery where id = p_id for update;
+  if not found then return; end if;
+  state := d.state;
+  claimed := d.state = 'pending' and d.next_attempt_at <= clock_timestamp()
+    and (d.lease_until is null or d.lease_until <= clock_timestamp());
+  wait_ms := greatest(0, extract(epoch from greatest(d.next_attempt_at, coalesce(d.lease_until, d.next_attempt_at)) - clock_timestamp()) * 1000);
+  claimed_at := extract(epoch from clock_timestamp());
+  if claimed then
+    update delivery set lease_until = clock_timestamp() + make_interval(secs => p_lease_seconds), lease_token = p_token
+    where id = p_id;
+  end if;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_expired_files(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  claimed int;
+begin
+  with live as materialized (
+    select t.id, t.input from task t where t.completed_at is null and t.admission <> 'rejected'
+  ), in_use as materialized (
+    select distinct named.value #>> '{}' as id from live
+    cross join lateral jsonb_path_query(live.input, 'strict $.** ? (@.type() == "string" && @ starts with "file_")') named (value)
+  ), due as (
+    select f.id from file f
+    where f.deleted_at is null and f.expires_at <= clock_timestamp()
+      and not exists (select from in_use where in_use.id = f.id)
+      and not exists (select from live where live.id = f.task_id)
+    order by f.expires_at limit p_limit for update skip locked
+  )
+  update file set deleted_at = clock_timestamp() from due where file.id = due.id;
+  get diagnostics claimed = row_count;
+  return claimed;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
+ RETURNS TABLE(task_id text, verdict text, original_task_id text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  member jsonb;
+  existing record;
+  earlier record;
+  purse record;
+begin
+  -- Ids first and sorted, so that two batches with the same keys wait for each other instead of deadlocking.
+  delete from idempotency i using (
+    select m->>'project_id' as project_id, m->>'route' as route, m->>'idempotency_key' as key
+    from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
+  ) wanted
+  where i.project_id = wanted.project_id and i.route = wanted.route and i.key = wanted.key and i.expires_at <= clock_timestamp();
+  insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
+  select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
+         clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
+  from jsonb_array_elements(members) with ordinality as given (m, ord)
+  where m->>'idempotency_key' is not null
+  order by m->>'project_id', m->>'route', m->>'idempotency_key', ord
+  on conflict do nothing;
+
+  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
+    task_id := member->>'task_id';
+    original_task_id := null;
+    if member->>'idempotency_key' is not null then
+      select i.fingerprint, i.task_id into existing from idempotency i
+      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key';
+      if not found then
+        -- An earlier member of this batch with the same key was refused and took its row along.
+        insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
+        values (member->>'project_id', member->>'route', member->>'idempotency_key', member->>'fingerprint',
+                member->>'request_id', task_id,
+                clock_timestamp() + make_interval(secs => (member->>'idempotency_seconds')::float8));
+      elsif existing.task_id is distinct from task_id then
+        if existing.fingerprint = member->>'fingerprint' then
+          verdict := 'replay';
+          original_task_id := existing.task_id;
+        else
+          verdict := 'reused';
+        end if;
+        return next;
+        continue;
+      end if;
+    end if;
+
+    select t.admission, t.refusal_code into earlier from task t where t.id = member->>'task_id';
+    if found then
+      verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
+      if earlier.admission = 'rejected' and member->>'idempotency_key' is not null then
+        delete from idempotency i
+        where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
+          and i.task_id = member->>'task_id';
+      end if;
+      return next;
+      continue;
+    end if;
+
+    select a.balance, k.budget, k.spent, k.reserved into purse
+    from credit_account a join api_key k on k.project_id = a.project_id
+    where a.project_id = member->>'project_id' and k.id = member->>'key_id';
+    if not found or purse.balance < (member->>'credits')::bigint then
+      verdict := 'insufficient_credits';
+    elsif purse.budget is not null and purse.budget - purse.spent - purse.reserved < (member->>'credits')::bigint then
+      verdict := 'key_budget_exceeded';
+    else
+      insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
+                        callback_url, deadline_at)
+      values (member->>'task_id', member->>'project_id', member->>'key_id', member->>'request_id', member->>'dialect',
+              member->>'type', member->>'model_id', member->'input', member->'snapshot', (member->>'credits')::bigint,
+              member->>'callback_url',
+              clock_timestamp() + make_interval(secs => (member->>'deadline_seconds')::float8));
+      verdict := 'created';
+    end if;
+    if verdict <> 'created' and member->>'idempotency_key' is not null then
+      delete from idempotency i
+      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
+        and i.task_id = member->>'task_id';
+    end if;
+    return next;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.drop_api_detail_partition(p_days integer)
+ RETURNS TABLE(dropped text, detail_rows bigint)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+begin
+  perform pg_advisory_xact_lock(7107, hashtext('api_detail'));
+  select c.relname::text into dropped from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'api_detail'::regclass and c.relname ~ '^api_detail_[0-9]{8}$'
+    and c.relname < api_detail_partition((clock_timestamp() at time zone 'UTC')::date - p_days)
+  order by c.relname limit 1;
+  if dropped is null then return; end if;
+  execute format('select count(*) from %I', dropped) into detail_rows;
+  execute format('drop table %I', dropped);
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.end_chats(members jsonb)
+ RETURNS TABLE(ord integer, ended boolean, charged bigint)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+  perform lock_money(array_agg(distinct r.project_id), array_agg(distinct r.key_id)) from reservation r
+  where r.id = any (array(select x.request_id from jsonb_to_recordset(members) as x (request_id text)));
+  return query
+    with given as materialized (
+      select * from jsonb_to_recordset(members) as x (
+        ord int, request_id text, settle bigint, channel_id text, input_tokens bigint, output_tokens bigint, usage_estimated boolean,
+        attempt_id text, outcome text, error_class text, status int, detail text, cost_micro_usd bigint,
+        answer_status int, answer_body text)
+    ), ended as (
+      update reservation r set
+        state = case when g.settle is null then 'refunded' else 'settled' end,
+        settled_amount = case when g.settle is not null then least(g.settle, r.amount) end,
+        channel_id = g.channel_id, input_tokens = g.input_tokens, output_tokens = g.output_tokens,
+        usage_estimated = coalesce(g.usage_estimated, false), ended_at = clock_timestamp()
+      from given g
+      where r.id = g.request_id and r.id = any (array(select request_id from given)) and r.state = 'held'
+      returning g.ord, r.id, r.project_id, r.key_id, r.amount, coalesce(r.settled_amount, 0) as charged, r.state,
+                g.answer_status, g.answer_body
+    ), accounts as (
+      update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
+      from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
+      where a.project_id = s.project_id
+    ), keys as (
+      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
+      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
+      where k.id = s.key_id
+    ), entries as (
+      insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
+      select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
+      from ended e
+    ), attempts as (
+      update attempt a set outcome = g.outcome, error_class = g.error_class, status = g.status, detail = g.detail,
+        cost_micro_usd = coalesce(g.cost_micro_usd, 0), ended_at = clock_timestamp()
+      from given g
+      where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
+    ), bound as (
+      update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
+      from ended e where i.request_id = e.id and e.state = 'settled' and e.answer_status is not null
+    ), freed as (
+      delete from idempotency i using ended e
+      where i.request_id = e.id and (e.state = 'refunded' or e.answer_status is null)
+    )
+    select answer.ord, answer.ended, answer.charged from (
+      select e.ord, true, e.charged from ended e
+      union all
+      select g.ord, false, coalesce((select r.settled_amount from reservation r where r.id = g.request_id), 0) from given g
+      where g.ord not in (select e.ord from ended e)
+    ) as answer (ord, ended, charged) order by answer.ord;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
+ RETURNS TABLE(ended boolean, attempts integer)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  d delivery;
+begin
+  update delivery set
+    state = p_state, attempts = delivery.attempts + 1, last_status = p_status, lease_until = null, lease_token = null,
+    next_attempt_at = case when p_state = 'pending' then clock_timestamp() + make_interval(secs => p_delay_seconds) end,
+    ended_at = case when p_state <> 'pending' then clock_timestamp() end
+  where id = p_id and lease_token = p_token and state = 'pending'
+  returning * into d;
+  ended := found;
+  attempts := d.attempts;
+  if ended then
+    insert into delivery_attempt (delivery_id, n, started_at, ended_at, status, error_class)
+    values (p_id, d.attempts, to_timestamp(p_claimed_at), clock_timestamp(), p_status, p_error_class);
+  end if;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p_channel_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  held reservation;
+  back bigint;
+begin
+  update reservation r
+  set state = case when p_settled is null then 'refunded' else 'settled' end,
+      settled_amount = case when p_settled is not null then least(p_settled, r.amount) end, channel_id = p_channel_id, ended_at = clock_timestamp()
+  where r.id = p_id and r.state = 'held'
+  returning * into held;
+  if not found then return false; end if;
+  back := held.amount - coalesce(held.settled_amount, 0);
+  update credit_account a
+  set balance = a.balance + back, reserved = a.reserved - held.amount,
+      in_flight = a.in_flight - (held.kind = 'media')::int
+  where a.project_id = held.project_id;
+  update api_key k
+  set reserved = k.reserved - held.amount, spent = k.spent + coalesce(held.settled_amount, 0),
+      in_flight = k.in_flight - (held.kind = 'media')::int
+  where k.id = held.key_id;
+  insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
+  values (held.project_id, held.key_id, held.id, case when p_settled is null then 'refund' else 'settle' end, back, -held.amount);
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.ensure_api_detail_partitions()
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  made int := 0;
+begin
+  if not exists (select from generate_series(-1, 1) n where to_regclass(api_detail_partition(today + n)) is null) then
+    return 0;
+  end if;
+  perform pg_advisory_xact_lock(7107, hashtext('api_detail'));
+  for n in -1..1 loop
+    if to_regclass(api_detail_partition(today + n)) is null then
+      execute format('create table %I partition of api_detail for values from (%L) to (%L)', api_detail_partition(today + n),
+                     to_char(today + n, 'YYYY-MM-DD') || ' 00:00:00+00', to_char(today + n + 1, 'YYYY-MM-DD') || ' 00:00:00+00');
+      made := made + 1;
+    end if;
+  end loop;
+  return made;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.erase_contents(p_limit integer)
+ RETURNS TABLE(tasks integer, bodies integer)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  due text[];
+begin
+  select array_agg(id) into due from (
+    select t.id from task t
+    where t.completed_at is not null and (t.input is not null or t.output is not null) and t.expires_at <= clock_timestamp()
+      and not exists (select from delivery d where d.task_id = t.id and d.state = 'pending')
+    order by t.expires_at limit p_limit for no key update skip locked) expired;
+  update delivery set body = null where task_id = any (due) and body is not null;
+  get diagnostics bodies = row_count;
+  update attempt set result = null, outputs = null where request_id = any (due) and (result is not null or outputs is not null);
+  update task set input = null, output = null where id = any (due);
+  get diagnostics tasks = row_count;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.expire_chats(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  members jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('ord', n, 'request_id', id, 'attempt_id', attempt_id, 'outcome', 'unknown',
+                                      'error_class', 'deadline', 'detail', 'the process that made this call is gone'))
+  into members
+  from (select row_number() over () as n, r.id,
+               (select a.id from attempt a where a.request_id = r.id and a.outcome is null order by a.n desc limit 1) as attempt_id
+        from reservation r where r.ended_at is null and r.kind = 'chat' and r.expires_at < clock_timestamp()
+        order by r.expires_at limit p_limit) due;
+  if members is null then return 0; end if;
+  return (select count(*) filter (where ended) from end_chats(members));
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
+ RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  member jsonb;
+  t record;
+  won record;
+  ended boolean;
+begin
+  perform lock_money(
+    (select array_agg(distinct task.project_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)),
+    (select array_agg(distinct task.key_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)));
+  perform from reservation where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
+  perform from task where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
+
+  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
+    select * into t from task where id = member->>'task_id';
+    if not found then raise exception 'task % does not exist', member->>'task_id'; end if;
+    task_id := t.id;
+    finished := false;
+    delivery_id := null;
+
+    if t.completed_at is null and t.admission = 'open' then
+      -- Nobody was ever told that this task exists: it ends as never admitted.
+      update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed',
+        completed_at = clock_timestamp(), input = null
+      where id = t.id;
+      delete from idempotency i where i.task_id = t.id;
+      finished := true;
+    elsif t.completed_at is null then
+      won := null;
+      if member->>'status' = 'succeeded' then
+        select a.channel_id, a.outputs into strict won from attempt a
+        where a.request_id = t.id and a.outcome = 'ok' and a.outputs is not null;
+      else
+        select null::text as channel_id, null::jsonb as outputs into won;
+      end if;
+      ended := end_reservation(t.id, case when member->>'status' = 'succeeded' then t.credits_quoted end, won.channel_id);
+      if not ended then raise exception 'task % is open but its reservation is not held', t.id; end if;
+      update task set
+        status = member->>'status', completed_at = clock_timestamp(), output = won.outputs, channel_id = won.channel_id,
+        error_code = member->>'error_code', outcome_unknown = coalesce((member->>'outcome_unknown')::boolean, false),
+        progress = case when member->>'status' = 'succeeded' then 100 else task.progress end,
+        credits_charged = case when member->>'status' = 'succeeded' then t.credits_quoted else 0 end,
+        credits_refunded = case when member->>'status' = 'succeeded' then 0 else t.credits_quoted end,
+        expires_at = clock_timestamp() + make_interval(secs => (member->>'retention_seconds')::float8)
+      where id = t.id;
+      if t.callback_url is not null then
+        insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
+        values (member->>'delivery_id', t.id, t.project_id, member->>'event_id', t.callback_url, clock_timestamp());
+      end if;
+      finished := true;
+    end if;
+    select task.status, task.error_code into status, error_code from task where id = t.id;
+    select d.id into delivery_id from delivery d where d.task_id = t.id order by d.created_at desc limit 1;
+    return next;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.hit_rates(keys text[], rpms integer[])
+ RETURNS TABLE(ord integer, admitted boolean, remaining integer, reset_after integer, retry_after integer)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  second bigint;
+begin
+  perform pg_advisory_xact_lock(7105, hashes.hash)
+  from (select distinct hashtext(key_id) as hash from unnest(keys) as key_id order by 1) hashes;
+  second := floor(extract(epoch from clock_timestamp()))::bigint;
+  return query
+    with wanted as materialized (
+      select g.key_id, max(g.rpm) as rpm, count(*)::int as asked
+      from unnest(keys, rpms) as g (key_id, rpm) group by g.key_id
+    ), granted as materialized (
+      select w.key_id, w.rpm, latest.slot as current_slot, counted.used, coalesce(counted.oldest, latest.slot) as oldest,
+             greatest(0, least(w.asked, w.rpm - counted.used))::int as free
+      from wanted w
+      cross join lateral (
+        select greatest(second, coalesce(max(r.slot), second)) as slot from rate_slot r where r.key_id = w.key_id
+      ) latest
+      cross join lateral (
+        select coalesce(sum(r.n), 0) as used, min(r.slot) as oldest from rate_slot r
+        where r.key_id = w.key_id and r.slot > latest.slot - 61
+      ) counted
+    ), gone as (
+      delete from rate_slot r using granted g where r.key_id = g.key_id and r.slot <= g.current_slot - 61
+    ), added as (
+      insert into rate_slot (key_id, slot, n) select g.key_id, g.current_slot, g.free from granted g where g.free > 0
+      on conflict (key_id, slot) do update set n = rate_slot.n + excluded.n
+    )
+    select asked.ord::int, asked.place <= g.free, greatest(0, g.rpm - g.used - least(asked.place, g.free))::int,
+           greatest(1, g.oldest + 61 - second)::int,
+           case when asked.place > g.free then greatest(1, g.oldest + 61 - second)::int end
+    from (
+      select a.key_id, a.ord, row_number() over (partition by a.key_id order by a.ord) as place
+      from unnest(keys) with ordinality as a (key_id, ord)
+    ) asked join granted g on g.key_id = asked.key_id order by asked.ord;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  perform from credit_account where project_id = any (projects) order by project_id for no key update;
+  perform from api_key where id = any (keys) order by id for no key update;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.next_chat_attempts(members jsonb)
+ RETURNS TABLE(ord integer, begun boolean)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+  update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
+  from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
+  where a.id = x.ended_id and a.outcome is null;
+  return query
+    with fresh as (
+      insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
+      select x.attempt_id, x.request_id, x.n, x.channel_id, x.channel_name, x.attempt_id, r.expires_at, r.model_id
+      from jsonb_to_recordset(members) as x (attempt_id text, request_id text, n int, channel_id text, channel_name text)
+      join reservation r on r.id = x.request_id and r.state = 'held'
+      on conflict do nothing
+      returning id
+    )
+    select x.ord, exists (select from fresh f where f.id = x.attempt_id) or exists (select from attempt a where a.id = x.attempt_id)
+    from jsonb_to_recordset(members) as x (ord int, attempt_id text) order by x.ord;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_open boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  h channel_health;
+begin
+  insert into channel_health (channel_id, model_id, failures, reason)
+  select c.id, p_model_id, 1, p_reason from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id) do update
+    set failures = channel_health.failures + 1, reason = excluded.reason, updated_at = clock_timestamp()
+    where channel_health.opened_at is null
+       or channel_health.opened_at < clock_timestamp() - make_interval(secs => p_age_seconds)
+  returning * into h;
+  if not found or h.closed_until > clock_timestamp() then return false; end if;
+  if not (p_open or h.failures >= p_failures_max or h.opens > 0) then return false; end if;
+  update channel_health set opens = h.opens + 1, failures = 0, opened_at = clock_timestamp(), probe_until = null,
+    closed_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.opens + 1)))
+  where channel_id = p_channel_id and model_id = p_model_id;
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_channel_success(p_channel_id text, p_model_id text, p_age_seconds double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update channel_health set failures = 0, opens = 0, opened_at = null, probe_until = null, alarm = null, alarm_at = null,
+    closed_until = case when opens > 0 then null else closed_until end,
+    reason = case when opens > 0 then null else reason end, updated_at = clock_timestamp()
+  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or opens > 0 or alarm is not null)
+    and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
+    and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
+  return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.notify_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('tollgate_change', tg_table_name);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.purge_chat_attempts(p_seconds double precision, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  purged int;
+begin
+  delete from attempt where id in (
+    select a.id from attempt a
+    where a.started_at < clock_timestamp() - make_interval(secs => p_seconds) and is_summarised(a.started_at)
+      and not exists (select from task t where t.id = a.request_id)
+      and not exists (select from reservation r where r.id = a.request_id and r.state = 'held')
+    limit p_limit for update skip locked);
+  get diagnostics purged = row_count;
+  return purged;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.purge_rejected_tasks(p_seconds double precision, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  purged int;
+begin
+  delete from task where id in (
+    select id from task where admission = 'rejected' and completed_at < clock_timestamp() - make_interval(secs => p_seconds)
+    order by completed_at limit p_limit for update skip locked);
+  get diagnostics purged = row_count;
+  return purged;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.purge_tasks(p_seconds double precision, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  due text[];
+  purged int;
+begin
+  select array_agg(id) into due from (
+    select t.id from task t
+    where t.completed_at < clock_timestamp() - make_interval(secs => p_seconds) and t.admission <> 'rejected'
+      and not exists (select from delivery d where d.task_id = t.id and d.state = 'pending')
+      and not exists (select from attempt a where a.request_id = t.id and not is_summarised(a.started_at))
+    order by t.completed_at limit p_limit for update skip locked) over;
+  if due is null then return 0; end if;
+  delete from delivery_attempt where delivery_id in (select id from delivery where task_id = any (due));
+  delete from delivery where task_id = any (due);
+  delete from attempt where request_id = any (due);
+  delete from task where id = any (due);
+  get diagnostics purged = row_count;
+  return purged;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.raise_channel_alarm(p_channel_id text, p_model_id text, p_alarm text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into channel_health (channel_id, model_id, alarm, alarm_at)
+  select c.id, p_model_id, p_alarm, clock_timestamp() from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id) do update set alarm = excluded.alarm, alarm_at = excluded.alarm_at, updated_at = clock_timestamp()
+    where channel_health.alarm is distinct from excluded.alarm;
+  return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.rebuild_summary(p_month text, p_credit_value bigint, p_lag_seconds double precision, p_freeze_days integer)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  first timestamptz := (p_month || '-01')::timestamp at time zone 'UTC';
+  past timestamptz := ((p_month || '-01')::timestamp + interval '1 month') at time zone 'UTC';
+  until timestamptz;
+  through bigint;
+  over boolean;
+begin
+  perform pg_advisory_xact_lock(7107, hashtext('monthly_summary'));
+  if exists (select from summary_month where month = p_month and frozen_at is not null) then return 'frozen_before'; end if;
+  over := clock_timestamp() >= past + make_interval(days => p_freeze_days);
+  until := clock_timestamp() - make_interval(secs => p_lag_seconds);
+  select coalesce(max(id), 0) into through from ledger_entry where created_at <= until;
+
+  delete from monthly_summary where month = p_month;
+  insert into summary_month (month, through_entry_id, credit_value_micro_usd, built_at, frozen_at)
+  values (p_month, through, p_credit_value, clock_timestamp(), case when over then clock_timestamp() end)
+  on conflict (month) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
+    credit_value_micro_usd = excluded.credit_value_micro_usd, frozen_at = excluded.frozen_at;
+
+  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
+                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens)
+  select p_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures), sum(credits), sum(cost),
+         sum(credits) * p_credit_value - sum(cost), sum(input_tokens), sum(output_tokens)
+  from (
+    select e.project_id, coalesce(r.model_id, '') as model_id,
+      coalesce(r.channel_id,
+               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = r.id order by a.n desc limit 1) end,
+               '') as channel_id,
+      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures,
+      case when e.kind = 'refund' then 0 else -(e.d_balance + e.d_reserved) end as credits, 0::bigint as cost,
+      case when e.kind = 'settle' then coalesce(r.input_tokens, 0) else 0 end as input_tokens,
+      case when e.kind = 'settle' then coalesce(r.output_tokens, 0) else 0 end as output_tokens
+    from ledger_entry e left join reservation r on r.id = e.reservation_id
+    where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
+    union all
+    select r.project_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
+    from attempt a join reservation r on r.id = a.request_id
+    where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
+      -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
+      and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
+  ) facts
+  group by 2, 3, 4;
+  return case when over then 'frozen' else 'rebuilt' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  t task;
+begin
+  select * into t from task where id = p_task_id for no key update;
+  if not found or t.callback_url is null then return 'no_callback'; end if;
+  if t.completed_at is null then return 'not_ended'; end if;
+  if t.expires_at <= clock_timestamp() then return 'erased'; end if;
+  update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
+  where task_id = p_task_id and state = 'pending';
+  insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
+  values (p_delivery_id, t.id, t.project_id, p_event_id, t.callback_url, clock_timestamp(), p_delivery_id);
+  return 'started';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'ledger entries are only ever added' using errcode = '55000';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project integer)
+ RETURNS TABLE(task_id text, admission text, refusal_code text, remaining_ms double precision, status text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  t record;
+  purse credit_account;
+  opened api_key;
+  project_status text;
+  code text;
+begin
+  if exists (select from task where id = any (ids) and task.admission = 'open') then
+    perform lock_money(
+      (select array_agg(distinct project_id) from task where id = any (ids)),
+      (select array_agg(distinct key_id) from task where id = any (ids)));
+  end if;
+  perform from task where id = any (ids) order by id for no key update;
+
+  for t in
+    select task.* from unnest(ids) with ordinality as given (id, ord) join task using (id) order by ord
+  loop
+    task_id := t.id;
+    admission := t.admission;
+    refusal_code := t.refusal_code;
+    status := t.status;
+    remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
+
+    if t.admission = 'open' then
+      select * into purse from credit_account a where a.project_id = t.project_id;
+      select * into opened from api_key k where k.id = t.key_id;
+      select p.status into project_status from project p where p.id = t.project_id;
+      code := case
+        when project_status <> 'active' or opened.revoked_at is not null or opened.expires_at <= clock_timestamp()
+          then 'invalid_api_key'
+        when remaining_ms <= 0 then 'service_unavailable'
+        when purse.in_flight >= in_flight_max_per_project or opened.in_flight >= opened.in_flight_max
+          then 'concurrency_limit_exceeded'
+        when purse.balance < t.credits_quoted then 'insufficient_credits'
+        when opened.budget is not null and opened.budget - opened.spent - opened.reserved < t.credits_quoted
+          then 'key_budget_exceeded'
+      end;
+      if code is null then
+        update credit_account a
+        set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
+        where a.project_id = t.project_id;
+        update api_key k set reserved = k.reserved + t.credits_quoted, in_flight = k.in_flight + 1,
+          last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at
+                              else clock_timestamp() end
+        where k.id = t.key_id;
+        insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+        values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
+        insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
+        values (t.project_id, t.key_id, t.id, 'hold', -t.credits_quoted, t.credits_quoted);
+        update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
+          workflow_started_at = case when by_workflow then clock_timestamp() end
+        where task.id = t.id;
+        admission := 'reserved';
+      else
+        update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
+          input = null
+        where task.id = t.id;
+        delete from idempotency i where i.task_id = t.id;
+        admission := 'rejected';
+        refusal_code := code;
+        status := 'failed';
+      end if;
+    elsif by_workflow and t.admission = 'reserved' and t.completed_at is null then
+      update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
+      where task.id = t.id;
+    end if;
+    return next;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.write_ledger_checkpoint(p_lag_seconds double precision, p_kept integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  until timestamptz;
+  earlier bigint;
+  since bigint := 0;
+  through bigint;
+  made bigint;
+begin
+  perform pg_advisory_xact_lock(7107, hashtext('ledger_checkpoint'));
+  until := clock_timestamp() - make_interval(secs => p_lag_seconds);
+  select id, through_entry_id into earlier, since from ledger_checkpoint order by id desc limit 1;
+  since := coalesce(since, 0);
+  select max(id) into through from ledger_entry where created_at <= until;
+  if through is null or through <= since then return null; end if;
+  insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, d_balance, d_reserved)
+  select made, project_id, sum(b), sum(r) from (
+    select project_id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = earlier
+    union all
+    select project_id, d_balance, d_reserved from ledger_entry where id > since and id <= through) sums group by project_id;
+  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
+  select made, key_id, sum(spent) from (
+    select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
+    union all
+    select key_id, -(d_balance + d_reserved) from ledger_entry
+    where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
+  delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
+  return made;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.api_detail_partition(p_day date)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
+$function$;
+
+CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from summary_month where month = to_char(p_at at time zone 'UTC', 'YYYY-MM') and frozen_at is not null);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id text, p_seconds double precision, p_reason text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into channel_health (channel_id, model_id, closed_until, reason)
+  select c.id, p_model_id, clock_timestamp() + make_interval(secs => p_seconds), p_reason from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id) do update
+    set closed_until = greatest(channel_health.closed_until, excluded.closed_until), reason = excluded.reason,
+        updated_at = clock_timestamp();
+$function$;
+
+CREATE TRIGGER api_key_changed AFTER UPDATE OF models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER api_key_secret_changed AFTER DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_health_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel_health FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER ledger_entry_append_only BEFORE DELETE OR UPDATE ON public.ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER ledger_entry_never_emptied BEFORE TRUNCATE ON public.ledger_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER model_changed AFTER INSERT OR DELETE OR UPDATE ON public.model FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER project_changed AFTER UPDATE OF status ON public.project FOR EACH STATEMENT EXECUTE FUNCTION notify_change();

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { openDatabase } from '../../../src/db/database.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import { startPostgres } from '../../../src/main/servers/postgres.ts';
+import { dumpDatabase, dumpSchema } from '../../support/dump-schema.ts';
+import { fillEveryTable } from './fill-every-table.ts';
+
+/**
+ * Writes what `migrate` makes of an empty database to `schema.sql`. With `--release`, at the end of a release, it also writes a dump
+ * with rows in every table to `<version>.sql`, from which the next release's tests upgrade.
+ */
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-dump-'));
+const server = await startPostgres({ dir: join(folder, 'postgres'), port: 0, password: 'dump' });
+const database = await openDatabase({
+  url: server.url,
+  poolMax: 1,
+  connectTimeoutMs: 10_000,
+  statementTimeoutMs: 60_000,
+});
+try {
+  await migrate(database);
+  writeFileSync(new URL('./schema.sql', import.meta.url), await dumpSchema(database));
+  if (process.argv.includes('--release')) {
+    await fillEveryTable(database);
+    writeFileSync(new URL(`./${packageJson.version}.sql`, import.meta.url), await dumpDatabase(database));
+  }
+} finally {
+  await database.close();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
