@@ -49,7 +49,7 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
   });
 
   it('keeps the ledger consistent, and ends the tasks and chats that were running', async () => {
-    // Holds of a running task or chat have expired since the dump was written: the sweeps are due, and run below.
+    // The hold of the running chat expired when the dump was written; the sweep below refunds it.
     expect(await breachesIn(database, century)).toEqual([]);
 
     const ledger = openLedger(database);

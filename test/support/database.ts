@@ -9,7 +9,7 @@ export interface TestDatabase {
   name: string;
   url: string;
   /** Opens connection pools of their own, as another process would. `via` is another URL of the same database. */
-  open(options?: { poolMax?: number; via?: string }): Promise<Database>;
+  open(options?: { poolMax?: number; via?: string; statementTimeoutMs?: number }): Promise<Database>;
   /** Closes the pools: PostgreSQL copies a database only while nothing is connected to it. */
   shut(): Promise<void>;
   drop(): Promise<void>;
@@ -40,8 +40,8 @@ export async function createTestDatabase({
   const scratch: TestDatabase = {
     name,
     url,
-    async open({ poolMax = 4, via = url } = {}) {
-      const database = await openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs: 10_000 });
+    async open({ poolMax = 4, via = url, statementTimeoutMs = 10_000 } = {}) {
+      const database = await openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs });
       opened.push(database);
       return database;
     },

@@ -26,7 +26,9 @@ export async function dumpDatabase(database: Database): Promise<string> {
 
 const join = (statements: string[]): string => statements.join('\n\n') + '\n';
 
-const tablesOf = (database: Database): Promise<string[]> => textsOf(database, tables);
+async function tablesOf(database: Database): Promise<string[]> {
+  return [...(await textsOf(database, sequences)), ...(await textsOf(database, tables))];
+}
 
 async function addedAfterRowsOf(database: Database): Promise<string[]> {
   const sections: string[][] = [];
@@ -46,6 +48,12 @@ async function textsOf(database: Database, text: string): Promise<string[]> {
 const ourTables = `from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`;
 
 const tableNames = `select c.relname as text ${ourTables} order by c.relname`;
+
+/** Of MikroORM's own table. The sequence of an identity column comes with its table. */
+const sequences = `
+select format('create sequence %I as integer;', c.relname) as text
+from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'S'
+  and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i') order by c.relname`;
 
 const tables = `
 select 'create ' || case c.relpersistence when 'u' then 'unlogged ' else '' end || 'table ' || c.relname || E' (\\n' || (

@@ -1,3 +1,5 @@
+create sequence schema_migration_id_seq as integer;
+
 create table api_detail (
   at timestamp with time zone not null,
   attempts integer,
@@ -342,277 +344,277 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T06:31:44.156332+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_49b5f9d79c3091f6", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T06:54:57.066135+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_c6fabd6135d60353", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_49b5f9d79c3091f6", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T06:31:43.506798+00:00", "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "revoked_at": null, "last_used_at": "2026-11-22T06:31:43.594999+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_c6fabd6135d60353", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T06:54:56.680118+00:00", "expires_at": null, "project_id": "prj_1c1494c0f9366720", "revoked_at": null, "last_used_at": "2026-11-22T06:54:56.733954+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_ec4b3f943affd1fa", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T06:31:43.511666+00:00", "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_eca2eff00fa4039f", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T06:54:56.681785+00:00", "expires_at": null, "project_id": "prj_1c1494c0f9366720", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_49b5f9d79c3091f6", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T06:31:43.530483+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_c6fabd6135d60353", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T06:54:56.682798+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_44048a154cce92d1", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_c9bc0a3235583c14", "started_at": "2026-11-22T06:31:43.62104+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:31:43.62104+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_122e87179bb6f9ce", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_6c44bea8fed69d50", "started_at": "2026-11-22T06:54:56.753539+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:54:56.753538+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_80168bbf72eacba1", "code": null, "fence": "att_80168bbf72eacba1", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_7ce94e6b1e32cf6d", "started_at": "2026-11-22T06:31:43.902121+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:34:43.902119+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_5dec0725debe1a1e", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T06:54:56.845259+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_50770f70506e2e70", "started_at": "2026-11-22T06:54:56.845259+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:54:56.845259+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ef2fdfeabb7ef78f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T06:31:43.746583+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_51526fa581fd85d1", "started_at": "2026-11-22T06:31:43.746583+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:31:43.746583+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_6a46b374d938ac18", "code": null, "fence": "att_6a46b374d938ac18", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:54:56.963992+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_a71f895dff3b52b4", "started_at": "2026-11-22T06:54:56.940904+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:57:56.940902+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f5ede0942d6eaebc", "code": null, "fence": "att_f5ede0942d6eaebc", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:31:43.863636+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_0c1c941fc621e580", "started_at": "2026-11-22T06:31:43.848247+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:34:43.848245+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_95e6a5e7bc22ef33", "code": null, "fence": "att_95e6a5e7bc22ef33", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:54:56.986403+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_84b4b6329abfd0bc", "started_at": "2026-11-22T06:54:56.977614+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:57:56.977613+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f9eb1be506636602", "code": null, "fence": "att_f9eb1be506636602", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:31:43.883782+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_9cc3c2e369e3a519", "started_at": "2026-11-22T06:31:43.871737+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:34:43.871735+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_a522286779206163", "code": null, "fence": "att_a522286779206163", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_1b29a309e965bada", "started_at": "2026-11-22T06:54:57.003417+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:54:57.003415+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T06:31:43.485365+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_0f0ce3583b30e269"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T06:54:56.676343+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_1c1494c0f9366720"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T06:31:43.535452+00:00", "credential": "sealed", "updated_at": "2026-11-22T06:31:43.535452+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T06:54:56.685095+00:00", "credential": "sealed", "updated_at": "2026-11-22T06:54:56.685095+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T06:31:43.543659+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T06:31:43.539435+00:00", "probe_until": null, "closed_until": "2026-11-22T06:31:53.543658+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T06:54:56.687617+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T06:54:56.686715+00:00", "probe_until": null, "closed_until": "2026-11-22T06:55:06.687617+00:00"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_0f0ce3583b30e269"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_1c1494c0f9366720"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_c52914ac30c27d6a", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_51526fa581fd85d1", "attempts": 1, "ended_at": null, "event_id": "evt_10d9e775a317e9dd", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T06:31:43.751066+00:00", "project_id": "prj_0f0ce3583b30e269", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T06:32:13.776629+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_7973e51f66c33e3d", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_50770f70506e2e70", "attempts": 1, "ended_at": null, "event_id": "evt_e520387eb19df1dc", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T06:54:56.856289+00:00", "project_id": "prj_1c1494c0f9366720", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T06:54:56.874933+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T06:31:43.776954+00:00", "started_at": "2026-11-22T06:31:43.776086+00:00", "delivery_id": "dlv_c52914ac30c27d6a", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T06:54:56.875251+00:00", "started_at": "2026-11-22T06:54:56.874448+00:00", "delivery_id": "dlv_7973e51f66c33e3d", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_1670ee2b9f2891b3", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_51526fa581fd85d1", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T06:31:43.78608+00:00", "deleted_at": null, "expires_at": "2026-11-29T06:31:43.78608+00:00", "project_id": "prj_0f0ce3583b30e269", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_2f227653966f2f66", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_50770f70506e2e70", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T06:54:56.879669+00:00", "deleted_at": null, "expires_at": "2026-11-29T06:54:56.879669+00:00", "project_id": "prj_1c1494c0f9366720", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_c9bc0a3235583c14", "bound_at": null, "created_at": "2026-11-22T06:31:43.577704+00:00", "expires_at": "2026-11-22T07:31:43.577697+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_e715d2bcacd8f33e", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_6c44bea8fed69d50", "bound_at": null, "created_at": "2026-11-22T06:54:56.724803+00:00", "expires_at": "2026-11-22T07:54:56.724796+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_633a8bc9cae8b391", "fingerprint": "same body"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T06:31:43.863558+00:00", "created_at": "2026-11-22T06:31:43.83287+00:00", "expires_at": "2026-11-23T06:31:43.83287+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_0c1c941fc621e580", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T06:54:56.963914+00:00", "created_at": "2026-11-22T06:54:56.93344+00:00", "expires_at": "2026-11-23T06:54:56.933441+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_a71f895dff3b52b4", "fingerprint": "same body"}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T06:31:43.967795+00:00", "started_at": "2026-11-22T06:31:43.947749+00:00", "lease_until": "2026-11-22T06:32:43.947749+00:00", "requested_at": "2026-11-22T06:31:43.947749+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T06:54:57.030678+00:00", "started_at": "2026-11-22T06:54:57.015342+00:00", "lease_until": "2026-11-22T06:55:57.015342+00:00", "requested_at": "2026-11-22T06:54:57.015342+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T06:31:43.89123+00:00", "covers_until": "2026-11-22T06:31:43.890563+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T06:54:56.990755+00:00", "covers_until": "2026-11-22T06:54:56.989926+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_0f0ce3583b30e269", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_1c1494c0f9366720", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_49b5f9d79c3091f6", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_c6fabd6135d60353", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T06:31:43.460934+00:00", "d_reserved": 0, "project_id": "prj_0f0ce3583b30e269", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T06:54:56.668882+00:00", "d_reserved": 0, "project_id": "prj_1c1494c0f9366720", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T06:31:43.863699+00:00", "d_reserved": -7, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_0c1c941fc621e580"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T06:54:56.96406+00:00", "d_reserved": -7, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_a71f895dff3b52b4"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T06:31:43.871638+00:00", "d_reserved": 8, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_9cc3c2e369e3a519"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T06:54:56.977527+00:00", "d_reserved": 8, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_84b4b6329abfd0bc"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T06:31:43.883826+00:00", "d_reserved": -8, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_9cc3c2e369e3a519"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T06:54:56.986454+00:00", "d_reserved": -8, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_84b4b6329abfd0bc"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T06:31:43.90203+00:00", "d_reserved": 9, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_7ce94e6b1e32cf6d"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T06:54:57.003332+00:00", "d_reserved": 9, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_1b29a309e965bada"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T06:31:43.596037+00:00", "d_reserved": 10, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_c9bc0a3235583c14"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T06:54:56.739208+00:00", "d_reserved": 10, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_6c44bea8fed69d50"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T06:31:43.664099+00:00", "d_reserved": 20, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_9604fdf3f376b17e"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T06:54:56.768206+00:00", "d_reserved": 20, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_1a39e6137fc2c8e4"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T06:31:43.688926+00:00", "d_reserved": 30, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_c82b5841e64383ec"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T06:54:56.781632+00:00", "d_reserved": 30, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_732a5f423e1dabb2"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T06:31:43.708371+00:00", "d_reserved": -30, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_c82b5841e64383ec"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T06:54:56.8069+00:00", "d_reserved": -30, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_732a5f423e1dabb2"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T06:31:43.743623+00:00", "d_reserved": 40, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_51526fa581fd85d1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T06:54:56.835126+00:00", "d_reserved": 40, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_50770f70506e2e70"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T06:31:43.750675+00:00", "d_reserved": -40, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_51526fa581fd85d1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T06:54:56.854026+00:00", "d_reserved": -40, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_50770f70506e2e70"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_49b5f9d79c3091f6", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T06:31:43.803259+00:00", "d_reserved": 0, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "task_51526fa581fd85d1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_c6fabd6135d60353", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T06:54:56.893171+00:00", "d_reserved": 0, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_50770f70506e2e70"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_49b5f9d79c3091f6", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T06:31:43.847922+00:00", "d_reserved": 7, "project_id": "prj_0f0ce3583b30e269", "reservation_id": "req_0c1c941fc621e580"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T06:54:56.940598+00:00", "d_reserved": 7, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_a71f895dff3b52b4"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T06:31:43.532942+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T06:54:56.684157+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_1c1494c0f9366720", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_1c1494c0f9366720", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_1c1494c0f9366720", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_0f0ce3583b30e269", "name": "test", "status": "active", "created_at": "2026-11-22T06:31:43.438614+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_1c1494c0f9366720", "name": "test", "status": "active", "created_at": "2026-11-22T06:54:56.657388+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795329103, "key_id": "key_49b5f9d79c3091f6"}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795330496, "key_id": "key_c6fabd6135d60353"}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_0c1c941fc621e580", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.863382+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:31:43.847483+00:00", "expires_at": "2026-11-22T06:34:43.847482+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_1b29a309e965bada", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_c6fabd6135d60353", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:57.003178+00:00", "expires_at": "2026-11-22T06:54:57.003176+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_7ce94e6b1e32cf6d", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_49b5f9d79c3091f6", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.901867+00:00", "expires_at": "2026-11-22T06:34:43.901866+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_84b4b6329abfd0bc", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.98613+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:54:56.977365+00:00", "expires_at": "2026-11-22T06:57:56.977363+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_9cc3c2e369e3a519", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.883616+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:31:43.871475+00:00", "expires_at": "2026-11-22T06:34:43.871473+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_a71f895dff3b52b4", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.96367+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:54:56.940217+00:00", "expires_at": "2026-11-22T06:57:56.940215+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_51526fa581fd85d1", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.750251+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T06:31:43.743457+00:00", "expires_at": "2026-11-22T06:41:43.735773+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_1a39e6137fc2c8e4", "kind": "media", "state": "held", "amount": 20, "key_id": "key_c6fabd6135d60353", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:56.768046+00:00", "expires_at": "2026-11-22T07:04:56.75739+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_9604fdf3f376b17e", "kind": "media", "state": "held", "amount": 20, "key_id": "key_49b5f9d79c3091f6", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.66395+00:00", "expires_at": "2026-11-22T06:41:43.640921+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_50770f70506e2e70", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.853801+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T06:54:56.834929+00:00", "expires_at": "2026-11-22T07:04:56.821994+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_c82b5841e64383ec", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_49b5f9d79c3091f6", "ended_at": "2026-11-22T06:31:43.707474+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.688766+00:00", "expires_at": "2026-11-22T06:41:43.67915+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_6c44bea8fed69d50", "kind": "media", "state": "held", "amount": 10, "key_id": "key_c6fabd6135d60353", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:56.734067+00:00", "expires_at": "2026-11-22T07:04:56.725536+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_c9bc0a3235583c14", "kind": "media", "state": "held", "amount": 10, "key_id": "key_49b5f9d79c3091f6", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:31:43.595163+00:00", "expires_at": "2026-11-22T06:41:43.578683+00:00", "project_id": "prj_0f0ce3583b30e269", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_732a5f423e1dabb2", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.797829+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:56.78149+00:00", "expires_at": "2026-11-22T07:04:56.775926+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T06:31:43.061941+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T06:54:56.440683+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T06:31:43.071529+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T06:54:56.441677+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "955f711666dab010c023547502100e25bb19df46007cdfcfa79c9793074d7200", "applied_at": "2026-11-22T06:31:43.078612+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "92a4e1472501c201241b29e8ea47e03d7cd00a599b24f8ebfa2c8b91280f9336", "applied_at": "2026-11-22T06:54:56.446567+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T06:31:43.086209+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T06:54:56.447733+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a26a0928cb386bcad001f05ecfe835138bbdcaf660fede1c044412e475f6a9f4", "applied_at": "2026-11-22T06:31:43.095488+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a26a0928cb386bcad001f05ecfe835138bbdcaf660fede1c044412e475f6a9f4", "applied_at": "2026-11-22T06:54:56.451636+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T06:31:43.101354+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T06:54:56.452672+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T06:31:43.10308+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T06:54:56.457183+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T06:31:43.104221+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T06:54:56.458017+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T06:31:43.10536+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T06:54:56.462621+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "2981cbabec4f7d60dd308b87cf1f30798fc406497b4852232d87d179db8b66ba", "applied_at": "2026-11-22T06:31:43.122589+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "72fdf5e19e42306079100f72cd7d2dcaef2a84f4fa02354cddacd76286ef4a97", "applied_at": "2026-11-22T06:54:56.465654+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T06:31:43.127904+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T06:54:56.467873+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "7b542c572c6c37f8666975f6daf659f5d8b52478aa42992b234c024b734764ae", "applied_at": "2026-11-22T06:31:43.138634+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T06:54:56.474565+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "5048ef697fe21202928931659efb8d36fe7d8d383151d284419525cba33156d1", "applied_at": "2026-11-22T06:31:43.147648+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "5048ef697fe21202928931659efb8d36fe7d8d383151d284419525cba33156d1", "applied_at": "2026-11-22T06:54:56.47997+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T06:31:43.149084+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T06:54:56.480739+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T06:31:43.150093+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T06:54:56.48138+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T06:31:43.152697+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T06:54:56.481983+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T06:31:43.160159+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T06:54:56.482609+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e43e52df8f2e42643231e7dc42fa31b16a350364636dd20bb31137507d1bbe09", "applied_at": "2026-11-22T06:31:43.163704+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T06:54:56.488148+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "8fa31faec06ca6f975dad1f3a6ba0ae5cf5e13b05c87a91199580a1e24c0d938", "applied_at": "2026-11-22T06:31:43.166565+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T06:54:56.490477+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T06:31:43.183301+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T06:54:56.491592+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T06:31:43.187923+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T06:54:56.494823+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "d2b315411d609656e37cb297dcc6b608e3eb2f381810e065fa5fcf9671d81f9c", "applied_at": "2026-11-22T06:31:43.193114+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T06:54:56.495628+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T06:31:43.205491+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T06:54:56.498535+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T06:31:43.210685+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T06:54:56.499664+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T06:31:42.534552+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T06:54:56.101625+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T06:31:43.21874+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T06:54:56.500323+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T06:31:43.219922+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T06:54:56.500959+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T06:31:43.22077+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T06:54:56.506854+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T06:31:43.221337+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T06:54:56.508354+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T06:31:43.222956+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T06:54:56.543469+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T06:31:43.228575+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T06:54:56.544655+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T06:31:42.543886+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T06:54:56.103846+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "26d2c7193c727bd1b6a063589a395334c5e9e7b413a2dca7e7527ac9dd759f85", "applied_at": "2026-11-22T06:31:43.238639+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "60a6f9f87dcd731b1521a4e76e0a554948ecbf5b154f94bc0c731d1c2917d809", "applied_at": "2026-11-22T06:54:56.551019+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T06:31:43.248084+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T06:54:56.558593+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T06:31:43.249152+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T06:54:56.563686+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T06:31:42.498794+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T06:54:56.07291+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T06:31:43.980395+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T06:54:57.033947+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_50144aa2a2e76692", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T06:31:43.559953+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_013da0078ddbfb60", "started_at": null, "deadline_at": "2026-11-22T06:41:43.559953+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:31:43.559959+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_1a39e6137fc2c8e4", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:54:56.75739+00:00", "error_code": null, "expires_at": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_07a4d93af8696908", "started_at": null, "deadline_at": "2026-11-22T07:04:56.75739+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:54:56.768285+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.768285+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_51526fa581fd85d1", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T06:31:43.735773+00:00", "error_code": null, "expires_at": "2026-11-22T07:31:43.750808+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_3a78d732753bc9ec", "started_at": null, "deadline_at": "2026-11-22T06:41:43.735773+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T06:31:43.750808+00:00", "last_seen_at": "2026-11-22T06:31:43.74371+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.74371+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_50770f70506e2e70", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T06:54:56.821994+00:00", "error_code": null, "expires_at": "2026-11-22T07:54:56.854142+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_99117597239c7299", "started_at": null, "deadline_at": "2026-11-22T07:04:56.821994+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T06:54:56.854142+00:00", "last_seen_at": "2026-11-22T06:54:56.835211+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.835211+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_9604fdf3f376b17e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:31:43.640921+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_f3a3540fbcfface7", "started_at": null, "deadline_at": "2026-11-22T06:41:43.640921+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:31:43.664165+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.664165+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_6c44bea8fed69d50", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:54:56.725536+00:00", "error_code": null, "expires_at": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_633a8bc9cae8b391", "started_at": null, "deadline_at": "2026-11-22T07:04:56.725536+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:54:56.739702+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.739702+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_c82b5841e64383ec", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:31:43.67915+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T07:31:43.708814+00:00", "project_id": "prj_0f0ce3583b30e269", "request_id": "req_140c7c48e6901bea", "started_at": null, "deadline_at": "2026-11-22T06:41:43.67915+00:00", "callback_url": null, "completed_at": "2026-11-22T06:31:43.708814+00:00", "last_seen_at": "2026-11-22T06:31:43.689019+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.689019+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_732a5f423e1dabb2", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:54:56.775926+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T07:54:56.807527+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_d50d7593e3c5849a", "started_at": null, "deadline_at": "2026-11-22T07:04:56.775926+00:00", "callback_url": null, "completed_at": "2026-11-22T06:54:56.807527+00:00", "last_seen_at": "2026-11-22T06:54:56.781703+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.781703+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_c9bc0a3235583c14", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_49b5f9d79c3091f6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:31:43.578683+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0f0ce3583b30e269", "request_id": "req_e715d2bcacd8f33e", "started_at": null, "deadline_at": "2026-11-22T06:41:43.578683+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:31:43.596427+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:31:43.596426+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_83bbb6d6d121b8ee", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T06:54:56.705311+00:00", "error_code": null, "expires_at": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_e1d8c08652a87547", "started_at": null, "deadline_at": "2026-11-22T07:04:56.705311+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:54:56.705316+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T06:31:43.731608+00:00", "outcome": "bought", "task_id": "task_c82b5841e64383ec", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T06:54:56.815826+00:00", "outcome": "bought", "task_id": "task_732a5f423e1dabb2", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -1071,10 +1073,12 @@ begin
 
   if cardinality(admitted_ords) > 0 then
     update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(project_ids, held_by_project) as u (id, held) where a.project_id = u.id and u.held > 0;
+    from unnest(project_ids, held_by_project) as u (id, held)
+    where a.project_id = u.id and a.project_id = any (project_ids) and u.held > 0;
     update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
       last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun) where key.id = u.id and u.begun > 0;
+    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
+    where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
     insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
     select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
     from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)
@@ -1237,14 +1241,17 @@ declare
   member jsonb;
   existing record;
   earlier record;
-  purse record;
+  funds record;
 begin
-  -- Ids first and sorted, so that two batches with the same keys wait for each other instead of deadlocking.
-  delete from idempotency i using (
-    select m->>'project_id' as project_id, m->>'route' as route, m->>'idempotency_key' as key
-    from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
-  ) wanted
-  where i.project_id = wanted.project_id and i.route = wanted.route and i.key = wanted.key and i.expires_at <= clock_timestamp();
+  -- In the order of their keys, so that two batches with the same keys wait for each other instead of deadlocking.
+  for member in
+    select m from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
+    order by m->>'project_id', m->>'route', m->>'idempotency_key'
+  loop
+    delete from idempotency i
+    where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
+      and i.expires_at <= clock_timestamp();
+  end loop;
   insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
   select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
          clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
@@ -1289,12 +1296,12 @@ begin
       continue;
     end if;
 
-    select a.balance, k.budget, k.spent, k.reserved into purse
+    select a.balance, k.budget, k.spent, k.reserved into funds
     from credit_account a join api_key k on k.project_id = a.project_id
     where a.project_id = member->>'project_id' and k.id = member->>'key_id';
-    if not found or purse.balance < (member->>'credits')::bigint then
+    if not found or funds.balance < (member->>'credits')::bigint then
       verdict := 'insufficient_credits';
-    elsif purse.budget is not null and purse.budget - purse.spent - purse.reserved < (member->>'credits')::bigint then
+    elsif funds.budget is not null and funds.budget - funds.spent - funds.reserved < (member->>'credits')::bigint then
       verdict := 'key_budget_exceeded';
     else
       insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
@@ -1360,11 +1367,11 @@ begin
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
       from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
-      where a.project_id = s.project_id
+      where a.project_id = s.project_id and a.project_id = any (array(select project_id from ended))
     ), keys as (
       update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
       from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
-      where k.id = s.key_id
+      where k.id = s.key_id and k.id = any (array(select key_id from ended))
     ), entries as (
       insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
       select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
@@ -1376,10 +1383,13 @@ begin
       where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
     ), bound as (
       update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
-      from ended e where i.request_id = e.id and e.state = 'settled' and e.answer_status is not null
+      from ended e
+      where i.request_id = e.id and i.request_id = any (array(select id from ended)) and e.state = 'settled'
+        and e.answer_status is not null
     ), freed as (
       delete from idempotency i using ended e
-      where i.request_id = e.id and (e.state = 'refunded' or e.answer_status is null)
+      where i.request_id = e.id and i.request_id = any (array(select id from ended))
+        and (e.state = 'refunded' or e.answer_status is null)
     )
     select answer.ord, answer.ended, answer.charged from (
       select e.ord, true, e.charged from ended e
@@ -1512,16 +1522,15 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
+  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   t record;
   won record;
   ended boolean;
 begin
-  perform lock_money(
-    (select array_agg(distinct task.project_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)),
-    (select array_agg(distinct task.key_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)));
-  perform from reservation where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
-  perform from task where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
+  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  perform from reservation where id = any (ids) order by id for no key update;
+  perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
     select * into t from task where id = member->>'task_id';
@@ -1596,7 +1605,8 @@ begin
         where r.key_id = w.key_id and r.slot > latest.slot - 61
       ) counted
     ), gone as (
-      delete from rate_slot r using granted g where r.key_id = g.key_id and r.slot <= g.current_slot - 61
+      delete from rate_slot r using granted g
+      where r.key_id = g.key_id and r.key_id = any (keys) and r.slot <= g.current_slot - 61
     ), added as (
       insert into rate_slot (key_id, slot, n) select g.key_id, g.current_slot, g.free from granted g where g.free > 0
       on conflict (key_id, slot) do update set n = rate_slot.n + excluded.n
@@ -1631,18 +1641,26 @@ AS $function$
 begin
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
-  where a.id = x.ended_id and a.outcome is null;
+  where a.id = x.ended_id and a.outcome is null
+    and a.id = any (array(select ended_id from jsonb_to_recordset(members) as y (ended_id text)));
   return query
-    with fresh as (
+    with given as materialized (
+      select * from jsonb_to_recordset(members) as x (
+        ord int, attempt_id text, request_id text, n int, channel_id text, channel_name text)
+    ), fresh as (
       insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
-      select x.attempt_id, x.request_id, x.n, x.channel_id, x.channel_name, x.attempt_id, r.expires_at, r.model_id
-      from jsonb_to_recordset(members) as x (attempt_id text, request_id text, n int, channel_id text, channel_name text)
-      join reservation r on r.id = x.request_id and r.state = 'held'
+      select g.attempt_id, g.request_id, g.n, g.channel_id, g.channel_name, g.attempt_id, held.expires_at, held.model_id
+      from given g cross join lateral (
+        -- offset 0 keeps this a look-up for each member: see end_chats.
+        select r.expires_at, r.model_id from reservation r where r.id = g.request_id and r.state = 'held' offset 0
+      ) held
       on conflict do nothing
       returning id
     )
-    select x.ord, exists (select from fresh f where f.id = x.attempt_id) or exists (select from attempt a where a.id = x.attempt_id)
-    from jsonb_to_recordset(members) as x (ord int, attempt_id text) order by x.ord;
+    select g.ord, exists (select from fresh f where f.id = g.attempt_id)
+      -- A scalar subquery is never turned into a hash of the whole table, as "exists" can be.
+      or (select true from attempt a where a.id = g.attempt_id) is not null
+    from given g order by g.ord;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_open boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
@@ -1840,20 +1858,20 @@ AS $function$
 #variable_conflict use_column
 declare
   t record;
-  purse credit_account;
-  opened api_key;
+  account credit_account;
+  api_key_row api_key;
   project_status text;
   code text;
 begin
-  if exists (select from task where id = any (ids) and task.admission = 'open') then
-    perform lock_money(
-      (select array_agg(distinct project_id) from task where id = any (ids)),
-      (select array_agg(distinct key_id) from task where id = any (ids)));
+  -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
+  if 'open' = any (array(select task.admission from task where id = any (ids))) then
+    perform lock_money(array_agg(distinct project_id), array_agg(distinct key_id)) from task where id = any (ids);
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
-    select task.* from unnest(ids) with ordinality as given (id, ord) join task using (id) order by ord
+    select stored.* from unnest(ids) with ordinality as given (id, ord)
+    cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
   loop
     task_id := t.id;
     admission := t.admission;
@@ -1862,17 +1880,17 @@ begin
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
-      select * into purse from credit_account a where a.project_id = t.project_id;
-      select * into opened from api_key k where k.id = t.key_id;
+      select * into account from credit_account a where a.project_id = t.project_id;
+      select * into api_key_row from api_key k where k.id = t.key_id;
       select p.status into project_status from project p where p.id = t.project_id;
       code := case
-        when project_status <> 'active' or opened.revoked_at is not null or opened.expires_at <= clock_timestamp()
+        when project_status <> 'active' or api_key_row.revoked_at is not null or api_key_row.expires_at <= clock_timestamp()
           then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when purse.in_flight >= in_flight_max_per_project or opened.in_flight >= opened.in_flight_max
+        when account.in_flight >= in_flight_max_per_project or api_key_row.in_flight >= api_key_row.in_flight_max
           then 'concurrency_limit_exceeded'
-        when purse.balance < t.credits_quoted then 'insufficient_credits'
-        when opened.budget is not null and opened.budget - opened.spent - opened.reserved < t.credits_quoted
+        when account.balance < t.credits_quoted then 'insufficient_credits'
+        when api_key_row.budget is not null and api_key_row.budget - api_key_row.spent - api_key_row.reserved < t.credits_quoted
           then 'key_budget_exceeded'
       end;
       if code is null then

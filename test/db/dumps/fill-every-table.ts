@@ -65,7 +65,7 @@ async function fillTasks(db: Database, book: Book): Promise<void> {
   await run(db, `select claim_delivery($1, 'token', 60)`, [end.deliveryId]);
   await run(
     db,
-    `select end_delivery_try($1, 'token', 'pending', 30, 503, null, extract(epoch from clock_timestamp()))`,
+    `select end_delivery_try($1, 'token', 'pending', 0, 503, null, extract(epoch from clock_timestamp()))`,
     [end.deliveryId],
   );
   await run(
@@ -92,7 +92,7 @@ async function fillChats(db: Database, book: Book): Promise<void> {
   await chats.admit(refunded);
   await chats.end({ ...settledEnd(refunded, 1), settle: null });
   await run(db, 'select write_ledger_checkpoint(0, 5)');
-  await chats.admit(anAdmission(book, { credits: 9 }));
+  await chats.admit(anAdmission(book, { credits: 9, holdSeconds: 0 }));
 }
 
 async function fillJobs(db: Database, book: Book): Promise<void> {

@@ -1,3 +1,5 @@
+create sequence schema_migration_id_seq as integer;
+
 create table api_detail (
   at timestamp with time zone not null,
   attempts integer,
@@ -784,10 +786,12 @@ begin
 
   if cardinality(admitted_ords) > 0 then
     update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(project_ids, held_by_project) as u (id, held) where a.project_id = u.id and u.held > 0;
+    from unnest(project_ids, held_by_project) as u (id, held)
+    where a.project_id = u.id and a.project_id = any (project_ids) and u.held > 0;
     update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
       last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun) where key.id = u.id and u.begun > 0;
+    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
+    where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
     insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
     select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
     from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)
@@ -950,14 +954,17 @@ declare
   member jsonb;
   existing record;
   earlier record;
-  purse record;
+  funds record;
 begin
-  -- Ids first and sorted, so that two batches with the same keys wait for each other instead of deadlocking.
-  delete from idempotency i using (
-    select m->>'project_id' as project_id, m->>'route' as route, m->>'idempotency_key' as key
-    from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
-  ) wanted
-  where i.project_id = wanted.project_id and i.route = wanted.route and i.key = wanted.key and i.expires_at <= clock_timestamp();
+  -- In the order of their keys, so that two batches with the same keys wait for each other instead of deadlocking.
+  for member in
+    select m from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
+    order by m->>'project_id', m->>'route', m->>'idempotency_key'
+  loop
+    delete from idempotency i
+    where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
+      and i.expires_at <= clock_timestamp();
+  end loop;
   insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
   select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
          clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
@@ -1002,12 +1009,12 @@ begin
       continue;
     end if;
 
-    select a.balance, k.budget, k.spent, k.reserved into purse
+    select a.balance, k.budget, k.spent, k.reserved into funds
     from credit_account a join api_key k on k.project_id = a.project_id
     where a.project_id = member->>'project_id' and k.id = member->>'key_id';
-    if not found or purse.balance < (member->>'credits')::bigint then
+    if not found or funds.balance < (member->>'credits')::bigint then
       verdict := 'insufficient_credits';
-    elsif purse.budget is not null and purse.budget - purse.spent - purse.reserved < (member->>'credits')::bigint then
+    elsif funds.budget is not null and funds.budget - funds.spent - funds.reserved < (member->>'credits')::bigint then
       verdict := 'key_budget_exceeded';
     else
       insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
@@ -1073,11 +1080,11 @@ begin
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
       from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
-      where a.project_id = s.project_id
+      where a.project_id = s.project_id and a.project_id = any (array(select project_id from ended))
     ), keys as (
       update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
       from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
-      where k.id = s.key_id
+      where k.id = s.key_id and k.id = any (array(select key_id from ended))
     ), entries as (
       insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
       select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
@@ -1089,10 +1096,13 @@ begin
       where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
     ), bound as (
       update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
-      from ended e where i.request_id = e.id and e.state = 'settled' and e.answer_status is not null
+      from ended e
+      where i.request_id = e.id and i.request_id = any (array(select id from ended)) and e.state = 'settled'
+        and e.answer_status is not null
     ), freed as (
       delete from idempotency i using ended e
-      where i.request_id = e.id and (e.state = 'refunded' or e.answer_status is null)
+      where i.request_id = e.id and i.request_id = any (array(select id from ended))
+        and (e.state = 'refunded' or e.answer_status is null)
     )
     select answer.ord, answer.ended, answer.charged from (
       select e.ord, true, e.charged from ended e
@@ -1225,16 +1235,15 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
+  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   t record;
   won record;
   ended boolean;
 begin
-  perform lock_money(
-    (select array_agg(distinct task.project_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)),
-    (select array_agg(distinct task.key_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)));
-  perform from reservation where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
-  perform from task where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
+  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  perform from reservation where id = any (ids) order by id for no key update;
+  perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
     select * into t from task where id = member->>'task_id';
@@ -1309,7 +1318,8 @@ begin
         where r.key_id = w.key_id and r.slot > latest.slot - 61
       ) counted
     ), gone as (
-      delete from rate_slot r using granted g where r.key_id = g.key_id and r.slot <= g.current_slot - 61
+      delete from rate_slot r using granted g
+      where r.key_id = g.key_id and r.key_id = any (keys) and r.slot <= g.current_slot - 61
     ), added as (
       insert into rate_slot (key_id, slot, n) select g.key_id, g.current_slot, g.free from granted g where g.free > 0
       on conflict (key_id, slot) do update set n = rate_slot.n + excluded.n
@@ -1344,18 +1354,26 @@ AS $function$
 begin
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
-  where a.id = x.ended_id and a.outcome is null;
+  where a.id = x.ended_id and a.outcome is null
+    and a.id = any (array(select ended_id from jsonb_to_recordset(members) as y (ended_id text)));
   return query
-    with fresh as (
+    with given as materialized (
+      select * from jsonb_to_recordset(members) as x (
+        ord int, attempt_id text, request_id text, n int, channel_id text, channel_name text)
+    ), fresh as (
       insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
-      select x.attempt_id, x.request_id, x.n, x.channel_id, x.channel_name, x.attempt_id, r.expires_at, r.model_id
-      from jsonb_to_recordset(members) as x (attempt_id text, request_id text, n int, channel_id text, channel_name text)
-      join reservation r on r.id = x.request_id and r.state = 'held'
+      select g.attempt_id, g.request_id, g.n, g.channel_id, g.channel_name, g.attempt_id, held.expires_at, held.model_id
+      from given g cross join lateral (
+        -- offset 0 keeps this a look-up for each member: see end_chats.
+        select r.expires_at, r.model_id from reservation r where r.id = g.request_id and r.state = 'held' offset 0
+      ) held
       on conflict do nothing
       returning id
     )
-    select x.ord, exists (select from fresh f where f.id = x.attempt_id) or exists (select from attempt a where a.id = x.attempt_id)
-    from jsonb_to_recordset(members) as x (ord int, attempt_id text) order by x.ord;
+    select g.ord, exists (select from fresh f where f.id = g.attempt_id)
+      -- A scalar subquery is never turned into a hash of the whole table, as "exists" can be.
+      or (select true from attempt a where a.id = g.attempt_id) is not null
+    from given g order by g.ord;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_open boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
@@ -1553,20 +1571,20 @@ AS $function$
 #variable_conflict use_column
 declare
   t record;
-  purse credit_account;
-  opened api_key;
+  account credit_account;
+  api_key_row api_key;
   project_status text;
   code text;
 begin
-  if exists (select from task where id = any (ids) and task.admission = 'open') then
-    perform lock_money(
-      (select array_agg(distinct project_id) from task where id = any (ids)),
-      (select array_agg(distinct key_id) from task where id = any (ids)));
+  -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
+  if 'open' = any (array(select task.admission from task where id = any (ids))) then
+    perform lock_money(array_agg(distinct project_id), array_agg(distinct key_id)) from task where id = any (ids);
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
-    select task.* from unnest(ids) with ordinality as given (id, ord) join task using (id) order by ord
+    select stored.* from unnest(ids) with ordinality as given (id, ord)
+    cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
   loop
     task_id := t.id;
     admission := t.admission;
@@ -1575,17 +1593,17 @@ begin
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
-      select * into purse from credit_account a where a.project_id = t.project_id;
-      select * into opened from api_key k where k.id = t.key_id;
+      select * into account from credit_account a where a.project_id = t.project_id;
+      select * into api_key_row from api_key k where k.id = t.key_id;
       select p.status into project_status from project p where p.id = t.project_id;
       code := case
-        when project_status <> 'active' or opened.revoked_at is not null or opened.expires_at <= clock_timestamp()
+        when project_status <> 'active' or api_key_row.revoked_at is not null or api_key_row.expires_at <= clock_timestamp()
           then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when purse.in_flight >= in_flight_max_per_project or opened.in_flight >= opened.in_flight_max
+        when account.in_flight >= in_flight_max_per_project or api_key_row.in_flight >= api_key_row.in_flight_max
           then 'concurrency_limit_exceeded'
-        when purse.balance < t.credits_quoted then 'insufficient_credits'
-        when opened.budget is not null and opened.budget - opened.spent - opened.reserved < t.credits_quoted
+        when account.balance < t.credits_quoted then 'insufficient_credits'
+        when api_key_row.budget is not null and api_key_row.budget - api_key_row.spent - api_key_row.reserved < t.credits_quoted
           then 'key_budget_exceeded'
       end;
       if code is null then

@@ -140,10 +140,12 @@ begin
 
   if cardinality(admitted_ords) > 0 then
     update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(project_ids, held_by_project) as u (id, held) where a.project_id = u.id and u.held > 0;
+    from unnest(project_ids, held_by_project) as u (id, held)
+    where a.project_id = u.id and a.project_id = any (project_ids) and u.held > 0;
     update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
       last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun) where key.id = u.id and u.begun > 0;
+    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
+    where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
     insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
     select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
     from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)

@@ -18,14 +18,17 @@ declare
   member jsonb;
   existing record;
   earlier record;
-  purse record;
+  funds record;
 begin
-  -- Ids first and sorted, so that two batches with the same keys wait for each other instead of deadlocking.
-  delete from idempotency i using (
-    select m->>'project_id' as project_id, m->>'route' as route, m->>'idempotency_key' as key
-    from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
-  ) wanted
-  where i.project_id = wanted.project_id and i.route = wanted.route and i.key = wanted.key and i.expires_at <= clock_timestamp();
+  -- In the order of their keys, so that two batches with the same keys wait for each other instead of deadlocking.
+  for member in
+    select m from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
+    order by m->>'project_id', m->>'route', m->>'idempotency_key'
+  loop
+    delete from idempotency i
+    where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
+      and i.expires_at <= clock_timestamp();
+  end loop;
   insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
   select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
          clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
@@ -70,12 +73,12 @@ begin
       continue;
     end if;
 
-    select a.balance, k.budget, k.spent, k.reserved into purse
+    select a.balance, k.budget, k.spent, k.reserved into funds
     from credit_account a join api_key k on k.project_id = a.project_id
     where a.project_id = member->>'project_id' and k.id = member->>'key_id';
-    if not found or purse.balance < (member->>'credits')::bigint then
+    if not found or funds.balance < (member->>'credits')::bigint then
       verdict := 'insufficient_credits';
-    elsif purse.budget is not null and purse.budget - purse.spent - purse.reserved < (member->>'credits')::bigint then
+    elsif funds.budget is not null and funds.budget - funds.spent - funds.reserved < (member->>'credits')::bigint then
       verdict := 'key_budget_exceeded';
     else
       insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,

@@ -32,11 +32,11 @@ begin
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
       from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
-      where a.project_id = s.project_id
+      where a.project_id = s.project_id and a.project_id = any (array(select project_id from ended))
     ), keys as (
       update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
       from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
-      where k.id = s.key_id
+      where k.id = s.key_id and k.id = any (array(select key_id from ended))
     ), entries as (
       insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
       select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
@@ -48,10 +48,13 @@ begin
       where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
     ), bound as (
       update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
-      from ended e where i.request_id = e.id and e.state = 'settled' and e.answer_status is not null
+      from ended e
+      where i.request_id = e.id and i.request_id = any (array(select id from ended)) and e.state = 'settled'
+        and e.answer_status is not null
     ), freed as (
       delete from idempotency i using ended e
-      where i.request_id = e.id and (e.state = 'refunded' or e.answer_status is null)
+      where i.request_id = e.id and i.request_id = any (array(select id from ended))
+        and (e.state = 'refunded' or e.answer_status is null)
     )
     select answer.ord, answer.ended, answer.charged from (
       select e.ord, true, e.charged from ended e

@@ -10,16 +10,15 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   t record;
   won record;
   ended boolean;
 begin
-  perform lock_money(
-    (select array_agg(distinct task.project_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)),
-    (select array_agg(distinct task.key_id) from task where id in (select m->>'task_id' from jsonb_array_elements(members) m)));
-  perform from reservation where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
-  perform from task where id in (select m->>'task_id' from jsonb_array_elements(members) m) order by id for no key update;
+  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  perform from reservation where id = any (ids) order by id for no key update;
+  perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
     select * into t from task where id = member->>'task_id';

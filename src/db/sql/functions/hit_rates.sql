@@ -30,7 +30,8 @@ begin
         where r.key_id = w.key_id and r.slot > latest.slot - 61
       ) counted
     ), gone as (
-      delete from rate_slot r using granted g where r.key_id = g.key_id and r.slot <= g.current_slot - 61
+      delete from rate_slot r using granted g
+      where r.key_id = g.key_id and r.key_id = any (keys) and r.slot <= g.current_slot - 61
     ), added as (
       insert into rate_slot (key_id, slot, n) select g.key_id, g.current_slot, g.free from granted g where g.free > 0
       on conflict (key_id, slot) do update set n = rate_slot.n + excluded.n

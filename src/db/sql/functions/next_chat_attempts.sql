@@ -9,16 +9,24 @@ as $$
 begin
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
-  where a.id = x.ended_id and a.outcome is null;
+  where a.id = x.ended_id and a.outcome is null
+    and a.id = any (array(select ended_id from jsonb_to_recordset(members) as y (ended_id text)));
   return query
-    with fresh as (
+    with given as materialized (
+      select * from jsonb_to_recordset(members) as x (
+        ord int, attempt_id text, request_id text, n int, channel_id text, channel_name text)
+    ), fresh as (
       insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
-      select x.attempt_id, x.request_id, x.n, x.channel_id, x.channel_name, x.attempt_id, r.expires_at, r.model_id
-      from jsonb_to_recordset(members) as x (attempt_id text, request_id text, n int, channel_id text, channel_name text)
-      join reservation r on r.id = x.request_id and r.state = 'held'
+      select g.attempt_id, g.request_id, g.n, g.channel_id, g.channel_name, g.attempt_id, held.expires_at, held.model_id
+      from given g cross join lateral (
+        -- offset 0 keeps this a look-up for each member: see end_chats.
+        select r.expires_at, r.model_id from reservation r where r.id = g.request_id and r.state = 'held' offset 0
+      ) held
       on conflict do nothing
       returning id
     )
-    select x.ord, exists (select from fresh f where f.id = x.attempt_id) or exists (select from attempt a where a.id = x.attempt_id)
-    from jsonb_to_recordset(members) as x (ord int, attempt_id text) order by x.ord;
+    select g.ord, exists (select from fresh f where f.id = g.attempt_id)
+      -- A scalar subquery is never turned into a hash of the whole table, as "exists" can be.
+      or (select true from attempt a where a.id = g.attempt_id) is not null
+    from given g order by g.ord;
 end $$;

@@ -11,20 +11,20 @@ as $$
 #variable_conflict use_column
 declare
   t record;
-  purse credit_account;
-  opened api_key;
+  account credit_account;
+  api_key_row api_key;
   project_status text;
   code text;
 begin
-  if exists (select from task where id = any (ids) and task.admission = 'open') then
-    perform lock_money(
-      (select array_agg(distinct project_id) from task where id = any (ids)),
-      (select array_agg(distinct key_id) from task where id = any (ids)));
+  -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
+  if 'open' = any (array(select task.admission from task where id = any (ids))) then
+    perform lock_money(array_agg(distinct project_id), array_agg(distinct key_id)) from task where id = any (ids);
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
-    select task.* from unnest(ids) with ordinality as given (id, ord) join task using (id) order by ord
+    select stored.* from unnest(ids) with ordinality as given (id, ord)
+    cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
   loop
     task_id := t.id;
     admission := t.admission;
@@ -33,17 +33,17 @@ begin
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
-      select * into purse from credit_account a where a.project_id = t.project_id;
-      select * into opened from api_key k where k.id = t.key_id;
+      select * into account from credit_account a where a.project_id = t.project_id;
+      select * into api_key_row from api_key k where k.id = t.key_id;
       select p.status into project_status from project p where p.id = t.project_id;
       code := case
-        when project_status <> 'active' or opened.revoked_at is not null or opened.expires_at <= clock_timestamp()
+        when project_status <> 'active' or api_key_row.revoked_at is not null or api_key_row.expires_at <= clock_timestamp()
           then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when purse.in_flight >= in_flight_max_per_project or opened.in_flight >= opened.in_flight_max
+        when account.in_flight >= in_flight_max_per_project or api_key_row.in_flight >= api_key_row.in_flight_max
           then 'concurrency_limit_exceeded'
-        when purse.balance < t.credits_quoted then 'insufficient_credits'
-        when opened.budget is not null and opened.budget - opened.spent - opened.reserved < t.credits_quoted
+        when account.balance < t.credits_quoted then 'insufficient_credits'
+        when api_key_row.budget is not null and api_key_row.budget - api_key_row.spent - api_key_row.reserved < t.credits_quoted
           then 'key_budget_exceeded'
       end;
       if code is null then
