@@ -194,14 +194,6 @@ describe('beginning an attempt', () => {
     expect(await begin()).toMatchObject({ fresh: false });
   });
 
-  it('goes on for a process of the last release, which names no adapter', async () => {
-    const { channelId, taskId } = await newAttempt();
-    const values = [newId('att'), taskId, channelId, 'fence'];
-    expect(await rowsOf(db, 'select fresh from begin_attempt($1, $2, $3, $4, 60, 0, 10)', values)).toEqual([
-      { fresh: true },
-    ]);
-  });
-
   it.each([
     ['for this model', 'model-a', true],
     ['for all models', '*', true],
