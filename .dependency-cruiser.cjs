@@ -18,6 +18,7 @@ module.exports = {
     layer('platform', 'domain'),
     layer('channels', 'domain', 'platform'),
     layer('db', 'domain'),
+    layer('config', 'platform'),
     layer('caches', 'domain', 'db', 'platform', 'config'),
     // The types of what main builds; it imports from the layers below it and nothing above.
     layer('deps', 'domain', 'db', 'channels', 'platform', 'caches', 'config'),

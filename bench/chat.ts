@@ -1,5 +1,5 @@
 import { ensureChannel } from '../src/commands/channels/ensure-channel.ts';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/config/load-config.ts';
 import { createSealer } from '../src/platform/crypto/seal.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
@@ -94,7 +94,7 @@ export async function benchChat(): Promise<void> {
 async function useOnly(gateway: Gateway, upstream: Part): Promise<void> {
   await gateway.database.query({ name: 'bench-channels-off', text: 'update channel set enabled = false' });
   await ensureChannel(
-    { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).MASTER_KEYS) },
+    { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).secrets.masterKeys) },
     {
       name: 'mock',
       adapter: 'openai',

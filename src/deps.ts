@@ -2,7 +2,7 @@ import type { Adapters } from './channels/registry.ts';
 import type { CatalogCache } from './caches/catalog-cache.ts';
 import type { ChannelCache } from './caches/channel-cache.ts';
 import type { KeyCache } from './caches/key-cache.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/load-config.ts';
 import type { Database } from './db/database.ts';
 import type { ChatLedger } from './db/chat-ledger.ts';
 import type { Ledger } from './db/ledger.ts';

@@ -19,10 +19,10 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'note'> {
 export function createChannelCache(
   db: BreakerDeps['db'],
   keptMs: number,
-  config: BreakerDeps['config'],
+  settings: BreakerDeps['settings'],
   tools: Pick<BreakerDeps, 'logger' | 'metrics'>,
 ): ChannelCache {
-  const breaker = new CircuitBreaker({ ...tools, db, config, changed: () => cached.forget() });
+  const breaker = new CircuitBreaker({ ...tools, db, settings, changed: () => cached.forget() });
   const cached = createCached(keptMs, async () => {
     const { channels, nowMs } = await listChannels(db);
     const at = performance.now();

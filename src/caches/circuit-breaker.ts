@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/load-config.ts';
 import {
   claimChannel,
   coolDownChannel,
@@ -15,20 +15,9 @@ import type { Attempt, ErrorClass } from '../domain/upstream.ts';
 import type { Logger } from '../platform/observe/logger.ts';
 import type { Metrics } from '../platform/observe/metrics.ts';
 
-export type HealthConfig = Pick<
-  Config,
-  | 'RATE_LIMIT_REST_SECONDS'
-  | 'RATE_LIMIT_REST_MAX_SECONDS'
-  | 'ACCOUNT_REST_SECONDS'
-  | 'BREAKER_FAILURES_MAX'
-  | 'BREAKER_OPEN_SECONDS'
-  | 'BREAKER_OPEN_MAX_SECONDS'
-  | 'BREAKER_PROBE_SECONDS'
->;
-
 export interface BreakerDeps {
   db: Database;
-  config: HealthConfig;
+  settings: Config['breaker'];
   logger: Logger;
   metrics: Pick<Metrics, 'alarm'>;
   /** The health of a channel has changed in the database. */
@@ -56,8 +45,8 @@ export class CircuitBreaker {
   /** True when a call may go to the channel. While the breaker is tripped, that call is the one probe. */
   async claim({ id, trippedModels }: ChannelRow, modelId: string): Promise<boolean> {
     if (!trippedModels.includes(modelId)) return true;
-    const { db, config, changed } = this.#deps;
-    const claimed = await claimChannel(db, { channelId: id, modelId, probeSeconds: config.BREAKER_PROBE_SECONDS });
+    const { db, settings, changed } = this.#deps;
+    const claimed = await claimChannel(db, { channelId: id, modelId, probeSeconds: settings.probeSeconds });
     changed();
     return claimed;
   }
@@ -75,7 +64,7 @@ export class CircuitBreaker {
 
   /** Records the outcome of a call that began at `startedAt` (`performance.now()`). */
   async note(channel: ChannelRow, modelId: string, attempt: Attempt<unknown>, startedAt: number): Promise<void> {
-    const { config } = this.#deps;
+    const { settings } = this.#deps;
     const note = healthNoteOf(attempt);
     switch (note.kind) {
       case 'success':
@@ -85,14 +74,14 @@ export class CircuitBreaker {
       case 'rate_limit': {
         await this.release(channel, modelId);
         const seconds = Math.min(
-          note.askedSeconds ?? config.RATE_LIMIT_REST_SECONDS,
-          config.RATE_LIMIT_REST_MAX_SECONDS,
+          note.askedSeconds ?? settings.rateLimitCoolDownSeconds,
+          settings.rateLimitCoolDownMaxSeconds,
         );
         return this.#coolDown(channel, seconds, 'rate_limit');
       }
       case 'account':
         await this.release(channel, modelId);
-        await this.#coolDown(channel, config.ACCOUNT_REST_SECONDS, 'account');
+        await this.#coolDown(channel, settings.accountCoolDownSeconds, 'account');
         return this.#alarm(channel, '*', 'account');
       case 'unknown_model':
         await this.release(channel, modelId);
@@ -110,15 +99,15 @@ export class CircuitBreaker {
   }
 
   async #fail(channel: ChannelRow, modelId: string, reason: ErrorClass, startedAt: number): Promise<void> {
-    const { db, config, logger, changed } = this.#deps;
+    const { db, settings, logger, changed } = this.#deps;
     const trip = this.#isMostlyFailing(channel, modelId, true, startedAt);
     const tripped = await noteChannelFailure(
       db,
       { ...callOf(channel, modelId, startedAt), reason, trip },
       {
-        failuresMax: config.BREAKER_FAILURES_MAX,
-        trippedSeconds: config.BREAKER_OPEN_SECONDS,
-        trippedMaxSeconds: config.BREAKER_OPEN_MAX_SECONDS,
+        failuresMax: settings.failuresMax,
+        trippedSeconds: settings.trippedSeconds,
+        trippedMaxSeconds: settings.trippedMaxSeconds,
       },
     );
     changed();

@@ -6,15 +6,14 @@ export interface InputRule {
   maxBytes: number;
 }
 
-/** Named as in the configuration. */
 export interface InputCaps {
-  INPUT_IMAGE_MAX_BYTES: number;
-  INPUT_OTHER_MAX_BYTES: number;
+  imageMaxBytes: number;
+  otherMaxBytes: number;
 }
 
 export function inputRule(param: MediaInputKey, caps: InputCaps): InputRule {
   const kind = kinds[param];
-  return { kind, maxBytes: kind === 'image' ? caps.INPUT_IMAGE_MAX_BYTES : caps.INPUT_OTHER_MAX_BYTES };
+  return { kind, maxBytes: kind === 'image' ? caps.imageMaxBytes : caps.otherMaxBytes };
 }
 
 /** Judges the content of the bytes, never the declared type. */

@@ -28,7 +28,7 @@ export function createApp(
 ): Koa<AppState> {
   const { config, logger } = deps;
   // One proxy in front of us is believed, and of what it hands on only the address that it added itself.
-  const app = new Koa<AppState>({ proxy: config.TRUST_PROXY, maxIpsCount: 1 });
+  const app = new Koa<AppState>({ proxy: config.http.trustProxy, maxIpsCount: 1 });
   let stopping = false;
   app.once('stopping', () => (stopping = true));
   app.on('error', (error: unknown, ctx?: AppContext) => {
@@ -42,7 +42,7 @@ export function createApp(
   app.use(demandTarget);
   app.use(demandHost);
   if (probes) app.use(health({ isReady: () => deps.isReady(), isStopping: () => stopping }));
-  app.use(limitInFlight(config.HTTP_IN_FLIGHT_MAX));
+  app.use(limitInFlight(config.http.inFlightMax));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));
   return app;
@@ -50,19 +50,19 @@ export function createApp(
 
 function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route[]): Router<AppState> {
   const { config } = deps;
-  const failures = createFailureThrottle({ max: config.AUTH_FAILURES_PER_MINUTE_MAX });
+  const failures = createFailureThrottle({ max: config.http.authFailuresPerMinuteMax });
   const apiKey = demandApiKey(deps, failures);
-  const jobToken = demandJobToken(config.INTERNAL_JOB_TOKENS, failures);
+  const jobToken = demandJobToken(config.secrets.jobTokens, failures);
   const guards = { api_key: [apiKey, limitRate(deps)], job_token: [jobToken], none: [], signed: [] } satisfies Record<
     Route['auth'],
     AppMiddleware[]
   >;
-  const timeoutMs = config.REQUEST_TIMEOUT_SECONDS * 1_000;
+  const timeoutMs = config.http.requestTimeoutSeconds * 1_000;
   // The in-flight limit times the largest body would be more than a process has.
-  const memory = createByteBudget(config.BODIES_BUFFERED_MAX_BYTES, 'Too many large requests at once.');
+  const memory = createByteBudget(config.http.bodiesBufferedMaxBytes, 'Too many large requests at once.');
   const bodies = {
     none: [],
-    json: [readJson({ maxBytes: config.BODY_MAX_BYTES, timeoutMs, memory })],
+    json: [readJson({ maxBytes: config.http.bodyMaxBytes, timeoutMs, memory })],
   } satisfies Record<Route['body'], AppMiddleware[]>;
 
   const router = new Router<AppState>({ sensitive: true, strict: true });

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { DetailRow } from '../commands/details/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/load-config.ts';
 
 /**
  * What the HTTP frame needs from the rest of the house; built in main, replaced by small honest substitutes in tests.

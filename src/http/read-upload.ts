@@ -4,6 +4,9 @@ import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import { drainRequest } from './read-body.ts';
 
+/** How long an upload may take to arrive: 10 MB over a slow line, about 700 kbit/s. */
+export const UPLOAD_TIMEOUT_SECONDS = 120;
+
 export interface UploadLimits {
   /** Of the picture itself. */
   maxBytes: number;

@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/load-config.ts';
 import { GatewayError, type ErrorCode } from '../domain/errors.ts';
 import { newId } from '../platform/crypto/ids.ts';
 import type { AppState } from './context.ts';
 import { openaiError } from './dialects/openai.ts';
+import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
 
 export interface HttpServer {
   /** Where it listens, without a trailing slash. */
@@ -23,10 +24,7 @@ interface ServerOptions {
   host: string;
   /** 0 takes a free one. */
   port: number;
-  config: Pick<
-    Config,
-    'HEADERS_TIMEOUT_SECONDS' | 'REQUEST_TIMEOUT_SECONDS' | 'UPLOAD_TIMEOUT_SECONDS' | 'SHUTDOWN_READY_DELAY_SECONDS'
-  >;
+  config: Pick<Config['http'], 'headersTimeoutSeconds' | 'requestTimeoutSeconds' | 'shutdownReadyDelaySeconds'>;
 }
 
 /** Longer than the idle timeout of common load balancers (60 s), so that we never close under a request on its way. */
@@ -42,8 +40,8 @@ const DRAIN_SECONDS = 130;
  * slow.
  */
 export async function startHttpServer(app: Koa<AppState>, { host, port, config }: ServerOptions): Promise<HttpServer> {
-  const headersTimeout = Math.ceil(config.HEADERS_TIMEOUT_SECONDS * 1_000);
-  const bodyTimeout = Math.ceil(Math.max(config.REQUEST_TIMEOUT_SECONDS, config.UPLOAD_TIMEOUT_SECONDS) * 1_000);
+  const headersTimeout = Math.ceil(config.headersTimeoutSeconds * 1_000);
+  const bodyTimeout = Math.ceil(Math.max(config.requestTimeoutSeconds, UPLOAD_TIMEOUT_SECONDS) * 1_000);
   const server = createServer({
     headersTimeout,
     // Later than the app's own limit on a body's arrival, which answers in the route's dialect; for bodies nobody reads.
@@ -87,7 +85,7 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
     close: ({ drainSeconds = DRAIN_SECONDS } = {}) => {
       app.emit('stopping');
       stop ??= drain(server, work, {
-        delayMs: config.SHUTDOWN_READY_DELAY_SECONDS * 1_000,
+        delayMs: config.shutdownReadyDelaySeconds * 1_000,
         drainMs: drainSeconds * 1_000,
       });
       return stop;

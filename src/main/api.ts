@@ -26,14 +26,14 @@ const httpDeps = {
   ...deps,
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   admission: createTaskAdmission(deps),
-  retryBudget: createRetryBudget({ floor: config.RETRIES_PER_MINUTE_MIN, share: config.RETRY_SHARE }),
+  retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: config.chat.retryShare }),
   decodeImage: createImageDecoder({
-    concurrencyMax: config.UPLOAD_DECODES_MAX,
-    waitingMax: config.UPLOAD_WAITING_MAX,
-    timeoutSeconds: config.UPLOAD_DECODE_SECONDS,
-    pixelsMax: config.UPLOAD_PIXELS_MAX,
-    memoryBytesMax: config.UPLOAD_DECODE_MEMORY_BYTES,
-    bytesMax: config.UPLOAD_STORED_MAX_BYTES,
+    concurrencyMax: config.uploads.decodesMax,
+    waitingMax: config.uploads.waitingMax,
+    timeoutSeconds: config.uploads.decodeSeconds,
+    pixelsMax: config.uploads.pixelsMax,
+    memoryBytesMax: config.uploads.decodeMemoryBytes,
+    bytesMax: config.uploads.storedMaxBytes,
   }),
   authenticate: (secret: string) => deps.keys.find(secret),
   isReady: async () => {
@@ -57,7 +57,7 @@ const app =
         routes.filter((route) => !isInternal(route)),
         { probes: false },
       );
-const server = await startHttpServer(app, { host: config.HOST, port: config.PORT, config });
+const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
 logger.info({ url: server.url }, 'the API serves');
 announce(server.url);
 
@@ -77,12 +77,12 @@ stopOnSignals(
  * until the public listener has drained, so that balancers see us leave.
  */
 async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
-  if (config.ADMIN_PORT === null) return null;
+  if (config.http.adminPort === null) return null;
   const adminApp = createApp(httpDeps, [...routes.filter(isInternal), metricsRoute(deps)]);
   const listener = await startHttpServer(adminApp, {
-    host: config.HOST,
-    port: config.ADMIN_PORT,
-    config: { ...config, SHUTDOWN_READY_DELAY_SECONDS: 0 },
+    host: config.http.host,
+    port: config.http.adminPort,
+    config: { ...config.http, shutdownReadyDelaySeconds: 0 },
   });
   logger.info({ url: listener.url }, 'internal routes are served');
   return {

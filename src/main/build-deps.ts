@@ -3,7 +3,7 @@ import { createAdapters } from '../channels/registry.ts';
 import { createCatalogCache } from '../caches/catalog-cache.ts';
 import { createChannelCache } from '../caches/channel-cache.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/load-config.ts';
 import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
@@ -17,9 +17,9 @@ import { createEgress } from '../platform/egress/egress.ts';
 import { createFileStore } from '../platform/files/file-store.ts';
 import { createLogger } from '../platform/observe/logger.ts';
 import { createMetrics } from '../platform/observe/metrics.ts';
-import { createSealer, deriveKeys } from '../platform/crypto/seal.ts';
-import { createUrlSigner } from '../platform/crypto/signed-url.ts';
+import { createSealer } from '../platform/crypto/seal.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
+import { createFileUrls } from './file-urls.ts';
 
 export interface Built {
   deps: Deps;
@@ -28,23 +28,26 @@ export interface Built {
 }
 
 /** How to reach Temporal, as the configuration has it. */
-export const temporalAccess = (config: Config): TemporalAccess => ({
-  address: config.TEMPORAL_ADDRESS,
-  namespace: config.TEMPORAL_NAMESPACE,
-  apiKey: config.TEMPORAL_API_KEY,
-  tls: {
-    caFile: config.TEMPORAL_TLS_CA_FILE,
-    certFile: config.TEMPORAL_TLS_CERT_FILE,
-    keyFile: config.TEMPORAL_TLS_KEY_FILE,
-  },
+export const temporalAccess = ({
+  address,
+  namespace,
+  apiKey,
+  caFile,
+  certFile,
+  keyFile,
+}: Config['temporal']): TemporalAccess => ({
+  address,
+  namespace,
+  apiKey,
+  tls: { caFile, certFile, keyFile },
 });
 
 /** How long a provider is waited for, as the configuration has it; a call may set limits of its own. */
-export const upstreamPatience = (config: Config): UpstreamTimeouts => ({
-  connectMs: config.UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
-  headersMs: config.UPSTREAM_HEADERS_TIMEOUT_SECONDS * 1000,
-  idleBodyMs: config.UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
-  totalMs: config.SUBMIT_TIMEOUT_SECONDS * 1000,
+export const upstreamPatience = (attempts: Config['attempts']): UpstreamTimeouts => ({
+  connectMs: attempts.connectTimeoutSeconds * 1000,
+  headersMs: attempts.headersTimeoutSeconds * 1000,
+  idleBodyMs: attempts.idleTimeoutSeconds * 1000,
+  totalMs: attempts.submitTimeoutSeconds * 1000,
 });
 
 /** How stale a cache may be when no notification reaches this process. */
@@ -52,31 +55,31 @@ const cacheWithoutNotifyMs = 5_000;
 
 /** Builds everything a process needs, once, by hand. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
-  const logger = createLogger(config.LOG_LEVEL, name);
+  const logger = createLogger(config.logging.level, name);
   const db = await openDatabase({
-    url: config.DATABASE_URL,
-    poolMax: config.DATABASE_POOL_MAX,
-    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
-    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    url: config.database.url,
+    poolMax: config.database.poolMax,
+    connectTimeoutMs: config.database.connectTimeoutMs,
+    statementTimeoutMs: config.database.statementTimeoutMs,
     // The pool hangs its whole client on the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
-  const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });
+  const egress = createEgress(config.egress);
   for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);
-  if (config.CRASH_POINT !== null) {
-    armCrashPoint(config.CRASH_POINT);
+  if (config.development.crashPoint !== null) {
+    armCrashPoint(config.development.crashPoint);
     logger.warn(
-      { alarm: true, ...config.CRASH_POINT },
+      { alarm: true, ...config.development.crashPoint },
       'CRASH_POINT: this process will kill itself. Development only.',
     );
   }
-  const caller = createUpstreamCaller(upstreamPatience(config));
+  const caller = createUpstreamCaller(upstreamPatience(config.attempts));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   const metrics = createMetrics();
-  const channels = createChannelCache(db, 2_000, config, { logger, metrics });
-  const keys = createKeyCache(db, config.KEY_PEPPERS, config.KEY_CACHE_SECONDS * 1000);
+  const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics });
+  const keys = createKeyCache(db, config.secrets.keyPeppers, config.keys.cacheSeconds * 1000);
   const listener = listenForChanges({
-    url: config.DATABASE_LISTEN_URL === '' ? config.DATABASE_URL : config.DATABASE_LISTEN_URL,
+    url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
     logger,
     onChange: (table) => {
       if (table === 'model') catalog.forget();
@@ -84,15 +87,15 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       else keys.forget();
     },
   });
-  const workflows = createWorkflowClient(temporalAccess(config));
+  const workflows = createWorkflowClient(temporalAccess(config.temporal));
   // No shorter than what a statement may take, and what its answer may take beyond that.
-  const patienceMs = config.DATABASE_STATEMENT_TIMEOUT_MS + 1_000;
+  const patienceMs = config.database.statementTimeoutMs + 1_000;
   const ledger = new Ledger(db, {
-    membersMax: config.CREATE_BATCH_MAX,
-    inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
+    membersMax: config.tasks.createBatchMax,
+    inFlightPerProjectMax: config.tasks.inFlightPerProjectMax,
     patienceMs,
   });
-  const chatBatches = { membersMax: config.CHAT_BATCH_MAX, patienceMs };
+  const chatBatches = { membersMax: config.chat.batchMax, patienceMs };
   const chatLedger = new ChatLedger(db, chatBatches);
   const rateLimiter = new RateLimiter(db, chatBatches);
   const deps: Deps = {
@@ -107,13 +110,10 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     keys,
     adapters: createAdapters(caller),
     egress,
-    files: await createFileStore(config),
-    inputMemory: createMemoryBudget(config.INPUTS_BUFFERED_MAX_BYTES),
-    urls: createUrlSigner({
-      keys: deriveKeys(config.MASTER_KEYS, 'file-urls'),
-      baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,
-    }),
-    sealer: createSealer(config.MASTER_KEYS),
+    files: await createFileStore(config.files),
+    inputMemory: createMemoryBudget(config.inputs.bufferedMaxBytes),
+    urls: createFileUrls(config),
+    sealer: createSealer(config.secrets.masterKeys),
     metrics,
     workflows,
   };

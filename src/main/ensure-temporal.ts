@@ -11,7 +11,7 @@ const timeoutMs = 10_000;
 export async function ensureTemporal({ config, logger, workflows }: Deps): Promise<boolean> {
   const schedules = jobIntervals(config).map((job) => ({
     ...job,
-    heartbeatTimeoutMs: config.JOB_LEASE_SECONDS * 1_000,
+    heartbeatTimeoutMs: config.jobs.leaseSeconds * 1_000,
   }));
   const troubles = await workflows.ensureServer(schedules, timeoutMs);
   for (const { what, error } of troubles) logger.warn({ err: error }, `${what} could not be ensured`);

@@ -5,9 +5,9 @@ import { configOrExit, doneOrExit } from './run-process.ts';
 /** Brings the database up to this code's schema, once per release. Two at once wait for each other. */
 const config = configOrExit();
 const db = await openDatabase({
-  url: config.DATABASE_URL,
+  url: config.database.url,
   poolMax: 2,
-  connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+  connectTimeoutMs: config.database.connectTimeoutMs,
   statementTimeoutMs: 600_000,
 });
 const applied = await doneOrExit(() => migrate(db));

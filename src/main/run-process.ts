@@ -1,4 +1,4 @@
-import { ConfigError, loadConfig, type Config } from '../config.ts';
+import { ConfigError, loadConfig, type Config } from '../config/load-config.ts';
 import { plainMessage } from './plain-message.ts';
 
 /** Reads the environment, or says in plain words what is wrong with it and exits with 2. */

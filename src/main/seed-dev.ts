@@ -28,7 +28,7 @@ const actor = 'npm start';
  */
 async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { providers: ProviderChannel[] }> {
   const { config } = deps;
-  await applyCatalog(deps, { file: config.CATALOG_FILE, actor });
+  await applyCatalog(deps, { file: config.catalog.file, actor });
   const groups = await allGroups(deps);
   for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family, groups);
   const providers = await syncProviderChannels(deps, actor);
@@ -76,7 +76,7 @@ async function ensureSandboxChannels(deps: Deps, family: string, groups: string[
     const { channelId, created } = await ensureChannel(deps, {
       name: place === 0 ? name : `${name}-${family}`,
       adapter: family,
-      baseUrl: `${deps.config.SANDBOX_URL}/${name}/${family}`,
+      baseUrl: `${deps.config.development.sandboxUrl}/${name}/${family}`,
       credential: 'sandbox',
       groups,
       priority: priority + 2 * place,

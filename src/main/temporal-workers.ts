@@ -28,9 +28,9 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
   const { planTask, drawChannels, finishTask, attempt, deliver, runJob } = activities;
   const common = {
     connection,
-    namespace: config.TEMPORAL_NAMESPACE,
-    shutdownGraceTime: config.WORKER_SHUTDOWN_GRACE_SECONDS * 1000,
-    shutdownForceTime: config.WORKER_SHUTDOWN_FORCE_SECONDS * 1000,
+    namespace: config.temporal.namespace,
+    shutdownGraceTime: config.worker.shutdownGraceSeconds * 1000,
+    shutdownForceTime: config.worker.shutdownForceSeconds * 1000,
   } satisfies Partial<WorkerOptions>;
   const workers = await Promise.all([
     Worker.create({
@@ -46,7 +46,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       taskQueue: taskQueues.attempts,
       activities: { attempt },
       // Attempts mostly wait for the upstream; each costs a timer and a few kilobytes.
-      maxConcurrentActivityTaskExecutions: config.ATTEMPTS_IN_FLIGHT_MAX,
+      maxConcurrentActivityTaskExecutions: config.attempts.inFlightMax,
       maxHeartbeatThrottleInterval: '15 seconds',
     }),
     Worker.create({
@@ -80,9 +80,9 @@ const connectRetryMs = 1_000;
 async function connectPatiently({ config, logger }: Deps): Promise<NativeConnection> {
   for (let tries = 1; ; tries++) {
     try {
-      const options = temporalConnectionOptions(temporalAccess(config));
+      const options = temporalConnectionOptions(temporalAccess(config.temporal));
       // Compressing what never leaves the machine costs a tenth of the worker's time.
-      const grpcCompression = isLoopback(config.TEMPORAL_ADDRESS)
+      const grpcCompression = isLoopback(config.temporal.address)
         ? { grpcCompression: { codec: 'none' as const } }
         : {};
       return await NativeConnection.connect({ ...options, ...grpcCompression });

@@ -23,14 +23,14 @@ export function startLoops(deps: Deps): Loops {
   const stopping = new AbortController();
   const startedAt = performance.now();
   const jobsMs =
-    1000 * Math.min(config.SWEEP_INTERVAL_SECONDS, ...jobIntervals(config).map(({ everySeconds }) => everySeconds));
-  const sweepMs = config.SWEEP_INTERVAL_SECONDS * 1000;
+    1000 * Math.min(config.sweeps.intervalSeconds, ...jobIntervals(config).map(({ everySeconds }) => everySeconds));
+  const sweepMs = config.sweeps.intervalSeconds * 1000;
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
       const { claimed, started } = await startUnstartedTasks(deps);
       // A full batch means that more is waiting; a failed one that Temporal needs a moment.
       if (claimed > started) return 1_000;
-      return claimed === config.STARTER_BATCH_MAX ? 0 : config.STARTER_INTERVAL_MS;
+      return claimed === config.starter.batchMax ? 0 : config.starter.intervalMs;
     }),
     loop(deps, stopping.signal, 'pending sweep', async () => {
       await resumeSilentTasks(deps);
@@ -49,7 +49,7 @@ export function startLoops(deps: Deps): Loops {
       return sweepMs;
     }),
     loop(deps, stopping.signal, 'Temporal', async () => {
-      const ensureMs = config.TEMPORAL_ENSURE_SECONDS * 1000;
+      const ensureMs = config.temporal.ensureSeconds * 1000;
       await pause(ensureMs, stopping.signal);
       if (!stopping.signal.aborted) await ensureTemporal(deps);
       return 0;

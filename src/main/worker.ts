@@ -45,7 +45,7 @@ await running.catch((error: unknown) => {
  * work, and Temporal answers, without which a worker is of no use. It answers to the end of a stop.
  */
 async function startHealthListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
-  if (config.WORKER_HEALTH_PORT === null) return null;
+  if (config.worker.healthPort === null) return null;
   const isReady = async (): Promise<boolean> => {
     if (!(await workers?.isReady(temporalAnswersWithinMs))) return false;
     await assertSchemaVersion(db, { acceptNewer: true });
@@ -53,9 +53,9 @@ async function startHealthListener(): Promise<{ stopping(): void; close(): Promi
   };
   const app = createApp({ ...deps, authenticate: () => Promise.resolve(null), isReady }, [metricsRoute(deps)]);
   const server = await startHttpServer(app, {
-    host: config.HOST,
-    port: config.WORKER_HEALTH_PORT,
-    config: { ...config, SHUTDOWN_READY_DELAY_SECONDS: 0 },
+    host: config.http.host,
+    port: config.worker.healthPort,
+    config: { ...config.http, shutdownReadyDelaySeconds: 0 },
   });
   logger.info({ url: server.url }, 'health is told');
   return { stopping: () => void app.emit('stopping'), close: () => server.close({ drainSeconds: 1 }) };

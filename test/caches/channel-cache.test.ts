@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createChannelCache, type ChannelCache } from '../../src/caches/channel-cache.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import {
   claimChannel,
   listChannels,
@@ -226,7 +226,7 @@ describe('the channels as one process knows them', () => {
   const logs: unknown[] = [];
   const logger = createLogger('info', 'test', { write: (line) => void logs.push(JSON.parse(line)) });
   const newCache = (): ChannelCache =>
-    createChannelCache(db, 0, config, { logger, metrics: { alarm: (reason) => void alarms.push(reason) } });
+    createChannelCache(db, 0, config.breaker, { logger, metrics: { alarm: (reason) => void alarms.push(reason) } });
   const failed = (errorClass: ErrorClass, retryAfterSeconds?: number): Attempt<unknown> => ({
     kind: 'transient',
     errorClass,

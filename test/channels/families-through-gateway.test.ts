@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { picture } from '../../src/sandbox/picture.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { apiKey } = await gateway.project();
   const config = loadConfig(gateway.env);
   await ensureChannel(
-    { db: gateway.database, sealer: createSealer(config.MASTER_KEYS) },
+    { db: gateway.database, sealer: createSealer(config.secrets.masterKeys) },
     {
       name: 'another-gateway',
       adapter: 'tollgate',

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { settings } from '../../src/config/load-config.ts';
 import { eventually } from '../support/eventually.ts';
 import { projectFolder } from '../support/program.ts';
 import { testServer } from '../support/test-server.ts';
@@ -60,7 +61,7 @@ const programs = ['api', 'worker'];
 const imageEnv = Object.fromEntries(
   [...only('ENV').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
 );
-const knownVariables = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name]) => name ?? '');
+const knownVariables = settings.map(({ name }) => name);
 const demanded = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ''));
 
 describe('the Dockerfile', () => {

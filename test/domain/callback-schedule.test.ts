@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../../src/domain/callback-schedule.ts';
 import { spec } from '../spec/spec.ts';
 
@@ -9,7 +9,7 @@ const retrySeconds = loadConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
-}).CALLBACK_LADDER_SECONDS;
+}).callbacks.retryScheduleSeconds;
 
 const answered = (status: number, retryAfterSeconds: number | null = null): DeliveryResult => ({
   kind: 'answered',

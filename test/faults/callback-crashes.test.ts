@@ -3,7 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deliverCallback } from '../../src/commands/callbacks/deliver-callback.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     env: {
       ...quickCallbacks,
-      CALLBACK_LADDER_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',
+      CALLBACK_RETRY_SCHEDULE_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',
       CALLBACK_TIMEOUT_SECONDS: '15',
       CALLBACK_LEASE_SECONDS: '20',
       SWEEP_INTERVAL_SECONDS: '0.4',

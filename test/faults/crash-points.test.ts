@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { scheduleIdOf } from '../../src/domain/job.ts';
 import { crashPoints, type CrashPoint } from '../../src/platform/crash-point.ts';
 import { quickCallbacks, startReceiver, verified, type Receiver } from '../commands/callbacks/receiver.ts';
@@ -502,8 +502,8 @@ describe('a crash point', () => {
       expect(() => loadConfig({ ...gateway.env, CRASH_POINT })).toThrow('CRASH_POINT must be name or name:n');
     }
     expect(() => loadConfig({ ...production, CRASH_POINT: 'mid_poll' })).toThrow('CRASH_POINT is for development only');
-    expect(loadConfig(production).CRASH_POINT).toBeNull();
-    expect(loadConfig({ ...gateway.env, CRASH_POINT: 'mid_poll:2' }).CRASH_POINT).toEqual({
+    expect(loadConfig(production).development.crashPoint).toBeNull();
+    expect(loadConfig({ ...gateway.env, CRASH_POINT: 'mid_poll:2' }).development.crashPoint).toEqual({
       name: 'mid_poll',
       passing: 2,
     });

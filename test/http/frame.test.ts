@@ -62,7 +62,7 @@ const json = { ...auth, 'content-type': 'application/json' };
 
 let frame: Frame;
 beforeAll(async () => {
-  frame = await startFrame({ routes, config: { AUTH_FAILURES_PER_MINUTE_MAX: 1_000 } });
+  frame = await startFrame({ routes, settings: { AUTH_FAILURES_PER_MINUTE_MAX: '1000' } });
 });
 afterAll(async () => {
   await frame.close({ drainSeconds: 0 });
@@ -184,7 +184,7 @@ describe('keys', () => {
   });
 
   it('slows repeated failures of one address down without ever refusing a valid key', async () => {
-    const strict = await startFrame({ routes, config: { AUTH_FAILURES_PER_MINUTE_MAX: 20 } });
+    const strict = await startFrame({ routes, settings: { AUTH_FAILURES_PER_MINUTE_MAX: '20' } });
     const statuses: number[] = [];
     let last: Response | undefined;
     for (let tries = 0; tries < 21; tries += 1) {
@@ -220,7 +220,7 @@ describe('job tokens', () => {
 
   it('keeps the routes closed while no token is configured', async () => {
     spec('5 scheduler endpoints');
-    const closed = await startFrame({ routes, config: { INTERNAL_JOB_TOKENS: [] } });
+    const closed = await startFrame({ routes, settings: { INTERNAL_JOB_TOKENS: '' } });
     const answer = await fetch(`${closed.url}/job`, { method: 'POST', headers: { authorization: 'Bearer ' } });
     expect([answer.status, await codeOf(answer)]).toEqual([503, 'service_unavailable']);
     await closed.close({ drainSeconds: 0 });
@@ -315,7 +315,7 @@ describe('bodies', () => {
   });
 
   it('holds no more bytes of all bodies together than it may, and has them back when their clients are gone', async () => {
-    const small = await startFrame({ routes, config: { BODIES_BUFFERED_MAX_BYTES: 1_000 } });
+    const small = await startFrame({ routes, settings: { BODIES_BUFFERED_MAX_BYTES: '1000' } });
     const body = JSON.stringify({ text: 'x'.repeat(600) });
     const head = `POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const { hostname, port } = new URL(small.url);
@@ -336,7 +336,7 @@ describe('bodies', () => {
   });
 
   it('answers 408 when a body does not arrive in time', async () => {
-    const hasty = await startFrame({ routes, config: { REQUEST_TIMEOUT_SECONDS: 0.2 } });
+    const hasty = await startFrame({ routes, settings: { REQUEST_TIMEOUT_SECONDS: '0.2' } });
     const raw = await sendRaw(
       hasty.url,
       `POST /legacy HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"a"`,
@@ -394,7 +394,7 @@ describe('the rate of a route whose handler counts it', () => {
       return Promise.resolve({ admitted, remaining: Math.max(0, 2 - counted), resetSeconds: 60, retryAfterSeconds });
     };
     const deps = { authenticate: () => Promise.resolve(limited), rateLimiter: { hit } };
-    strict = await startFrame({ routes: own, config: { REQUEST_TIMEOUT_SECONDS: 0.2 }, deps });
+    strict = await startFrame({ routes: own, settings: { REQUEST_TIMEOUT_SECONDS: '0.2' }, deps });
   });
   beforeEach(() => {
     counted = 0;
@@ -578,7 +578,7 @@ describe('what never reaches the application', () => {
   });
 
   it('answers 408 to headers that do not arrive in time', async () => {
-    const hasty = await startFrame({ routes, config: { HEADERS_TIMEOUT_SECONDS: 0.2 } });
+    const hasty = await startFrame({ routes, settings: { HEADERS_TIMEOUT_SECONDS: '0.2' } });
     const raw = await sendRaw(hasty.url, 'GET /api/v1/models HTTP/1.1\r\nHo');
     expect(raw).toMatch(/^HTTP\/1\.1 408 /);
     expect(bodyOf(raw)).toMatchObject({ error: { code: 'request_timeout' } });

@@ -49,7 +49,7 @@ const enter = (frame: Frame, init: RequestInit = {}): Promise<Response> =>
 describe('the in-flight limit', () => {
   it('refuses one request more than it allows, lets probes through, and has the place back afterwards', async () => {
     const { route, inside, release } = gate();
-    const frame = await start({ routes: [route], config: { HTTP_IN_FLIGHT_MAX: 1 } });
+    const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '1' } });
     const first = enter(frame);
     await until(() => inside() === 1);
     const second = await enter(frame);
@@ -63,7 +63,7 @@ describe('the in-flight limit', () => {
 
   it('loses no place to clients that hang up, before or after their body arrived', async () => {
     const { route, inside, release } = gate();
-    const frame = await start({ routes: [route], config: { HTTP_IN_FLIGHT_MAX: 5 } });
+    const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '5' } });
     const aborts = Array.from({ length: 5 }, () => new AbortController());
     const calls = aborts.map(({ signal }) => enter(frame, { signal }).catch(() => null));
     await until(() => inside() === 5);
@@ -118,7 +118,7 @@ describe('probes', () => {
 describe('stopping', () => {
   it('is not ready from the first moment, still serves while balancers notice, and finishes what is under way', async () => {
     const { route, inside, release } = gate();
-    const frame = await start({ routes: [route], config: { SHUTDOWN_READY_DELAY_SECONDS: 2 } });
+    const frame = await start({ routes: [route], settings: { SHUTDOWN_READY_DELAY_SECONDS: '2' } });
     const call = enter(frame);
     await until(() => inside() === 1);
     const closed = frame.close();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
-import { loadConfig, type Config } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AuthenticatedKey, HttpDeps } from '../../src/http/http-deps.ts';
 import type { Route } from '../../src/http/route.ts';
@@ -20,12 +20,13 @@ export interface Frame extends HttpServer {
 
 interface FrameOptions {
   routes: readonly Route[];
-  config?: Partial<Config>;
+  /** Environment variables. */
+  settings?: Record<string, string>;
   deps?: Partial<HttpDeps>;
 }
 
 /** A whole frame on a free loopback port, over a set of keys in memory. */
-export async function startFrame({ routes, config, deps }: FrameOptions): Promise<Frame> {
+export async function startFrame({ routes, settings, deps }: FrameOptions): Promise<Frame> {
   const lines: Record<string, unknown>[] = [];
   let text = '';
   const logger = pino(
@@ -40,7 +41,7 @@ export async function startFrame({ routes, config, deps }: FrameOptions): Promis
   const lookUps: string[] = [];
   const key: AuthenticatedKey = { keyId: 'key_1', projectId: 'prj_1', models: null, rpm: null, inFlightMax: null };
   const all: HttpDeps = {
-    config: { ...baseConfig, ...config },
+    config: loadConfig({ ...baseSettings, ...settings }),
     logger,
     authenticate: (secret) => {
       lookUps.push(secret);
@@ -53,18 +54,18 @@ export async function startFrame({ routes, config, deps }: FrameOptions): Promis
     signedFiles: { openSigned: () => Promise.resolve(null) },
     ...deps,
   };
-  const server = await startHttpServer(createApp(all, routes), { host: '127.0.0.1', port: 0, config: all.config });
+  const server = await startHttpServer(createApp(all, routes), { host: '127.0.0.1', port: 0, config: all.config.http });
   return { ...server, lines, lookUps, logText: () => text };
 }
 
 const secret32 = Buffer.alloc(32, 7).toString('base64');
 
-const baseConfig = loadConfig({
+const baseSettings = {
   DATABASE_URL: 'postgresql://unused',
   KEY_PEPPERS: `p1:${secret32}`,
   MASTER_KEYS: `k1:${secret32}`,
   INTERNAL_JOB_TOKENS: `${'x'.repeat(40)},${jobToken}`,
-});
+};
 
 /** Sends bytes as they are and gives back all that was answered until the server closed, 5 s at most. */
 export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {

@@ -16,7 +16,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   s3 = await startS3Server();
   folder = mkdtempSync(join(tmpdir(), 'tollgate-s3-'));
-  gateway = await startGateway({ apis: 0, workers: 0, env: s3.settings });
+  gateway = await startGateway({ apis: 0, workers: 0, env: s3.env });
   // As on two machines: the bucket is all that they share.
   await gateway.startApi({ FILES_LOCAL_DIR: join(folder, 'api') });
   await gateway.startWorker({ FILES_LOCAL_DIR: join(folder, 'worker') });

@@ -7,7 +7,7 @@ import { createCatalogCache } from '../../src/caches/catalog-cache.ts';
 import { createKey } from '../../src/commands/projects/create-key.ts';
 import { createProject } from '../../src/commands/projects/create-project.ts';
 import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { projectFolder } from './program.ts';
@@ -40,12 +40,12 @@ export function createOperator(
   env: Record<string, string>,
 ): Operator & { prepare(): Promise<void> } {
   const config = loadConfig(env);
-  const deps = { config, db: database, sealer: createSealer(config.MASTER_KEYS) };
+  const deps = { config, db: database, sealer: createSealer(config.secrets.masterKeys) };
   const key = (projectId: string, options: KeyOptions = {}) =>
     createKey(deps, { projectId, name: 'test', actor, ...options });
   return {
     async prepare() {
-      await applyCatalog(deps, { file: join(projectFolder, config.CATALOG_FILE), actor });
+      await applyCatalog(deps, { file: join(projectFolder, config.catalog.file), actor });
       const entries = await createCatalogCache(database, 0).entries();
       const groups = [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
       const [first] = Object.keys(adapterFamilies);
@@ -54,7 +54,7 @@ export function createOperator(
           await ensureChannel(deps, {
             name: family === first ? name : `${name}-${family}`,
             adapter: family,
-            baseUrl: `${config.SANDBOX_URL}/${name}/${family}`,
+            baseUrl: `${config.development.sandboxUrl}/${name}/${family}`,
             credential: 'sandbox',
             groups,
             priority,

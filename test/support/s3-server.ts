@@ -4,8 +4,10 @@ import type { FileStoreSettings } from '../../src/platform/files/file-store.ts';
 
 export interface S3Server {
   url: string;
-  /** What a file store needs to use it, beside `FILES_LOCAL_DIR`. */
-  settings: Omit<FileStoreSettings, 'FILES_LOCAL_DIR'>;
+  /** What a file store needs to use it, beside its local directory. */
+  settings: Omit<FileStoreSettings, 'localDir'>;
+  /** The same as environment variables. */
+  env: Record<string, string>;
   /** What lies in the bucket, by key. */
   objects: Map<string, StoredObject>;
   /** Every request that arrived, in order: `PUT outputs/file_01.png`. */
@@ -97,6 +99,14 @@ export async function startS3Server(): Promise<S3Server> {
   return {
     url,
     settings: {
+      driver: 's3',
+      s3Bucket: BUCKET,
+      s3Region: REGION,
+      s3Endpoint: url,
+      s3AccessKeyId: ACCESS_KEY_ID,
+      s3SecretAccessKey: SECRET_ACCESS_KEY,
+    },
+    env: {
       FILES_DRIVER: 's3',
       FILES_S3_BUCKET: BUCKET,
       FILES_S3_REGION: REGION,

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { findPendingDelivery } from '../../src/db/deliveries.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import type { JsonValue } from '../../src/domain/json.ts';

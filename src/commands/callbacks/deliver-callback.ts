@@ -35,7 +35,7 @@ export interface TriedDelivery extends DeliveryReport {
 export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
   const { config, db } = deps;
   const token = newId('dlv');
-  const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: config.CALLBACK_LEASE_SECONDS });
+  const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: config.callbacks.leaseSeconds });
   if (!claim || claim.state !== 'pending') return { over: true, waitMs: 0, delivered: false };
   if (!claim.claimed) return { over: false, waitMs: claim.waitMs, delivered: false };
   const delivery = await readDelivery(db, deliveryId);
@@ -46,7 +46,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
 
   const counted = delivery.attempts + 1;
   const step = nextDeliveryStep(counted, resultOf(answer), {
-    retrySeconds: config.CALLBACK_LADDER_SECONDS,
+    retrySeconds: config.callbacks.retryScheduleSeconds,
     random: Math.random(),
   });
   const delaySeconds = step.state === 'pending' ? step.delaySeconds : 0;
@@ -113,8 +113,8 @@ async function send(
       ...webhookHeaders({ id: delivery.eventId, timestamp: Math.floor(claimedAt), body, secrets }),
     },
     body,
-    timeoutMs: config.CALLBACK_TIMEOUT_SECONDS * 1000,
-    maxBytes: config.CALLBACK_ANSWER_MAX_BYTES,
+    timeoutMs: config.callbacks.timeoutSeconds * 1000,
+    maxBytes: config.callbacks.answerMaxBytes,
     purpose: 'callback',
   });
 }

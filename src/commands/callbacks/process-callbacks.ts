@@ -26,8 +26,8 @@ export async function processCallbacks(
   let isAway = false;
   for (let batch = 0; batch < batchesMax; batch++) {
     const queue = await claimOverdueDeliveries(deps.db, {
-      lateSeconds: deps.config.CALLBACK_LATE_SECONDS,
-      wakeUpSeconds: deps.config.CALLBACK_KICK_SECONDS,
+      lateSeconds: deps.config.callbacks.lateSeconds,
+      wakeUpSeconds: deps.config.callbacks.wakeUpIntervalSeconds,
       limit: batchMax,
       except: postponed,
       adoptedOnly: isAway,

@@ -18,7 +18,7 @@ export async function completeChat(
   deps: ChatDeps,
   input: ChatInput,
 ): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
-  const deadline = performance.now() + deps.config.CHAT_DEADLINE_SECONDS * 1000;
+  const deadline = performance.now() + deps.config.chat.deadlineSeconds * 1000;
   const order = await drawChannels(deps, input.prepared);
   const progress = await admit(deps, input, order[0]);
   if (progress === 'replay') return 'replay';
@@ -49,11 +49,11 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
     rpm: input.rateCounted ? null : input.key.rpm,
     modelId,
     credits: input.prepared.credits,
-    holdSeconds: config.CHAT_DEADLINE_SECONDS + config.CHAT_HOLD_EXTRA_SECONDS,
+    holdSeconds: config.chat.deadlineSeconds + config.chat.holdExtraSeconds,
     attemptId,
     channelId: first.id,
     channelName: first.name,
-    idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.IDEMPOTENCY_SECONDS },
+    idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.idempotency.keptSeconds },
   });
   const { verdict, rate, retryAfterSeconds } = await admitting.catch((error: unknown) => {
     // Not awaited: a database that failed the admission would delay the release, too.

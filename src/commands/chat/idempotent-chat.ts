@@ -31,4 +31,4 @@ export const sealAnswer = (
   requestId: string,
   body: string,
 ): string | null =>
-  Buffer.byteLength(body) > config.IDEMPOTENT_BODY_MAX_BYTES ? null : sealer.seal(body, context(requestId));
+  Buffer.byteLength(body) > config.idempotency.bodyMaxBytes ? null : sealer.seal(body, context(requestId));

@@ -57,7 +57,7 @@ const settleRetryMs = 250;
  * refunded before: an answer whose hold was refunded is never delivered.
  */
 export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
-  const until = performance.now() + deps.config.CHAT_SETTLE_RETRY_SECONDS * 1000;
+  const until = performance.now() + deps.config.chat.settleRetrySeconds * 1000;
   for (;;) {
     const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
     if ('error' in written) {

@@ -65,10 +65,10 @@ export async function tryChannels(
   };
   let last = await tryChannel(first, 1);
   for (const drawn of others) {
-    if (last.attempt.kind !== 'transient' || last.attempts >= config.ATTEMPTS_MAX) return last;
+    if (last.attempt.kind !== 'transient' || last.attempts >= config.attempts.max) return last;
     // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
     if (interrupted > 1) return last;
-    if (deadline - performance.now() < config.CHAT_ATTEMPT_LEFT_MIN_SECONDS * 1000) return last;
+    if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
     const channel = await channels.claim(drawn, modelId);
     if (!channel) continue;
     const attemptId = newId('att');
@@ -115,7 +115,7 @@ async function callChannel(
   const { config } = deps;
   const timeoutMs = Math.max(
     1,
-    Math.min(config.CHAT_ATTEMPT_TIMEOUT_SECONDS * 1000, Math.ceil(deadline - performance.now())),
+    Math.min(config.chat.attemptTimeoutSeconds * 1000, Math.ceil(deadline - performance.now())),
   );
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
@@ -123,7 +123,7 @@ async function callChannel(
     return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), {
       signal: timeout.signal,
       timeoutMs,
-      headersMs: config.CHAT_HEADERS_TIMEOUT_SECONDS * 1000,
+      headersMs: config.chat.headersTimeoutSeconds * 1000,
     });
   } finally {
     clearTimeout(timer);

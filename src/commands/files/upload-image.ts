@@ -39,7 +39,7 @@ export async function uploadImage(
       width: image.width,
       height: image.height,
       duration: null,
-      keptSeconds: config.UPLOAD_RETENTION_SECONDS,
+      keptSeconds: config.retention.uploadSeconds,
     });
   } catch (error) {
     // Without a row no retention would ever find it.

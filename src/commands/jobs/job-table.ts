@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/load-config.ts';
 import type { Deps } from '../../deps.ts';
 import { jobNames, type JobName, type JobSummary } from '../../domain/job.ts';
 import { decideAbandonedCancels } from '../tasks/decide-abandoned-cancels.ts';
@@ -23,7 +23,7 @@ interface Job {
 /** Every job: how often, and what it does. */
 export const jobs: Record<JobName, Job> = {
   'process-pending-callbacks': {
-    everySeconds: (config) => config.JOB_CALLBACKS_SECONDS,
+    everySeconds: (config) => config.jobs.callbacksSeconds,
     async run(deps) {
       const callbacks = await processCallbacks(deps);
       const resumed = await resumeSilentTasks(deps);
@@ -34,15 +34,15 @@ export const jobs: Record<JobName, Job> = {
     },
   },
   'check-stale-media-tasks': {
-    everySeconds: (config) => config.JOB_STALE_TASKS_SECONDS,
+    everySeconds: (config) => config.jobs.staleTasksSeconds,
     run: (deps) => endStaleTasks(deps),
   },
   'check-api-channels': {
-    everySeconds: (config) => config.JOB_CHANNELS_SECONDS,
+    everySeconds: (config) => config.jobs.channelsSeconds,
     run: (deps) => probeChannels(deps),
   },
   'scheduled-maintenance': {
-    everySeconds: (config) => config.JOB_MAINTENANCE_SECONDS,
+    everySeconds: (config) => config.jobs.maintenanceSeconds,
     async run(deps) {
       const done = await runMaintenance(deps);
       return { ...done, months: done.months.map((month) => ({ ...month })) };

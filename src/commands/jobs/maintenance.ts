@@ -78,7 +78,7 @@ export async function runMaintenance(
 ): Promise<MaintenanceSummary> {
   const { config, db, logger } = deps;
   const summary = emptySummary();
-  const limit = config.MAINTENANCE_BATCH_MAX;
+  const limit = config.retention.batchMax;
   const cleared =
     (name: CountName, batch: () => Promise<number>): (() => Promise<void>) =>
     () =>
@@ -108,18 +108,18 @@ export async function runMaintenance(
     [
       'delivery attempts',
       cleared('delivery_attempts_deleted', () =>
-        purgeDeliveryAttempts(db, config.DELIVERY_ATTEMPT_RETENTION_DAYS * daySeconds, limit),
+        purgeDeliveryAttempts(db, config.retention.deliveryAttemptDays * daySeconds, limit),
       ),
     ],
     [
       'rejected tasks',
-      cleared('rejected_tasks_deleted', () => purgeRejectedTasks(db, config.REJECTED_TASK_RETENTION_SECONDS, limit)),
+      cleared('rejected_tasks_deleted', () => purgeRejectedTasks(db, config.retention.rejectedTaskSeconds, limit)),
     ],
-    ['tasks', cleared('tasks_deleted', () => purgeTasks(db, config.TASK_RETENTION_DAYS * daySeconds, limit))],
+    ['tasks', cleared('tasks_deleted', () => purgeTasks(db, config.retention.taskDays * daySeconds, limit))],
     [
       'chat attempts',
       cleared('chat_attempts_deleted', () =>
-        purgeChatAttempts(db, config.CHAT_ATTEMPT_RETENTION_DAYS * daySeconds, limit),
+        purgeChatAttempts(db, config.retention.chatAttemptDays * daySeconds, limit),
       ),
     ],
     ['job runs', cleared('job_runs_deleted', () => purgeJobRuns(db, jobRunDays, limit))],
@@ -155,8 +155,8 @@ async function rebuildSummaries(
     try {
       const rebuilt = await rebuildMonth(db, {
         month,
-        creditValueMicroUsd: config.CREDIT_VALUE_MICRO_USD,
-        lagSeconds: config.BOOKS_LAG_SECONDS,
+        creditValueMicroUsd: config.accounting.creditValueMicroUsd,
+        lagSeconds: config.accounting.lagSeconds,
         freezeAfterDays,
       });
       summary.months.push(rebuilt);
@@ -170,7 +170,7 @@ async function rebuildSummaries(
 
 /** A checkpoint is a promise about everything before it, so it stands only on books that were just proved. */
 async function proveBooks({ config, db, logger }: MaintenanceDeps, summary: MaintenanceSummary): Promise<void> {
-  const report = await verifyLedger(db, 2 * config.SWEEP_INTERVAL_SECONDS, { full: false });
+  const report = await verifyLedger(db, 2 * config.sweeps.intervalSeconds, { full: false });
   const broken = Object.entries(report.invariants).filter(([, { breaches }]) => breaches > 0);
   summary.ledger_breaches = broken.map(([name]) => name);
   for (const [name, { breaches, examples }] of broken) {
@@ -178,7 +178,7 @@ async function proveBooks({ config, db, logger }: MaintenanceDeps, summary: Main
   }
   // A hold that waits for its sweep is late, not wrong.
   if (summary.ledger_breaches.some((name) => name !== 'C5')) return;
-  summary.checkpoint_id = await writeCheckpoint(db, config.BOOKS_LAG_SECONDS);
+  summary.checkpoint_id = await writeCheckpoint(db, config.accounting.lagSeconds);
 }
 
 async function dropDetails(
@@ -187,7 +187,7 @@ async function dropDetails(
   signal?: AbortSignal,
 ): Promise<void> {
   for (let day = 0; day < batchesMax && !signal?.aborted; day++) {
-    const gone = await dropDetailPartition(db, config.API_DETAIL_RETENTION_DAYS);
+    const gone = await dropDetailPartition(db, config.retention.detailDays);
     if (!gone) return;
     summary.detail_partitions_dropped += 1;
     summary.detail_rows_dropped += gone.rows;
@@ -204,7 +204,7 @@ async function deleteFiles(
   summary: MaintenanceSummary,
   signal?: AbortSignal,
 ): Promise<void> {
-  const limit = config.MAINTENANCE_BATCH_MAX;
+  const limit = config.retention.batchMax;
   await inBatches(limit, signal, () => claimExpiredFiles(db, limit));
   let after = '';
   await inBatches(limit, signal, async () => {

@@ -18,7 +18,7 @@ export async function runJob(
   { name, trigger }: { name: JobName; trigger: JobTrigger },
 ): Promise<JobResult> {
   const { config, db, logger } = deps;
-  const leaseSeconds = config.JOB_LEASE_SECONDS;
+  const leaseSeconds = config.jobs.leaseSeconds;
   const { verdict, runId } = await beginJob(db, { name, runId: newId('run'), trigger, leaseSeconds, request: false });
   if (verdict !== 'running') return { ran: false, runId };
 

@@ -40,7 +40,7 @@ export async function createKey(
       expiresAt: given.expiresAt ?? null,
     });
     await inside.flush();
-    inside.create(ApiKeySecret, { keyId, ...newSecretRow(config, apiKey) });
+    inside.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
   });
   const { name, models, rpm, budget, inFlightMax, expiresAt } = given;
   await recordAudit(db, {
@@ -61,8 +61,8 @@ export async function createKey(
 }
 
 /** The stored half of a secret, under the pepper that is written with now. */
-export function newSecretRow({ KEY_PEPPERS }: Deps['config'], apiKey: string) {
-  const [pepper] = KEY_PEPPERS;
+export function newSecretRow({ keyPeppers }: Deps['config']['secrets'], apiKey: string) {
+  const [pepper] = keyPeppers;
   if (!pepper) throw new Error('no pepper is configured');
   return {
     id: newId('sec'),

@@ -58,7 +58,7 @@ export async function rotateProjectSecret(
   const isReplaced = await replaceProjectSecret(deps.db, {
     projectId,
     sealed,
-    overlapSeconds: deps.config.CALLBACK_SECRET_OVERLAP_SECONDS,
+    overlapSeconds: deps.config.callbacks.secretOverlapSeconds,
     force,
   });
   if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));

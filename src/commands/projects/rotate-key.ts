@@ -25,8 +25,8 @@ export async function rotateKey(
   const apiKey = generateApiKey();
   const added = await addKeySecret(db, {
     keyId,
-    secret: newSecretRow(config, apiKey),
-    overlapSeconds: config.KEY_ROTATION_OVERLAP_SECONDS,
+    secret: newSecretRow(config.secrets, apiKey),
+    overlapSeconds: config.keys.rotationOverlapSeconds,
   });
   if (added === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked, which is for good. Make another key.`);

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/load-config.ts';
 import { findLiveAttempt, isCancelPending, refuseCancel, requestCancel, type LiveAttempt } from '../../db/cancels.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
@@ -39,8 +39,8 @@ export async function decideCancel(deps: CancelDeps, taskId: string, mark: strin
 }
 
 /** After so long whoever decides about a cancel is gone: a submit waited for, the stop, what came of it, and a margin. */
-export const decisionSecondsMax = ({ CANCEL_WAIT_SECONDS }: Pick<Config, 'CANCEL_WAIT_SECONDS'>): number =>
-  2 * CANCEL_WAIT_SECONDS + stopSecondsMax + marginSeconds;
+export const decisionSecondsMax = ({ cancelWaitSeconds }: Config['tasks']): number =>
+  2 * cancelWaitSeconds + stopSecondsMax + marginSeconds;
 
 const marginSeconds = 5;
 const readEveryMs = 100;
@@ -57,7 +57,7 @@ async function standing({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskV
 
 /** The mark of a cancel that is ours to decide; null when it is decided: the task had ended, or another cancel came first. */
 async function markToDecide({ config, db }: CancelDeps, taskId: string): Promise<string | null> {
-  const waitMs = decisionSecondsMax(config) * 1_000;
+  const waitMs = decisionSecondsMax(config.tasks) * 1_000;
   // Who waited for one that died takes over, or waits for whoever was quicker to.
   const turns = 2;
   for (let turn = 0; turn < turns; turn++) {
@@ -85,13 +85,13 @@ async function isStopped(deps: CancelDeps, taskId: string): Promise<boolean> {
 
 const claimSeconds = stopSecondsMax + marginSeconds;
 
-/** The attempt that may still decide the task, once `isReady` or as it stands after `CANCEL_WAIT_SECONDS`; null when none is left. */
+/** The attempt that may still decide the task, once `isReady` or as it stands after `cancelWaitSeconds`; null when none is left. */
 async function liveAttempt(
   { config, db }: CancelDeps,
   taskId: string,
   isReady: (attempt: LiveAttempt) => boolean,
 ): Promise<LiveAttempt | null> {
-  const until = performance.now() + config.CANCEL_WAIT_SECONDS * 1_000;
+  const until = performance.now() + config.tasks.cancelWaitSeconds * 1_000;
   for (;;) {
     const live = await findLiveAttempt(db, taskId);
     if (live === null || isReady(live) || performance.now() >= until) return live;

@@ -38,7 +38,7 @@ export type CopyReport =
  * too large, not media, 404) fails without a retry. An unfinished copy leaves no file behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
-  if (input.results.length > deps.config.OUTPUTS_MAX) {
+  if (input.results.length > deps.config.outputs.max) {
     return { kind: 'failed', code: 'upstream_invalid_response', detail: 'more results than are taken from one job' };
   }
   const copies = input.results.map((result, index) => {
@@ -60,7 +60,7 @@ export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<Cop
 }
 
 const whoseFiles = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
-  ({ projectId, taskId, purpose: 'output', keptSeconds: config.CONTENT_RETENTION_SECONDS }) as const;
+  ({ projectId, taskId, purpose: 'output', keptSeconds: config.retention.contentSeconds }) as const;
 
 type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
 type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
@@ -124,7 +124,7 @@ async function fetchOnce(
   storageKey: string,
 ): Promise<Fetched> {
   const { config, egress, files } = deps;
-  const maxBytes = input.type === 'image' ? config.OUTPUT_IMAGE_MAX_BYTES : config.OUTPUT_VIDEO_MAX_BYTES;
+  const maxBytes = input.type === 'image' ? config.outputs.imageMaxBytes : config.outputs.videoMaxBytes;
   const contentType = result.mimeType ?? 'application/octet-stream';
   const put = { maxBytes, contentType, headBytes: HEAD_BYTES, signal: input.signal };
   const unusable = (detail: string): Fetched => ({ kind: 'failed', code: 'upstream_invalid_response', detail });
@@ -137,7 +137,7 @@ async function fetchOnce(
     egress.download(
       url,
       {
-        timeoutMs: Math.max(1, Math.ceil(Math.min(config.OUTPUT_FETCH_TIMEOUT_SECONDS * 1000, input.remainingMs()))),
+        timeoutMs: Math.max(1, Math.ceil(Math.min(config.outputs.fetchTimeoutSeconds * 1000, input.remainingMs()))),
         maxBytes,
         signal: input.signal,
         trustedOrigins: [input.channelBaseUrl],

@@ -77,7 +77,8 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   await deps.admission.assertNotOverloaded();
 
   const taskId = newId('task');
-  const deadlineSeconds = type === 'image' ? deps.config.IMAGE_DEADLINE_SECONDS : deps.config.VIDEO_DEADLINE_SECONDS;
+  const deadlineSeconds =
+    type === 'image' ? deps.config.tasks.imageDeadlineSeconds : deps.config.tasks.videoDeadlineSeconds;
   const stored = await storeInputs(deps, {
     taskId,
     projectId: request.key.projectId,
@@ -104,7 +105,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
             route: request.route,
             key: request.idempotencyKey,
             fingerprint,
-            keptSeconds: deps.config.IDEMPOTENCY_SECONDS,
+            keptSeconds: deps.config.idempotency.keptSeconds,
           },
   };
   try {

@@ -12,7 +12,7 @@ const batchesMax = 10;
 export async function decideAbandonedCancels(deps: CancelDeps): Promise<number> {
   let decided = 0;
   for (let batch = 0; batch < batchesMax; batch++) {
-    const taken = await takeOverCancels(deps.db, decisionSecondsMax(deps.config), batchMax);
+    const taken = await takeOverCancels(deps.db, decisionSecondsMax(deps.config.tasks), batchMax);
     const decisions = await Promise.allSettled(taken.map(({ taskId, mark }) => decideCancel(deps, taskId, mark)));
     for (const [index, decision] of decisions.entries()) {
       const taskId = taken[index]?.taskId;

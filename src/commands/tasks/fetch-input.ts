@@ -55,11 +55,11 @@ export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Pro
 }
 
 const whoseFile = ({ config }: FetchInputDeps, { projectId, taskId }: WantedInput) =>
-  ({ projectId, taskId, purpose: 'input', keptSeconds: config.CONTENT_RETENTION_SECONDS }) as const;
+  ({ projectId, taskId, purpose: 'input', keptSeconds: config.retention.contentSeconds }) as const;
 
 /** The same URL may stand in two parameters, which take different things. */
 function fitting({ config }: FetchInputDeps, { param }: WantedInput, file: FileRow): FileRow {
-  const rule = inputRule(param, config);
+  const rule = inputRule(param, config.inputs);
   if (!isOfKind(rule, file.mimeType)) throw notOfKind(param, rule.kind);
   if (file.bytes > rule.maxBytes) throw new InputUnavailable(`${param} is too large`);
   return file;
@@ -72,7 +72,7 @@ async function fetchMedia(
   { url, param, timeoutMs, signal }: WantedInput,
   { storageKey }: FileDraft,
 ): Promise<{ stored: Stored; media: MediaProbe }> {
-  const rule = inputRule(param, config);
+  const rule = inputRule(param, config.inputs);
   const { maxBytes } = rule;
   const contentType = 'application/octet-stream';
   const answer = await egress

@@ -17,7 +17,7 @@ export async function finishTask(
     status: outcome.kind,
     errorCode: outcome.kind === 'failed' ? outcome.code : outcome.kind === 'canceled' ? 'canceled' : null,
     outcomeUnknown: outcome.kind === 'failed' && outcome.unknown,
-    retentionSeconds: config.CONTENT_RETENTION_SECONDS,
+    retentionSeconds: config.retention.contentSeconds,
     deliveryId: newId('dlv'),
     eventId: newId('evt'),
   });

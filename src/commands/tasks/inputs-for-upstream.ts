@@ -102,9 +102,9 @@ async function placeOf(deps: InputDeps, wanted: InputsWanted, param: MediaInputK
 
 /** Whether a provider can reach our own files. */
 function canBeFetched({ config, egress }: InputDeps): boolean {
-  if (!config.PUBLIC_BASE_URL.startsWith('https:')) return false;
+  if (!config.http.publicBaseUrl.startsWith('https:')) return false;
   try {
-    egress.checkUrl(config.PUBLIC_BASE_URL, { purpose: 'input' });
+    egress.checkUrl(config.http.publicBaseUrl, { purpose: 'input' });
     return true;
   } catch (error) {
     if (error instanceof EgressRefusal) return false;

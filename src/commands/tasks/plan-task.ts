@@ -14,9 +14,9 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
   const { config } = deps;
   const admission = await deps.ledger.reserveTask(taskId, true);
   const limits = {
-    attemptsMax: config.ATTEMPTS_MAX,
-    channelWaitsMax: config.CHANNEL_WAITS_MAX,
-    heartbeatTimeoutMs: config.ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS * 1000,
+    attemptsMax: config.attempts.max,
+    channelWaitsMax: config.attempts.channelWaitsMax,
+    heartbeatTimeoutMs: config.attempts.heartbeatTimeoutSeconds * 1000,
     ...deliveryLimits(config),
   };
   const ended = isTerminal(admission.status);
@@ -27,8 +27,8 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
 
 /** Each try may need several turns in which another process holds the lease. */
 export const deliveryLimits = (config: Deps['config']): DeliveryLimits => ({
-  deliveryTurnsMax: (config.CALLBACK_LADDER_SECONDS.length + 1) * 8,
-  deliveryTryMs: config.CALLBACK_LEASE_SECONDS * 1000,
+  deliveryTurnsMax: (config.callbacks.retryScheduleSeconds.length + 1) * 8,
+  deliveryTryMs: config.callbacks.leaseSeconds * 1000,
 });
 
 /**
@@ -54,7 +54,7 @@ export async function drawChannels(deps: PlanDeps, taskId: string): Promise<Chan
   const unfinished = attempted
     .filter(({ outcome }) => outcome !== 'transient')
     .map(({ channelId, name }) => ({ id: channelId, name }));
-  const attemptsLeft = Math.max(0, deps.config.ATTEMPTS_MAX - attempted.length);
+  const attemptsLeft = Math.max(0, deps.config.attempts.max - attempted.length);
   const fresh = order.slice(0, attemptsLeft).map(({ id, name }) => ({ id, name }));
   return {
     channels: [...unfinished, ...fresh],

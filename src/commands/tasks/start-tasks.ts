@@ -17,7 +17,7 @@ interface Started {
 
 /** Starts the workflows of admitted tasks that have none yet, one project after the other. */
 export async function startUnstartedTasks(deps: StartDeps): Promise<Started> {
-  const tasks = await claimUnstartedTasks(deps.db, deps.config.STARTER_BATCH_MAX, claimSeconds);
+  const tasks = await claimUnstartedTasks(deps.db, deps.config.starter.batchMax, claimSeconds);
   const { started, isAway } = await startAll(deps, tasks);
   if (started.length > 0) await markStarted(deps.db, started);
   return { claimed: tasks.length, started: started.length, isAway };
@@ -30,8 +30,8 @@ export async function startUnstartedTasks(deps: StartDeps): Promise<Started> {
 export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
   const { config } = deps;
   const tasks = await claimSilentTasks(deps.db, {
-    openSeconds: config.SWEEP_OPEN_SECONDS,
-    silentSeconds: config.SWEEP_SILENT_SECONDS,
+    openSeconds: config.sweeps.undecidedSeconds,
+    silentSeconds: config.sweeps.silentSeconds,
     limit: 1_000,
   });
   const { started, isAway } = await startAll(deps, tasks);
@@ -62,6 +62,6 @@ async function startAll(
       }
     }
   };
-  await Promise.all(Array.from({ length: config.STARTER_CONCURRENCY }, lane));
+  await Promise.all(Array.from({ length: config.starter.concurrency }, lane));
   return { started, isAway: unreachable > 0 && started.length === 0 };
 }

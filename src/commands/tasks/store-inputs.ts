@@ -67,10 +67,10 @@ async function holdOwnFile(
   const { fileId, projectId, heldSeconds, param } = given;
   const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
   if (!file) throw new GatewayError('file_not_found', { param });
-  const rule = inputRule(param, config);
+  const rule = inputRule(param, config.inputs);
   if (!isOfKind(rule, file.mimeType)) throw otherKind(rule, param);
   // An upload was judged when it came; encoding it anew may have made it larger, and it is usable all the same.
-  const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, config.UPLOAD_STORED_MAX_BYTES) : rule.maxBytes;
+  const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, config.uploads.storedMaxBytes) : rule.maxBytes;
   if (file.bytes > maxBytes) {
     throw new GatewayError('invalid_url', { message: `${param} names a file that is too large for it.`, param });
   }
@@ -88,7 +88,7 @@ async function storeDataUri(
   uri: string,
   param: MediaInputKey,
 ): Promise<FileDraft> {
-  const rule = inputRule(param, config);
+  const rule = inputRule(param, config.inputs);
   const decoded = decodeDataUri(uri, { maxBytes: rule.maxBytes });
   if (decoded.kind !== 'ok') {
     throw new GatewayError('invalid_url', { message: `${param} holds a data: URI that cannot be read.`, param });
@@ -98,7 +98,7 @@ async function storeDataUri(
 
   const id = newId('file');
   const draft = { id, storageKey: `inputs/${id}` };
-  const whose = { projectId, taskId, purpose: 'input', keptSeconds: config.CONTENT_RETENTION_SECONDS } as const;
+  const whose = { projectId, taskId, purpose: 'input', keptSeconds: config.retention.contentSeconds } as const;
   await draftFiles(db, { ...whose, drafts: [draft] });
   const { bytes, sha256 } = await files.put(draft.storageKey, decoded.bytes, {
     maxBytes: decoded.bytes.length,

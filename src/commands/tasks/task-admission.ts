@@ -32,7 +32,7 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
     const before = performance.now();
     waiting += 1;
     try {
-      const answered = await workflows.startAndReserve(task, config.CREATE_WAIT_MS);
+      const answered = await workflows.startAndReserve(task, config.tasks.createWaitMs);
       if (!answered || performance.now() - before > slowWaitMs) directUntil = performance.now() + directAfterSlowMs;
     } finally {
       waiting -= 1;
@@ -42,14 +42,14 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
   return {
     async admit(task) {
       const mayWait =
-        waiting < config.CREATE_WAITERS_MAX && config.CREATE_WAIT_MS > 0 && performance.now() >= directUntil;
+        waiting < config.tasks.createWaitersMax && config.tasks.createWaitMs > 0 && performance.now() >= directUntil;
       if (mayWait) await startWorkflow(task);
       // This reads the verdict of the workflow's step if there is one, and decides if there is none.
       return ledger.reserveTask(task.taskId, false);
     },
 
     async assertNotOverloaded() {
-      if ((await backlog.get()) > config.CREATE_BACKLOG_SECONDS_MAX) {
+      if ((await backlog.get()) > config.tasks.createBacklogSecondsMax) {
         throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
       }
     },

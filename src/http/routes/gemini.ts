@@ -47,7 +47,7 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
 
 /** By the model's type: pictures are bought as a task and waited for, everything else is a chat or is refused there. */
 function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
-  const inlined = createByteBudget(deps.config.GEMINI_INLINE_BUFFERED_MAX_BYTES, 'Too many pictures at once.');
+  const inlined = createByteBudget(deps.config.gemini.inlineBufferedMaxBytes, 'Too many pictures at once.');
   let waiting = 0;
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
@@ -62,7 +62,7 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
     }
     await countRate(deps, ctx);
     // Each of them holds one of the process's places for minutes; the places must not all go to them.
-    if (waiting >= deps.config.GEMINI_WAITS_MAX) throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
+    if (waiting >= deps.config.gemini.waitsMax) throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
     waiting += 1;
     const memory = inlined.open();
     try {
@@ -104,7 +104,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   ctx.state.creditsQuoted = task.credits.quoted;
   if (replayed) ctx.set('Idempotent-Replayed', 'true');
 
-  const ended = await waitForTask(deps, task, { seconds: config.GEMINI_WAIT_SECONDS, signal: whenGone(ctx) });
+  const ended = await waitForTask(deps, task, { seconds: config.gemini.waitSeconds, signal: whenGone(ctx) });
   const taskId = task.id;
   if (!isTerminal(ended.status)) {
     const message = `The picture is not ready yet. The task ${taskId} goes on and is charged when it succeeds: poll it, or send the same request with the same Idempotency-Key.`;
@@ -113,7 +113,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);
 
   const pictures = await readOutputs(deps, ended.output ?? [], {
-    bytesMax: config.GEMINI_INLINE_MAX_BYTES,
+    bytesMax: config.gemini.inlineMaxBytes,
     mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
   }).catch((cause: unknown) => {
     // It is paid for: without a key the next try would buy it again.

@@ -4,7 +4,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { createByteBudget } from '../byte-budget.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
 import { ClientGone } from '../read-body.ts';
-import { readUpload } from '../read-upload.ts';
+import { readUpload, UPLOAD_TIMEOUT_SECONDS } from '../read-upload.ts';
 
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'config' | 'urls'>;
 
@@ -14,7 +14,7 @@ type UploadRouteDeps = UploadDeps & Pick<Deps, 'config' | 'urls'>;
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
   const { config, urls } = deps;
-  const memory = createByteBudget(config.UPLOADS_BUFFERED_MAX_BYTES, 'Too many uploads at once.');
+  const memory = createByteBudget(config.uploads.bufferedMaxBytes, 'Too many uploads at once.');
   return async (ctx) => {
     const gone = new AbortController();
     const onClose = (): void => {
@@ -24,8 +24,8 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
     const share = memory.open();
     try {
       const bytes = await readUpload(ctx.req, {
-        maxBytes: config.UPLOAD_MAX_BYTES,
-        timeoutMs: config.UPLOAD_TIMEOUT_SECONDS * 1_000,
+        maxBytes: config.uploads.maxBytes,
+        timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000,
         onBytes: (count) => share.take(count),
         onWanted: () => {
           if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import type { CatalogProblem } from '../../commands/catalog/check/findings.ts';
 import { CatalogError } from '../../commands/catalog/load-catalog.ts';
-import { ConfigError } from '../../config.ts';
+import { ConfigError } from '../../config/load-config.ts';
 import { plainMessage } from '../plain-message.ts';
 import { UsageError } from './usage-error.ts';
 

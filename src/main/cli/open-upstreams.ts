@@ -1,7 +1,7 @@
 import { createUpstreamCaller } from '../../channels/call-upstream.ts';
 import { createAdapters } from '../../channels/registry.ts';
 import { createChannelCache } from '../../caches/channel-cache.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/load-config.ts';
 import type { Database } from '../../db/database.ts';
 import { Ledger } from '../../db/ledger.ts';
 import { createLogger } from '../../platform/observe/logger.ts';
@@ -11,19 +11,19 @@ import { temporalAccess, upstreamPatience } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */
 export function openUpstreams(config: Config, db: Database) {
-  const caller = createUpstreamCaller(upstreamPatience(config));
+  const caller = createUpstreamCaller(upstreamPatience(config.attempts));
   const logger = createLogger('warn', 'cli');
-  const workflows = createWorkflowClient(temporalAccess(config));
+  const workflows = createWorkflowClient(temporalAccess(config.temporal));
   const ledger = new Ledger(db, {
-    membersMax: config.CREATE_BATCH_MAX,
-    inFlightPerProjectMax: config.IN_FLIGHT_PER_PROJECT_MAX,
+    membersMax: config.tasks.createBatchMax,
+    inFlightPerProjectMax: config.tasks.inFlightPerProjectMax,
   });
   return {
     deps: {
       ledger,
       workflows,
       logger,
-      channels: createChannelCache(db, channelsKeptMs, config, { logger, metrics: createMetrics() }),
+      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics: createMetrics() }),
       adapters: createAdapters(caller),
     },
     async close(): Promise<void> {

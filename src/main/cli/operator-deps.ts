@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { loadConfig, type Config } from '../../config.ts';
+import { loadConfig, type Config } from '../../config/load-config.ts';
 import { openDatabase, type Database } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import type { Deps } from '../../deps.ts';
-import { createSealer, deriveKeys } from '../../platform/crypto/seal.ts';
-import { createUrlSigner } from '../../platform/crypto/signed-url.ts';
+import { createSealer } from '../../platform/crypto/seal.ts';
+import { createFileUrls } from '../file-urls.ts';
 import { operatorEnvironment } from './operator-environment.ts';
 
 export type Environment = Record<string, string | undefined>;
@@ -18,14 +18,14 @@ export const nothing: Needs<object> = () => Promise.resolve({ deps: {}, close: (
 export interface DatabaseDeps {
   db: Database;
   /** Without the secrets, so that these commands also run where there are none. */
-  config: Omit<Config, 'KEY_PEPPERS' | 'MASTER_KEYS' | 'INTERNAL_JOB_TOKENS'>;
+  config: Omit<Config, 'secrets'>;
 }
 
 /** The database alone: no Temporal, no listener. */
 export const database: Needs<DatabaseDeps> = async (env) => {
   const unused = randomBytes(32).toString('base64');
   const config = loadConfig({ ...operatorEnvironment(env), KEY_PEPPERS: `p:${unused}`, MASTER_KEYS: `k:${unused}` });
-  const db = await openOperatorDatabase(config);
+  const db = await openOperatorDatabase(config.database);
   return { deps: { db, config }, close: () => db.close() };
 };
 
@@ -34,7 +34,7 @@ export type SecretsDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'urls'>;
 /** The database, and the keys to seal, digest and sign with. */
 export const databaseAndSecrets: Needs<SecretsDeps> = async (env) => {
   const config = loadConfig(operatorEnvironment(env));
-  const db = await openOperatorDatabase(config);
+  const db = await openOperatorDatabase(config.database);
   return { deps: { db, ...secretTools(config) }, close: () => db.close() };
 };
 
@@ -45,7 +45,7 @@ export const upstreams: Needs<UpstreamDeps> = async (env) => {
   // Temporal's client takes longer to load than most commands take to run.
   const { openUpstreams } = await import('./open-upstreams.ts');
   const config = loadConfig(operatorEnvironment(env));
-  const db = await openOperatorDatabase(config);
+  const db = await openOperatorDatabase(config.database);
   const opened = openUpstreams(config, db);
   return {
     deps: { db, ...secretTools(config), ...opened.deps },
@@ -64,26 +64,23 @@ export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = 
     import('../../platform/files/file-store.ts'),
   ]);
   const { config } = opened.deps;
-  const egress = createEgress({ allowCidrs: config.EGRESS_ALLOW_CIDRS, callbackPorts: config.CALLBACK_PORTS });
-  return { deps: { ...opened.deps, egress, files: await createFileStore(config) }, close: opened.close };
+  const egress = createEgress(config.egress);
+  return { deps: { ...opened.deps, egress, files: await createFileStore(config.files) }, close: opened.close };
 };
 
 function secretTools(config: Config): Omit<SecretsDeps, 'db'> {
   return {
     config,
-    sealer: createSealer(config.MASTER_KEYS),
-    urls: createUrlSigner({
-      keys: deriveKeys(config.MASTER_KEYS, 'file-urls'),
-      baseUrl: config.PUBLIC_BASE_URL === '' ? `http://${config.HOST}:${config.PORT}` : config.PUBLIC_BASE_URL,
-    }),
+    sealer: createSealer(config.secrets.masterKeys),
+    urls: createFileUrls(config),
   };
 }
 
-async function openOperatorDatabase({ DATABASE_URL, DATABASE_CONNECT_TIMEOUT_MS }: DatabaseDeps['config']) {
+async function openOperatorDatabase({ url, connectTimeoutMs }: Config['database']) {
   const db = await openDatabase({
-    url: DATABASE_URL,
+    url,
     poolMax: 2,
-    connectTimeoutMs: DATABASE_CONNECT_TIMEOUT_MS,
+    connectTimeoutMs,
     // An operator may add up years; a client may not.
     statementTimeoutMs: 300_000,
   });

@@ -27,9 +27,9 @@ export async function syncProviderChannels(deps: ProviderDeps, actor: string): P
   const entries = await deps.catalog.entries();
   const known = new Set(entries.flatMap((entry) => entry.private.groups));
   const present: ProviderChannel[] = [];
-  for (const { variable, family, baseUrl, groups } of providers) {
+  for (const { variable, setting, family, baseUrl, groups } of providers) {
     const name = `env-${family}`;
-    const key = deps.config[variable];
+    const key = deps.config.development[setting];
     const existing = channels.find((channel) => channel.name === name);
     if (key === '') {
       if (existing?.enabled) await setChannelEnabled(deps, { channel: existing.id, enabled: false, actor });

@@ -8,12 +8,12 @@ import { FileMissingError, type FilePlace, type PublishOptions } from './file-pl
 import { pause } from '../pause.ts';
 
 export interface S3Settings {
-  FILES_S3_BUCKET: string;
-  FILES_S3_REGION: string;
+  s3Bucket: string;
+  s3Region: string;
   /** Empty for AWS itself. */
-  FILES_S3_ENDPOINT: string;
-  FILES_S3_ACCESS_KEY_ID: string;
-  FILES_S3_SECRET_ACCESS_KEY: string;
+  s3Endpoint: string;
+  s3AccessKeyId: string;
+  s3SecretAccessKey: string;
 }
 
 /** Timeouts of the store. Every call is tried three times. */
@@ -30,7 +30,7 @@ const triesMax = 3;
 
 /** Files in an S3-compatible bucket. */
 export function s3Place(settings: S3Settings, patience = patienceDefault): FilePlace {
-  const Bucket = settings.FILES_S3_BUCKET;
+  const Bucket = settings.s3Bucket;
   const client = clientFor(settings, patience);
   // Many S3-compatible services refuse ACL headers, and Tollgate needs none.
   const disk = new Disk(new S3Driver({ client, bucket: Bucket, visibility: 'private', supportsACL: false }));
@@ -96,11 +96,11 @@ async function upload(
 
 const clientFor = (settings: S3Settings, patience: S3Patience): S3Client =>
   new S3Client({
-    region: settings.FILES_S3_REGION || 'auto',
-    ...(settings.FILES_S3_ENDPOINT === '' ? {} : { endpoint: settings.FILES_S3_ENDPOINT, forcePathStyle: true }),
+    region: settings.s3Region || 'auto',
+    ...(settings.s3Endpoint === '' ? {} : { endpoint: settings.s3Endpoint, forcePathStyle: true }),
     credentials: {
-      accessKeyId: settings.FILES_S3_ACCESS_KEY_ID,
-      secretAccessKey: settings.FILES_S3_SECRET_ACCESS_KEY,
+      accessKeyId: settings.s3AccessKeyId,
+      secretAccessKey: settings.s3SecretAccessKey,
     },
     // Not every service supports the newer checksums. Every service supports plain bodies with a length.
     requestChecksumCalculation: 'WHEN_REQUIRED',

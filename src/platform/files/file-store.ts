@@ -9,11 +9,11 @@ import { type ByteRange, FileMissingError, type FilePlace } from './file-place.t
 
 export { FileMissingError, type ByteRange };
 
-/** Where stored files live; named as in the configuration. */
+/** Where stored files live. */
 export interface FileStoreSettings extends S3Settings {
-  FILES_DRIVER: 'local' | 's3';
+  driver: 'local' | 's3';
   /** Of the local driver; what is on its way lies there whatever the driver is. */
-  FILES_LOCAL_DIR: string;
+  localDir: string;
 }
 
 export interface PutOptions {
@@ -56,8 +56,8 @@ export class FileTooLargeError extends Error {
 
 /** Opens the configured store. */
 export async function createFileStore(settings: FileStoreSettings): Promise<FileStore> {
-  const root = resolve(settings.FILES_LOCAL_DIR);
-  const place = settings.FILES_DRIVER === 's3' ? await openS3Place(settings) : localPlace(root);
+  const root = resolve(settings.localDir);
+  const place = settings.driver === 's3' ? await openS3Place(settings) : localPlace(root);
   // Inside the root, so that the rename to a key stays in one file system and a video fits.
   const spoolDirectory = join(root, 'tmp');
   await mkdir(spoolDirectory, { recursive: true });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { deliverCallback, type DeliverDeps } from '../../../src/commands/callbacks/deliver-callback.ts';
 import { callbackSecretContext, newWebhookSecret } from '../../../src/commands/projects/create-project.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';
 import { createEgress, type EgressSettings } from '../../../src/platform/egress/egress.ts';
@@ -136,14 +136,14 @@ const config = loadConfig({
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
 });
-const sealer = createSealer(config.MASTER_KEYS);
+const sealer = createSealer(config.secrets.masterKeys);
 
 const depsWith = (settings: Partial<EgressSettings>): DeliverDeps => ({
   config,
   db,
   sealer,
   egress: createEgress({ allowCidrs: [], callbackPorts: [sentinel.port], ...settings }),
-  urls: createUrlSigner({ keys: deriveKeys(config.MASTER_KEYS, 'file-urls'), baseUrl: 'http://127.0.0.1' }),
+  urls: createUrlSigner({ keys: deriveKeys(config.secrets.masterKeys, 'file-urls'), baseUrl: 'http://127.0.0.1' }),
   logger: createLogger('silent', 'test'),
 });
 

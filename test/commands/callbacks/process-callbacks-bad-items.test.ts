@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { z } from 'zod';
 import { deliverCallback } from '../../../src/commands/callbacks/deliver-callback.ts';
 import { processCallbacks } from '../../../src/commands/callbacks/process-callbacks.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/deliveries.ts';
 import { eraseContents } from '../../../src/db/retention.ts';

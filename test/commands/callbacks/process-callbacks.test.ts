@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { processCallbacks } from '../../../src/commands/callbacks/process-callbacks.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
 import { admitted, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';

@@ -1,5 +1,5 @@
 import { ensureChannel } from '../../../src/commands/channels/ensure-channel.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { goodAnswer, startChatUpstream } from '../../support/chat-upstream.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -24,7 +24,7 @@ export async function openHeldChannel({ database, env }: Pick<Gateway, 'database
   const upstream = await startChatUpstream();
   await database.query({ name: 'test-held', text: 'update channel set groups = array_remove(groups, $1)' }, [group]);
   await ensureChannel(
-    { db: database, sealer: createSealer(loadConfig(env).MASTER_KEYS) },
+    { db: database, sealer: createSealer(loadConfig(env).secrets.masterKeys) },
     {
       name: 'held',
       adapter: 'openai',

@@ -4,7 +4,7 @@ import { endStaleTasks } from '../../../src/commands/tasks/end-stale-tasks.ts';
 import { jobs } from '../../../src/commands/jobs/job-table.ts';
 import { probeChannels } from '../../../src/commands/channels/probe-channels.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../../../src/commands/tasks/start-tasks.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import { noteChannelFailure } from '../../../src/db/channels.ts';
 import type { Database, Statement } from '../../../src/db/database.ts';
 import type { Deps } from '../../../src/deps.ts';
@@ -100,7 +100,7 @@ describe('tasks whose workflow cannot be started', () => {
     let asked = 0;
     const start = () => Promise.resolve<StartResult>((asked++, 'unreachable'));
     expect(await startUnstartedTasks(depsWith({ start }))).toMatchObject({ claimed: 40, started: 0 });
-    expect(asked).toBe(built.deps.config.STARTER_CONCURRENCY);
+    expect(asked).toBe(built.deps.config.starter.concurrency);
   });
 
   it('do not keep silent ones from being resumed, nor the job from starting those that wait', async () => {

@@ -33,6 +33,10 @@ let book: Book;
 let copy: TestDatabase;
 let db: Database;
 let upkeep: Upkeep;
+const withAccounting = (changes: Partial<Upkeep['config']['accounting']>): Upkeep['config'] => ({
+  ...upkeep.config,
+  accounting: { ...upkeep.config.accounting, ...changes },
+});
 
 beforeAll(async () => {
   template = await createTestDatabase();
@@ -184,7 +188,7 @@ describe('the monthly summary', () => {
     expect(await summaryRows()).toEqual(before);
 
     // A value that changes later changes the open month's margin and no frozen one.
-    await runMaintenance({ ...upkeep, config: { ...upkeep.config, CREDIT_VALUE_MICRO_USD: 5 } });
+    await runMaintenance({ ...upkeep, config: withAccounting({ creditValueMicroUsd: 5 }) });
     const after = await summaryRows();
     expect(after.filter((line) => line['frozen'])).toEqual(before.filter((line) => line['frozen']));
     expect(after).not.toEqual(before);
@@ -208,7 +212,7 @@ describe('the monthly summary', () => {
     await run(db, `update attempt set started_at = $1 where request_id = 'task_stuck'`, [newer.first]);
 
     const built = async (lagSeconds: number): Promise<unknown> => {
-      await runMaintenance({ ...upkeep, config: { ...upkeep.config, BOOKS_LAG_SECONDS: lagSeconds } });
+      await runMaintenance({ ...upkeep, config: withAccounting({ lagSeconds }) });
       const [sums] = await rowsOf(
         db,
         'select sum(credits_charged)::int as credits, sum(cost_micro_usd)::int as cost from monthly_summary where month = $1',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { MaintenanceDeps } from '../../../src/commands/jobs/maintenance.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createFileStore } from '../../../src/platform/files/file-store.ts';
 import { run } from '../../db/books.ts';
@@ -27,7 +27,7 @@ export async function openUpkeep(db: Database, env: Record<string, string> = {})
   return {
     config,
     db,
-    files: await createFileStore(config),
+    files: await createFileStore(config.files),
     logger: pino({ level: 'silent' }),
     removeFolder: () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { copyOutputs, type CopyReport } from '../../../src/commands/tasks/copy-outputs.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { TaskType } from '../../../src/domain/task.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => scratch.drop());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-copies-'));
-  files = await createFileStore({ ...config, FILES_LOCAL_DIR: folder });
+  files = await createFileStore({ ...config.files, localDir: folder });
   channel = await listen((request, response) => serve(request, response));
   sentinel = await listen((_request, response) => response.end('secret'));
 });

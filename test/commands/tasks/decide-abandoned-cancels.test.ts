@@ -13,7 +13,7 @@ import { forceCancelTask } from '../../../src/commands/tasks/force-cancel-task.t
 import type { AttemptDeps } from '../../../src/commands/tasks/attempt/run.ts';
 import { runAttempt } from '../../../src/commands/tasks/run-attempt.ts';
 import { stopUpstream } from '../../../src/commands/tasks/stop-upstream.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import { refuseCancel, requestCancel } from '../../../src/db/cancels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';
@@ -161,7 +161,7 @@ describe('a cancel whose API died before it decided', () => {
     await markAs(queued.taskId, 'clock_timestamp()');
     await markAs(idle.taskId, 'clock_timestamp()');
     expect(await decideAbandonedCancels(queued.deps)).toBe(0);
-    const old = `clock_timestamp() - make_interval(secs => ${decisionSecondsMax(config) + 1})`;
+    const old = `clock_timestamp() - make_interval(secs => ${decisionSecondsMax(config.tasks) + 1})`;
     await markAs(queued.taskId, old);
     await markAs(idle.taskId, old);
     // Sent by the one that died, who never learned what came of it.
@@ -218,19 +218,18 @@ describe("an operator's cancel", () => {
 
 const forceCancel = (deps: CancelDeps, taskId: string) => forceCancelTask(deps, { taskId, actor: 'test' });
 const secret = Buffer.alloc(32, 3);
-const config = {
-  ...loadConfig({
-    DATABASE_URL: 'postgresql://127.0.0.1/none',
-    KEY_PEPPERS: `p1:${secret.toString('base64')}`,
-    MASTER_KEYS: `m1:${secret.toString('base64')}`,
-    POLL_INTERVAL_MIN_MS: '20',
-    POLL_INTERVAL_MAX_MS: '50',
-  }),
-  CANCEL_WAIT_SECONDS: 0.8,
-};
+const config = loadConfig({
+  DATABASE_URL: 'postgresql://127.0.0.1/none',
+  KEY_PEPPERS: `p1:${secret.toString('base64')}`,
+  MASTER_KEYS: `m1:${secret.toString('base64')}`,
+  POLL_INTERVAL_MIN_MS: '20',
+  POLL_INTERVAL_MAX_MS: '50',
+  CANCEL_WAIT_SECONDS: '0.8',
+});
 const logger = pino({ level: 'silent' });
 const sealer = createSealer([{ id: 'm1', secret }]);
-const newChannels = () => createChannelCache(db, 1_000, config, { logger, metrics: { alarm: () => undefined } });
+const newChannels = () =>
+  createChannelCache(db, 1_000, config.breaker, { logger, metrics: { alarm: () => undefined } });
 
 const adapter: Adapter = {
   submitMedia() {
@@ -276,9 +275,9 @@ async function prepared(): Promise<Prepared> {
     channels: newChannels(),
     adapters: { fal: adapter },
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
-    files: await createFileStore({ ...config, FILES_LOCAL_DIR: folder }),
-    urls: createUrlSigner({ keys: [secret], baseUrl: config.PUBLIC_BASE_URL }),
-    inputMemory: createMemoryBudget(config.INPUTS_BUFFERED_MAX_BYTES),
+    files: await createFileStore({ ...config.files, localDir: folder }),
+    urls: createUrlSigner({ keys: [secret], baseUrl: config.http.publicBaseUrl }),
+    inputMemory: createMemoryBudget(config.inputs.bufferedMaxBytes),
   };
   return { taskId, channelIds, deps };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { holdInputs } from '../../../src/commands/tasks/inputs-for-upstream.ts';
-import { loadConfig, type Config } from '../../../src/config.ts';
+import { loadConfig, type Config } from '../../../src/config/load-config.ts';
 import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 import { createFileStore } from '../../../src/platform/files/file-store.ts';
@@ -291,8 +291,8 @@ const inputDeps = async (config: Config) => ({
   config,
   db: gateway.database,
   egress: createEgress({ allowCidrs: [], callbackPorts: [] }),
-  files: await createFileStore(config),
-  inputMemory: createMemoryBudget(config.INPUTS_BUFFERED_MAX_BYTES),
+  files: await createFileStore(config.files),
+  inputMemory: createMemoryBudget(config.inputs.bufferedMaxBytes),
   logger: pino({ level: 'silent' }),
-  urls: createUrlSigner({ keys: [Buffer.alloc(32, 7)], baseUrl: config.PUBLIC_BASE_URL }),
+  urls: createUrlSigner({ keys: [Buffer.alloc(32, 7)], baseUrl: config.http.publicBaseUrl }),
 });

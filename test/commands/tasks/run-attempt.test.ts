@@ -11,7 +11,7 @@ import { createChannelCache } from '../../../src/caches/channel-cache.ts';
 import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
 import { AttemptInterrupted, type AttemptDeps } from '../../../src/commands/tasks/attempt/run.ts';
 import { runAttempt } from '../../../src/commands/tasks/run-attempt.ts';
-import { loadConfig, type Config } from '../../../src/config.ts';
+import { loadConfig, type Config } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
@@ -106,7 +106,7 @@ describe('a submit that begins late, for reading its inputs took long', () => {
     await readInputsLate();
     expect(await task.report).toMatchObject({ kind: 'transient' });
     expect(submits).toBe(1);
-    expect(secondsLeft).toBeGreaterThan(config.SUBMIT_TIMEOUT_SECONDS);
+    expect(secondsLeft).toBeGreaterThan(config.attempts.submitTimeoutSeconds);
   });
 });
 
@@ -173,7 +173,7 @@ describe('a worker whose memory is taken by the inputs of others', () => {
     return { second, run, canceled, shutdown, finishFirst };
   }
   /** Room for one picture. */
-  const tight = () => ({ INPUTS_BUFFERED_MAX_BYTES: png.length + 10 });
+  const tight = () => ({ bufferedMaxBytes: png.length + 10 });
 
   it('lets an attempt wait before its row is written, and sends it when there is room, with the credential of then', async () => {
     const { second, run: attempt, finishFirst } = await crowded();
@@ -293,7 +293,7 @@ const adapter: Adapter = {
 
 async function prepared(
   given?: string | JsonObject,
-  settings: Partial<Config> = {},
+  inputs: Partial<Config['inputs']> = {},
 ): Promise<{ taskId: string; channelId: string; deps: AttemptDeps }> {
   const channelId = await aChannel();
   const input = typeof given === 'object' ? given : { image: given ?? clientUrl('a.png') };
@@ -304,7 +304,7 @@ async function prepared(
       snapshot: { groups: ['default'], upstream: { fal: { model: 'm', cost_micro_usd: 1, parameters: {} } } },
     }),
   );
-  const files = await createFileStore({ ...config, FILES_LOCAL_DIR: folder });
+  const files = await createFileStore({ ...config.files, localDir: folder });
   const slowOpen: FileStore['open'] = async (key, range) => {
     if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve));
     return files.open(key, range);
@@ -314,12 +314,12 @@ async function prepared(
     db,
     logger,
     sealer,
-    channels: createChannelCache(db, 1_000, config, { logger, metrics: { alarm: () => undefined } }),
+    channels: createChannelCache(db, 1_000, config.breaker, { logger, metrics: { alarm: () => undefined } }),
     adapters: { fal: adapter },
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
     files: { ...files, open: slowOpen },
-    inputMemory: createMemoryBudget(settings.INPUTS_BUFFERED_MAX_BYTES ?? config.INPUTS_BUFFERED_MAX_BYTES),
-    urls: createUrlSigner({ keys: [secret], baseUrl: config.PUBLIC_BASE_URL }),
+    inputMemory: createMemoryBudget(inputs.bufferedMaxBytes ?? config.inputs.bufferedMaxBytes),
+    urls: createUrlSigner({ keys: [secret], baseUrl: config.http.publicBaseUrl }),
   };
   return { taskId, channelId, deps };
 }

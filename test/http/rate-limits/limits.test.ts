@@ -3,7 +3,7 @@ import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
 import { rotateKey } from '../../../src/commands/projects/rotate-key.ts';
 import { setKey } from '../../../src/commands/projects/set-key.ts';
 import { setProjectEnabled } from '../../../src/commands/projects/set-project-enabled.ts';
-import { loadConfig, type Config } from '../../../src/config.ts';
+import { loadConfig, type Config } from '../../../src/config/load-config.ts';
 import {
   all,
   chat,

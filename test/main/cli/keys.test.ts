@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
@@ -25,7 +25,7 @@ const { tollgate, done, refused } = commandLine(() => home.settings);
 
 const auditOf = (subject: string) => lastAuditOf(db, subject);
 
-const find = (secret: string) => createKeyCache(db, loadConfig(home.settings).KEY_PEPPERS, 0).find(secret);
+const find = (secret: string) => createKeyCache(db, loadConfig(home.settings).secrets.keyPeppers, 0).find(secret);
 
 describe('tollgate keys set', () => {
   it('changes what is named, clears what is set to none, leaves the rest, and remembers before and after', async () => {

@@ -4,7 +4,7 @@ import { createCatalogCache } from '../../../src/caches/catalog-cache.ts';
 import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
 import { setChannel } from '../../../src/commands/channels/set-channel.ts';
 import { setChannelEnabled } from '../../../src/commands/channels/set-channel-enabled.ts';
-import { ConfigError, loadConfig } from '../../../src/config.ts';
+import { ConfigError, loadConfig } from '../../../src/config/load-config.ts';
 import { listChannels } from '../../../src/db/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { listServing } from '../../../src/domain/routing.ts';
@@ -36,7 +36,7 @@ afterAll(() => books?.drop());
 /** As a start of `npm start` with these keys in its environment. */
 async function start(keys: Record<string, string>): Promise<ProviderChannel[]> {
   const config = loadConfig({ ...settings, ...keys });
-  const deps = { config, db, sealer: createSealer(config.MASTER_KEYS), catalog: createCatalogCache(db, 0) };
+  const deps = { config, db, sealer: createSealer(config.secrets.masterKeys), catalog: createCatalogCache(db, 0) };
   return syncProviderChannels(deps, 'npm start');
 }
 
@@ -45,7 +45,7 @@ const channelNamed = async (name: string) => (await listChannels(db)).channels.f
 async function keyOf(name: string): Promise<string> {
   const channel = await channelNamed(name);
   if (!channel) throw new Error(`there is no ${name}`);
-  const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+  const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
   return sealer.open(channel.sealedCredential, credentialContext(channel.id));
 }
 
@@ -120,7 +120,7 @@ describe("a provider's key in the environment", () => {
 
   it('leaves what an operator has decided: a disabled channel stays so, other groups too', async () => {
     await start(keys);
-    const sealer = createSealer(loadConfig(settings).MASTER_KEYS);
+    const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
     await setChannel({ db, sealer }, { channel: 'env-gemini', changes: { groups: ['chat'] }, actor: 'cli:me' });
     await setChannelEnabled({ db }, { channel: 'env-gemini', enabled: false, actor: 'cli:me' });
     expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: false });

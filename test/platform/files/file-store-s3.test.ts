@@ -37,7 +37,7 @@ describe('the S3 driver', () => {
   beforeEach(async () => {
     s3 = await startS3Server();
     directory = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
-    store = await createFileStore({ ...s3.settings, FILES_LOCAL_DIR: directory });
+    store = await createFileStore({ ...s3.settings, localDir: directory });
   });
   afterEach(async () => {
     await s3.close();
@@ -59,10 +59,10 @@ describe('the S3 driver', () => {
   });
 
   it.each([
-    ['another key', { FILES_S3_ACCESS_KEY_ID: 'AKIASOMEBODYELSE' }, 'InvalidAccessKeyId'],
-    ['another secret', { FILES_S3_SECRET_ACCESS_KEY: 'guessed' }, 'SignatureDoesNotMatch'],
+    ['another key', { s3AccessKeyId: 'AKIASOMEBODYELSE' }, 'InvalidAccessKeyId'],
+    ['another secret', { s3SecretAccessKey: 'guessed' }, 'SignatureDoesNotMatch'],
   ])('can do nothing by %s, and does not try again', async (_what, wrong, code) => {
-    const stranger = await createFileStore({ ...s3.settings, ...wrong, FILES_LOCAL_DIR: directory });
+    const stranger = await createFileStore({ ...s3.settings, ...wrong, localDir: directory });
     await expect(stranger.put(KEY, hello, options)).rejects.toThrow();
     await expectNothingKept();
     expect(s3.asked).toHaveLength(1);
@@ -116,7 +116,7 @@ describe('the S3 driver', () => {
   });
 
   it('never takes a bucket that is missing for a file that is missing', async () => {
-    const lost = await createFileStore({ ...s3.settings, FILES_S3_BUCKET: 'gone', FILES_LOCAL_DIR: directory });
+    const lost = await createFileStore({ ...s3.settings, s3Bucket: 'gone', localDir: directory });
     await expect(lost.open(KEY)).rejects.toMatchObject({ name: 'NoSuchBucket' });
     await expect(lost.put(KEY, hello, options)).rejects.toThrow();
     await expectNothingKept();

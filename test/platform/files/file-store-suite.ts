@@ -20,8 +20,8 @@ export const options = { maxBytes: 1_000_000, contentType: 'image/png' };
 
 /** Where one driver keeps its files, empty at the beginning of each test. */
 export interface PlaceUnderTest {
-  settings: Omit<FileStoreSettings, 'FILES_LOCAL_DIR'>;
-  /** The keys that readers see, where they do not lie below `FILES_LOCAL_DIR`. */
+  settings: Omit<FileStoreSettings, 'localDir'>;
+  /** The keys that readers see, where they do not lie below `localDir`. */
   keys(): string[];
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
     beforeEach(async () => {
       place = await openPlace();
       directory = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
-      store = await createFileStore({ ...place.settings, FILES_LOCAL_DIR: directory });
+      store = await createFileStore({ ...place.settings, localDir: directory });
     });
     afterEach(async () => {
       await place.close();
@@ -196,7 +196,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       const [old, young] = [join(directory, 'tmp', 'tollgate-old'), join(directory, 'tmp', 'tollgate-young')];
       await Promise.all([writeFile(old, 'x'), writeFile(young, 'x')]);
       await utimes(old, 1, 1);
-      await createFileStore({ ...place.settings, FILES_LOCAL_DIR: directory });
+      await createFileStore({ ...place.settings, localDir: directory });
       expect(await everyFile()).toEqual(['tollgate-young']);
     });
   });

@@ -43,7 +43,7 @@ export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begun
       fence: newId('att'),
       submitSeconds: submitLeaseSeconds(run),
       costMicroUsd: channel.mapping.cost_micro_usd,
-      probeSeconds: deps.config.BREAKER_PROBE_SECONDS,
+      probeSeconds: deps.config.breaker.probeSeconds,
       adapter: channel.row.adapter,
     });
     if (!memory?.fresh) releaseInputs(run);

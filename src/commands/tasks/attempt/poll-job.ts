@@ -16,7 +16,7 @@ export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJo
     return decided(holder, lostJob('the results came with the submit and were lost before they were stored'));
   }
   if (!channel.adapter.pollMedia) return reported({ kind: 'skipped' });
-  let waitMs = config.POLL_INTERVAL_MIN_MS;
+  let waitMs = config.attempts.pollIntervalMinMs;
   let seenAt = performance.now();
   let missingSince: number | null = null;
   // Bounded by the deadline: each turn waits for at least one interval.
@@ -29,7 +29,7 @@ export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJo
     crashPoint('mid_poll');
 
     missingSince = polled.kind === 'missing' ? (missingSince ?? performance.now()) : null;
-    if (missingSince !== null && performance.now() - missingSince > config.POLL_MISSING_LOST_SECONDS * 1000) {
+    if (missingSince !== null && performance.now() - missingSince > config.attempts.missingJobLostSeconds * 1000) {
       return decided(holder, { ...lostJob('the upstream no longer knows the job'), status: 404 });
     }
     if (performance.now() - seenAt > seenEveryMs) {
@@ -38,7 +38,7 @@ export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJo
       if (!wanted) return giveUp(run, holder);
       seenAt = performance.now();
     }
-    waitMs = Math.min(waitMs * 1.3, config.POLL_INTERVAL_MAX_MS);
+    waitMs = Math.min(waitMs * 1.3, config.attempts.pollIntervalMaxMs);
   }
   return reported({ kind: 'deadline' });
 }

@@ -61,7 +61,7 @@ export async function findUsableChannel(
 /** The timeout of a submit to this channel. */
 export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): number {
   const isLong = channel.adapter.answersSynchronously?.includes(task.type) ?? false;
-  return isLong ? config.SUBMIT_AT_ONCE_TIMEOUT_SECONDS : config.SUBMIT_TIMEOUT_SECONDS;
+  return isLong ? config.attempts.synchronousTimeoutSeconds : config.attempts.submitTimeoutSeconds;
 }
 
 /** How long a submit is taken for running: its timeout and a margin in which its answer is written. */
@@ -69,7 +69,7 @@ export const submitLeaseSeconds = (run: AttemptRun): number => submitSeconds(run
 
 /** Ends one poll or lookup at its timeout or at the task's deadline. */
 export function callSignal({ deps, remainingMs }: AttemptRun): AbortSignal {
-  return timeoutSignal(Math.min(deps.config.POLL_TIMEOUT_SECONDS * 1000, remainingMs()));
+  return timeoutSignal(Math.min(deps.config.attempts.pollTimeoutSeconds * 1000, remainingMs()));
 }
 
 /** A timeout that may be a fraction of a millisecond, or over already. */

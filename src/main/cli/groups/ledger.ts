@@ -21,7 +21,7 @@ const VerifyInput = z.object({ full: z.boolean().default(false) });
 
 async function verify({ db, config }: DatabaseDeps, { full }: z.infer<typeof VerifyInput>): Promise<Report> {
   // A hold may outlive its expiry by the sweep that is running and the one that then ends it.
-  const report = await verifyLedger(db, 2 * config.SWEEP_INTERVAL_SECONDS, { full });
+  const report = await verifyLedger(db, 2 * config.sweeps.intervalSeconds, { full });
   const rows = table(
     Object.entries(report.invariants).map(([invariant, { breaches, promise, examples }]) => ({
       invariant,

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { serverSettings } from './server-settings.ts';
+import { settingNotes } from './setting.ts';
+import { workSettings } from './work-settings.ts';
+
+const groups = { ...serverSettings, ...workSettings };
+
+/** Every setting with its place in `Config`, its environment variable and what it is for. */
+export const settings = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(groups).flatMap(([group, { shape }]) =>
+  Object.entries(shape).map(([key, schema]) => {
+    const notes = settingNotes.get(schema);
+    if (!notes) throw new Error(`${group}.${key} is declared without the name of its environment variable`);
+    return { group, key, schema, ...notes };
+  }),
+);
+
+const Environment = z.object(groups).superRefine((config, context) => {
+  const refuse = (group: string, key: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [group, key], message });
+  const { callbacks, development, files, temporal } = config;
+  // Production never has a sandbox, so a crash point that was left in its environment cannot kill anything there.
+  if (development.crashPoint !== null && development.sandboxUrl === '') {
+    refuse('development', 'crashPoint', 'is for development only, where there is a SANDBOX_URL');
+  }
+  if (files.driver === 's3') {
+    for (const key of ['s3Bucket', 's3AccessKeyId', 's3SecretAccessKey'] as const) {
+      if (files[key] === '') refuse('files', key, 'is required with FILES_DRIVER=s3');
+    }
+  }
+  if (callbacks.leaseSeconds <= callbacks.timeoutSeconds) {
+    refuse('callbacks', 'leaseSeconds', 'must be longer than CALLBACK_TIMEOUT_SECONDS, or two would send one try');
+  }
+  if ((temporal.certFile === '') !== (temporal.keyFile === '')) {
+    refuse('temporal', 'certFile', 'and TEMPORAL_TLS_KEY_FILE go together');
+  }
+});
+
+type Parsed = z.infer<typeof Environment>;
+/** The whole configuration, by subject. A function takes the group that it needs. */
+export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]> };
+
+/** The start was refused: the message names each variable at fault, never its value. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads and checks the whole environment. Nothing else reads it. Throws `ConfigError` with one line per variable at fault.
+ */
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  const grouped: Record<string, Record<string, string | undefined>> = {};
+  for (const { group, key, name } of settings) {
+    // Compose files and shells set variables to the empty string, which means the default.
+    (grouped[group] ??= {})[key] = env[name] === '' ? undefined : env[name];
+  }
+  const parsed = Environment.safeParse(grouped);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => {
+    const name = settings.find(({ group, key }) => group === issue.path[0] && key === issue.path[1])?.name ?? '';
+    return issue.code !== 'custom' && !env[name] ? `${name} is required` : `${name} ${issue.message}`;
+  });
+  throw new ConfigError(`The configuration is not usable:\n${[...new Set(lines)].join('\n')}`);
+}
