@@ -16,10 +16,10 @@ import { requestContext } from './middleware/request-context.ts';
 import type { Route } from './route.ts';
 
 /**
- * The Koa application over a table of routes. Each request meets, in this order: its id and log line, the error
- * dialect, the health probes, the in-flight limit, and then, per route, its transfer coding, authentication, the body
- * and the handler. Emit `stopping` on it once, before the server stops: from then on it is not ready and asks clients to
- * let their connections go. Without `probes` it knows no health probes: another listener answers them.
+ * The Koa application for a table of routes. A request passes, in this order: request id and log line, error answers, health
+ * probes, in-flight limit, and then per route the check of the transfer coding, authentication, the body and the handler. Emit
+ * `stopping` on it once before the server stops: from then on it reports not ready and asks clients to close their connections.
+ * Without `probes` it answers no health probes, because another listener does.
  */
 export function createApp(
   deps: Omit<HttpDeps, 'signedFiles'>,
@@ -27,7 +27,7 @@ export function createApp(
   { probes = true }: { probes?: boolean } = {},
 ): Koa<AppState> {
   const { config, logger } = deps;
-  // One proxy in front of us is believed, and of what it hands on only the address that it added itself.
+  // One proxy is trusted, and of its forwarded addresses only the one that it added itself.
   const app = new Koa<AppState>({ proxy: config.http.trustProxy, maxIpsCount: 1 });
   let stopping = false;
   app.once('stopping', () => (stopping = true));
@@ -58,7 +58,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
     AppMiddleware[]
   >;
   const timeoutMs = config.http.requestTimeoutSeconds * 1_000;
-  // The in-flight limit times the largest body would be more than a process has.
+  // The in-flight limit times the largest body would exceed the memory of a process.
   const memory = createByteBudget(config.http.bodiesBufferedMaxBytes, 'Too many large requests at once.');
   const bodies = {
     none: [],
@@ -91,8 +91,8 @@ const letGoWhen =
   };
 
 /**
- * Koa parses the target at each look at `ctx.path` and throws where it cannot (`GET http://[x`), in the code that answers
- * and logs the error as well. Behind this every look is safe.
+ * Koa parses the request target whenever `ctx.path` is read and throws if it cannot (`GET http://[x`), even in the code that answers
+ * and logs the error. After this check `ctx.path` is safe to read.
  */
 const demandTarget: AppMiddleware = async (ctx, next) => {
   if (!hasPath(ctx)) {
@@ -110,7 +110,7 @@ function hasPath(ctx: AppContext): boolean {
   }
 }
 
-/** RFC 9112 §3.2. Node would answer this itself, without our id and our error body. */
+/** RFC 9112 §3.2. Node itself would answer without our request id and error body. */
 const demandHost: AppMiddleware = async (ctx, next) => {
   const hosts = ctx.req.headersDistinct['host'] ?? [];
   if (hosts.length > 1) {
@@ -123,20 +123,20 @@ const demandHost: AppMiddleware = async (ctx, next) => {
 };
 
 /**
- * RFC 9112 §6.1. Node takes the chunks apart and hands the coding below them on as if it were the body; what was packed must not be
- * read as what it was packed from.
+ * RFC 9112 §6.1. Node removes the chunking and passes on a body that is still in the inner coding. Such a body must not be read as
+ * if it were plain.
  */
 const demandKnownCoding: AppMiddleware = async (ctx, next) => {
   const coding = ctx.req.headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     ctx.set('connection', 'close');
-    const message = 'The only transfer coding that is understood is chunked.';
+    const message = 'The only supported transfer coding is chunked.';
     throw new GatewayError('invalid_value', { message, param: 'Transfer-Encoding' });
   }
   await next();
 };
 
-/** 405 with `Allow` where only the method is wrong, in the dialect of that path; else 404. */
+/** 405 with `Allow` if only the method is wrong, otherwise 404; in the dialect of the path. */
 function refuseUnmatched(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
   return (ctx) => {
     const { path: layers, pathAndMethod } = router.match(ctx.path, ctx.method);

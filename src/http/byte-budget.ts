@@ -1,18 +1,18 @@
 import { GatewayError } from '../domain/errors.ts';
 
-/** What one request holds of a budget. */
+/** The bytes that one request holds of a budget. */
 export interface ByteShare {
-  /** Throws `overloaded` with `message` when the bytes exceed the budget. */
+  /** Throws `overloaded` with `message` if the bytes exceed the budget. */
   take(bytes: number): void;
-  /** Takes nothing and returns false when the bytes exceed the budget. */
+  /** Takes nothing and returns false if the bytes exceed the budget. */
   mayTake(bytes: number): boolean;
-  /** Gives all of them back. */
+  /** Gives all bytes back. */
   release(): void;
 }
 
 /**
- * Bytes that all requests of one kind may hold together in this process. They are counted as they arrive, so a client that
- * sends slowly keeps nobody out.
+ * A limit on the bytes that all requests of one kind hold together in this process. Bytes are counted as they arrive, so that a
+ * slow client does not block others.
  */
 export function createByteBudget(maxBytes: number, message: string): { open(): ByteShare } {
   let held = 0;

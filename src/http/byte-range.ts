@@ -1,8 +1,8 @@
 import type { ByteRange } from './http-deps.ts';
 
 /**
- * The one range that a `Range` header asks for, of a file of `bytes`. Null means: send the whole file, which RFC 9110
- * §14.2 allows for anything malformed, in other units, or of several ranges.
+ * The single range that a `Range` header requests of a file with `bytes`. Null means to send the whole file, which RFC 9110 §14.2
+ * allows for a malformed header, other units, or several ranges.
  */
 export function parseRange(header: string, bytes: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header);

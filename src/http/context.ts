@@ -5,28 +5,28 @@ import type { Route } from './route.ts';
 
 declare module 'koa' {
   interface Request {
-    /** The parsed body on routes that read one; see `read-body.ts` for what it is guaranteed to be. */
+    /** The parsed body, on routes that read one. `read-body.ts` says what is guaranteed of it. */
     body?: JsonObject;
   }
 }
 
-/** What the frame knows of a request, for handlers and for the log. */
+/** What the application knows of a request, for handlers and for the log. */
 export interface AppState {
-  /** Our own id, answered as `x-request-id`. */
+  /** Our own id of the request, sent as `x-request-id`. */
   requestId: string;
-  /** The caller's own id for this request, if it sent a short printable one. Logged, never answered. */
+  /** The client's own id of this request, if it sent a short printable one. Logged, never sent back. */
   clientRequestId?: string;
   /** The matched row of the route table. */
   route?: Route;
-  /** There on every route with `auth: 'api_key'`; read it with `keyOf`. */
+  /** Set on every route with `auth: 'api_key'`. Read it with `keyOf`. */
   key?: AuthenticatedKey;
-  /** The request was counted against its key's rate, or was about to be and could not. */
+  /** Whether the request was counted against its key's rate, or the count failed. */
   rateCounted?: boolean;
-  /** The catalog's model this request is for, once it was found there; never the client's own words. */
+  /** The id of the requested model as the catalog has it, never as the client sent it. */
   modelId?: string;
-  /** What an accepted task will cost if it succeeds. */
+  /** The credits that an accepted task costs if it succeeds. */
   creditsQuoted?: number;
-  /** The client went away before its request had fully arrived. */
+  /** Whether the client disconnected before its request had fully arrived. */
   clientGone?: boolean;
 }
 
@@ -38,7 +38,7 @@ interface AppExtra {
 export type AppContext = Koa.ParameterizedContext<AppState, AppExtra>;
 export type AppMiddleware = (ctx: AppContext, next: Koa.Next) => Promise<void>;
 
-/** The key of a request on an `api_key` route. Throws on any other route: that is a mistake in the route table. */
+/** The key of a request on an `api_key` route. Throws on any other route, because the route table is wrong then. */
 export function keyOf(ctx: AppContext): AuthenticatedKey {
   if (!ctx.state.key) throw new Error(`${ctx.state.route?.path ?? 'This address'} is not behind an API key`);
   return ctx.state.key;

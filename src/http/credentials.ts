@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The different credentials in a request's headers: `Authorization: Bearer` and `x-api-key` anywhere, `x-goog-api-key`
- * on gemini routes (spec §5). The same one sent twice counts once. Other Authorization schemes are not ours and are
- * passed over.
+ * The distinct credentials in a request's headers: `Authorization: Bearer` and `x-api-key` anywhere, `x-goog-api-key` on Gemini
+ * routes (spec §5). A credential that is sent twice counts once. Other Authorization schemes are ignored.
  */
 export function allCredentials(request: IncomingMessage, { gemini }: { gemini: boolean }): string[] {
   const names = gemini ? ['x-api-key', 'x-goog-api-key'] : ['x-api-key'];
@@ -12,7 +11,7 @@ export function allCredentials(request: IncomingMessage, { gemini }: { gemini: b
 }
 
 /**
- * The different Bearer credentials. Read from the distinct headers, for Node keeps only the first Authorization header.
+ * The distinct Bearer credentials. Read from `headersDistinct`, because Node keeps only the first Authorization header.
  */
 export function bearerCredentials(request: IncomingMessage): string[] {
   const headers = request.headersDistinct['authorization'] ?? [];
@@ -20,7 +19,7 @@ export function bearerCredentials(request: IncomingMessage): string[] {
 }
 
 /**
- * Whether the query carries something that is, or is named like, a credential. A key there is burnt: every proxy on the
+ * Whether the query has a credential, or a parameter named like one. A key in a query is compromised, because every proxy on the
  * way logs it.
  */
 export function hasKeyInQuery(query: URLSearchParams): boolean {

@@ -1,6 +1,6 @@
 /**
- * Whether an error means "the database could not serve us just now", so that the same request may succeed in a moment.
- * Looks through `cause`s and aggregates, for drivers and object mappers wrap each other's errors.
+ * Whether an error means that the database is temporarily unavailable, so that the same request may succeed soon. Looks through
+ * `cause`s and aggregates, because drivers and MikroORM wrap each other's errors.
  */
 export const isDatabaseTrouble = (error: unknown): boolean =>
   someError(
@@ -11,11 +11,11 @@ export const isDatabaseTrouble = (error: unknown): boolean =>
       troubleMessages.some((message) => each.message.includes(message)),
   );
 
-/** Whether PostgreSQL answers and cannot write: its disk is full, or it is a standby. No waiting mends that, an operator does. */
+/** Whether PostgreSQL answers but cannot write, because its disk is full or it is a standby. Only an operator can repair that. */
 export const isDatabaseUnwritable = (error: unknown): boolean =>
   someError(error, (_each, code) => unwritableCodes.has(code));
 
-/** Whether an error, or one that it wraps, is such; its code is empty where it has none. */
+/** Whether an error, or one that it wraps, matches. The code is empty if the error has none. */
 function someError(error: unknown, isSuch: (error: Error, code: string) => boolean, depth = 0): boolean {
   if (depth > DEPTH_MAX || !(error instanceof Error)) return false;
   if (isSuch(error, 'code' in error && typeof error.code === 'string' ? error.code : '')) return true;
@@ -53,7 +53,7 @@ const troubleCodes = new Set([
   'EAI_AGAIN',
 ]);
 
-/** What node-postgres says without a code. */
+/** Messages of node-postgres errors that have no code. */
 const troubleMessages = [
   'timeout exceeded when trying to connect',
   'Connection terminated',

@@ -1,9 +1,8 @@
 import type { AppContext } from './context.ts';
 
 /**
- * Whether the client already holds this version, so that 304 is the answer: `If-None-Match` lists `etag` or is `*` (RFC
- * 9110 §13.1.2, weak comparison). Koa's `fresh` differs: it gives way to `Cache-Control: no-cache`, which fetch adds to
- * every conditional request.
+ * Whether the client already has this version and gets 304: `If-None-Match` lists `etag` or is `*` (RFC 9110 §13.1.2, weak
+ * comparison). Koa's `fresh` cannot be used: `Cache-Control: no-cache` disables it, and fetch adds that to every conditional request.
  */
 export const isNotModified = (ctx: AppContext, etag: string): boolean => {
   const header = ctx.get('if-none-match');

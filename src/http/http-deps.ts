@@ -5,44 +5,44 @@ import type { Deps } from '../deps.ts';
 import type { Config } from '../config/load-config.ts';
 
 /**
- * What the HTTP frame needs from the rest of the house; built in main, replaced by small honest substitutes in tests.
+ * The dependencies of the HTTP application. `main` builds them; tests replace them by small substitutes.
  */
 export interface HttpDeps {
   config: Config;
   logger: Logger;
-  /** The key behind a secret, or null for every kind of "no". May throw while the database is away. */
+  /** The key of a secret, or null if it is unknown, revoked, expired or disabled. May throw while the database is unavailable. */
   authenticate: (secret: string) => Promise<AuthenticatedKey | null>;
-  /** Whether this process can serve: the database answers and its schema is the one we know. */
+  /** Whether this process can serve: the database answers and has the expected schema. */
   isReady: () => Promise<boolean>;
-  /** Named apart from the file store, which knows nothing of signatures. */
+  /** Not the file store itself, which knows no signatures. */
   signedFiles: SignedFiles;
   /** Exact requests per minute; asked only for keys that have a limit. */
   rateLimiter: Pick<Deps['rateLimiter'], 'hit'>;
-  /** Takes the detail row of each answered request; must neither throw nor wait. Absent: none are kept. */
+  /** Records the detail row of each answered request. Must neither throw nor wait. If absent, no rows are kept. */
   recordDetail?: (row: DetailRow) => void;
 }
 
 export interface AuthenticatedKey {
   keyId: string;
   projectId: string;
-  /** The models this key may use; null means all. */
+  /** The models that this key may use. Null means all. */
   models: string[] | null;
-  /** Requests per minute; null means no limit. */
+  /** Requests per minute. Null means no limit. */
   rpm: number | null;
   inFlightMax: number | null;
 }
 
 export interface SignedFiles {
-  /** The file, or null if the signature is wrong or past `expires` (unix seconds), or the file is unknown or gone. */
+  /** The file, or null if the signature is wrong or `expires` (unix seconds) is past, or if the file does not exist. */
   openSigned(fileId: string, expires: number, signature: string): Promise<SignedFile | null>;
 }
 
 export interface SignedFile {
-  /** The bytes, or those from `start` to `end`, both counted from zero and inclusive. Nothing is opened before. */
+  /** The bytes, or those from `start` to `end`, both counted from zero and inclusive. Opens the file only when it is called. */
   stream(range?: ByteRange): Readable;
   bytes: number;
   mimeType: string;
-  /** Lower-case hex. */
+  /** Lower-case hexadecimal. */
   sha256: string;
   fileName: string;
 }

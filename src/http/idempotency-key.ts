@@ -3,7 +3,7 @@ import type { AppContext } from './context.ts';
 
 /**
  * The `Idempotency-Key` header, 1 to 255 printable ASCII characters, bare or as a quoted string (IETF draft
- * "idempotency-key-header"); null when none was sent. Throws `invalid_value` for anything else.
+ * "idempotency-key-header"). Null if none was sent. Throws `invalid_value` for anything else.
  */
 export function readIdempotencyKey(ctx: AppContext): string | null {
   const headers = ctx.req.headersDistinct['idempotency-key'] ?? [];

@@ -4,25 +4,25 @@ import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
-/** Deeper JSON has no use here and would only cost stack in whoever walks it (docs/DECISIONS.md "Errors"). */
+/** Deeper JSON has no use here and would only cost stack (docs/DECISIONS.md "Errors"). */
 const DEPTH_MAX = 32;
 
-/** The client hung up while its request was still arriving: there is nobody to answer and nothing to log as a fault. */
+/** The client disconnected while its request was still arriving. There is no answer and no error to log. */
 export class ClientGone extends Error {}
 
 export interface ReadLimits {
   maxBytes: number;
   timeoutMs: number;
-  /** Asked before so many more bytes are kept in memory; may throw. */
+  /** Called before more bytes are kept in memory. May throw. */
   onBytes?: (bytes: number) => void;
-  /** Called once the headers are acceptable, so that `Expect: 100-continue` never invites a body we refuse. */
+  /** Called once the headers are accepted, so that `Expect: 100-continue` never invites a body that will be refused. */
   onWanted?: () => void;
 }
 
 /**
- * Reads a request body that must be one JSON object in UTF-8, at most `maxBytes` long and 32 levels deep. What it
- * returns is safe to store and to merge: no NUL, no lone surrogate, no infinite number, no `__proto__`, `constructor`
- * or `prototype` key. The last of equal keys wins.
+ * Reads a request body: one JSON object in UTF-8, at most `maxBytes` long and 32 levels deep. The result is safe to store and to
+ * merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
+ * wins.
  *
  * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout` or `invalid_json`, what
  * `onBytes` threw, and `ClientGone`.
@@ -45,7 +45,7 @@ export function parseJsonObject(bytes: Buffer): JsonObject {
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid('The body must be a JSON object.');
-  // Valid UTF-8 holds no surrogates and valid JSON no raw NUL, so only a \u escape can bring one in.
+  // Valid UTF-8 has no surrogates and valid JSON no raw NUL, so only a \u escape can produce one.
   walk(value, 1, text.includes('\\u'));
   return value;
 }
@@ -75,7 +75,7 @@ function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
 /** PostgreSQL stores neither (22021, 22P05), and a lone surrogate cannot be sent upstream as UTF-8. */
 function demandStorable(text: string): void {
   if (text.includes('\0') || !text.isWellFormed()) {
-    throw invalid('Strings may hold neither NUL characters nor lone surrogates.');
+    throw invalid('Strings must not contain NUL characters or lone surrogates.');
   }
 }
 
@@ -111,8 +111,8 @@ async function readBytes(
 }
 
 /**
- * Gives every chunk to `take` until the body's end. The request is left readable, for an answer must still get out. Rejects
- * with what `take` threw, `request_timeout` or `ClientGone`.
+ * Passes every chunk to `take` until the body ends. Does not destroy the request, because the answer must still be sent. Rejects
+ * with the error of `take`, `request_timeout` or `ClientGone`.
  */
 export function drainRequest(
   request: IncomingMessage,
@@ -123,7 +123,7 @@ export function drainRequest(
     const stop = (settle: () => void): void => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
-      // After the listeners are off, a connection that breaks still reports it here.
+      // A connection that breaks after the listeners are removed still emits an error.
       request.on('error', () => undefined);
       settle();
     };

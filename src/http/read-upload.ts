@@ -8,19 +8,18 @@ import { drainRequest } from './read-body.ts';
 export const UPLOAD_TIMEOUT_SECONDS = 120;
 
 export interface UploadLimits {
-  /** Of the picture itself. */
+  /** The most bytes of the picture. */
   maxBytes: number;
   timeoutMs: number;
-  /** Asked before so many more bytes are kept in memory; may throw. */
+  /** Called before more bytes are kept in memory. May throw. */
   onBytes: (bytes: number) => void;
-  /** Called once the headers are acceptable, so that `Expect: 100-continue` never invites a body we refuse. */
+  /** Called once the headers are accepted, so that `Expect: 100-continue` never invites a body that will be refused. */
   onWanted?: () => void;
 }
 
 /**
- * Reads the one picture of an upload: the multipart field `file`, or a raw body with an image type (rules "Uploads").
- * Bytes are counted as they come and nothing is written anywhere. What the declared types say is not believed: look at the
- * bytes.
+ * Reads the picture of an upload: the multipart field `file`, or a raw body with an image type (rules "Uploads"). Counts bytes as
+ * they arrive and writes nothing to disk. Declared types are not checked here: callers check the bytes.
  *
  * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `invalid_multipart` or `request_timeout`, what
  * `onBytes` threw, and `ClientGone`.
@@ -43,10 +42,10 @@ export async function readUpload(request: IncomingMessage, limits: UploadLimits)
   return picture.end();
 }
 
-/** Boundaries, part headers and the few fields that may stand beside the picture. */
+/** The bytes of boundaries, part headers and the few other fields that are allowed. */
 const envelopeMaxBytes = 64_000;
 
-/** Takes the body's chunks and gives the picture. Both throw what is wrong with the body as soon as it shows. */
+/** Collects the chunks of the body and returns the picture. Both throw as soon as the body is known to be invalid. */
 interface Picture {
   write(chunk: Buffer): void;
   end(): Promise<Buffer>;
@@ -69,7 +68,7 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
   };
   const parser = createParser(request, maxBytes);
   const finished = new Promise<void>((resolve) => parser.once('finish', resolve).once('error', () => resolve()));
-  const broken = refuse(invalid('The multipart body is malformed or cut short.'));
+  const broken = refuse(invalid('The multipart body is malformed or incomplete.'));
   parser
     .on('file', (name: string, stream: BusboyFileStream) => {
       files += 1;
@@ -78,8 +77,8 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
     })
     .on('filesLimit', refuse(invalid('Only one file can be uploaded at a time.')))
-    .on('fieldsLimit', refuse(invalid('There are too many fields beside the file.')))
-    .on('partsLimit', refuse(invalid('There are too many parts.')))
+    .on('fieldsLimit', refuse(invalid('The form has too many other fields.')))
+    .on('partsLimit', refuse(invalid('The multipart body has too many parts.')))
     .on('error', broken);
   return {
     write(chunk) {
@@ -101,7 +100,7 @@ function createParser(request: IncomingMessage, maxBytes: number): BusboyInstanc
     return new Busboy({
       headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
       limits: { files: 1, fields: 2, parts: 4, headerPairs: 20, fieldSize: 10_000, fileSize: maxBytes },
-      // A part named `file` is one, also where the client left its filename out.
+      // A part named `file` is a file, even if the client omitted its filename.
       isPartAFile: (name, type, fileName) =>
         name === 'file' || fileName !== undefined || type === 'application/octet-stream',
     });
@@ -110,7 +109,7 @@ function createParser(request: IncomingMessage, maxBytes: number): BusboyInstanc
   }
 }
 
-/** Whether the body is multipart; throws 415 for what can be no picture at all. */
+/** Whether the body is multipart. Throws 415 for a type that cannot be a picture. */
 function demandUploadType(request: IncomingMessage): boolean {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {

@@ -2,12 +2,12 @@ import type { DetailRow } from '../commands/details/detail-recorder.ts';
 import type { AppContext } from './context.ts';
 
 /**
- * The detail row of an answered request: ids, numbers and the route's template. Nothing in it was typed by a client, so
- * nothing of a prompt, a key or a URL can be.
+ * The detail row of an answered request: ids, numbers and the route's template. It has no client input, so that no part of a
+ * prompt, a key or a URL can end up in it.
  */
 export function detailOf(ctx: AppContext, answered: { route: string; status: number; ms: number }): DetailRow {
   const { requestId, key, modelId, creditsQuoted } = ctx.state;
-  // A replay tells the numbers of the request that it repeats, and is none that cost anything.
+  // A replay shows the numbers of the original request but costs nothing itself.
   const isReplay = ctx.res.hasHeader('Idempotent-Replayed');
   return {
     atMs: Date.now(),
@@ -25,7 +25,7 @@ export function detailOf(ctx: AppContext, answered: { route: string; status: num
 
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A number that the answer's own header tells. */
+/** The number in a header of the answer. */
 function toldBy(ctx: AppContext, header: string): number | null {
   const text = ctx.response.get(header);
   return /^\d{1,15}$/.test(text) ? Number(text) : null;

@@ -10,7 +10,7 @@ import { listModels, showModel } from './routes/models.ts';
 import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 import { uploadImageRoute } from './routes/uploads.ts';
 
-/** What the handlers of the table need, each its own part. */
+/** The dependencies of all handlers. Each handler takes its own part. */
 export type RouteDeps = HttpDeps &
   Parameters<typeof createImage>[0] &
   Parameters<typeof listModels>[0] &
@@ -26,7 +26,7 @@ export type RouteDeps = HttpDeps &
 const client = { auth: 'api_key', dialect: 'openai' } as const;
 
 /**
- * Every route of the service: who may come in, in which dialect errors are told, how large a body may be, who answers.
+ * Every route of the service with its authentication, error dialect, body and handler.
  */
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: listModels(deps) },
@@ -39,7 +39,7 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
     rate: 'in_handler',
     handler: chatCompletions(deps),
   },
-  // Not read by the frame: it is no JSON.
+  // The handler reads the body itself, because it is not JSON.
   { ...client, method: 'POST', path: '/api/v1/images/upload', body: 'none', handler: uploadImageRoute(deps) },
   { ...client, method: 'POST', path: '/api/v1/images/generate', body: 'json', handler: createImage(deps) },
   { ...client, method: 'POST', path: '/api/v1/video/generate', body: 'json', handler: createVideo(deps) },
@@ -71,7 +71,7 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { method: 'GET', path: '/files/:id', auth: 'signed', dialect: 'openai', body: 'none', handler: showFile(deps) },
 ];
 
-/** Two actions of one model; the colon before an action is a letter like any other. */
+/** Two actions of one model. The colon before the action is part of the path segment. */
 function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
   const shared = {
     method: 'POST',

@@ -11,45 +11,44 @@ import { openaiError } from './dialects/openai.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
 
 export interface HttpServer {
-  /** Where it listens, without a trailing slash. */
+  /** The URL it listens on, without a trailing slash. */
   url: string;
   /**
-   * Stops: not ready any more, after the configured delay no new connections, then up to `drainSeconds` (default 130,
-   * one chat) for what is under way, then the rest is cut. Called again it is the same stop.
+   * Stops the server: it reports not ready, refuses new connections after the configured delay, lets running requests finish for up to
+   * `drainSeconds` (default 130, the length of a chat) and then closes the rest. A second call returns the same promise.
    */
   close(options?: { drainSeconds?: number }): Promise<void>;
 }
 
 interface ServerOptions {
   host: string;
-  /** 0 takes a free one. */
+  /** 0 means a free port. */
   port: number;
   config: Pick<Config['http'], 'headersTimeoutSeconds' | 'requestTimeoutSeconds' | 'shutdownReadyDelaySeconds'>;
 }
 
-/** Longer than the idle timeout of common load balancers (60 s), so that we never close under a request on its way. */
+/** Longer than the idle timeout of common load balancers (60 s), so that the server never closes a connection that is being reused. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MAX_BYTES = 16_384;
 const CONNECTIONS_MAX = 10_000;
-/** Longer than any answer may take to begin (120 s); it ends readers who stopped reading. */
+/** Longer than any answer may take to begin (120 s). It disconnects clients that have stopped reading. */
 const SOCKET_IDLE_MS = 180_000;
 const DRAIN_SECONDS = 130;
 
 /**
- * Starts the listener for an app. Also answers what never reaches the app: requests that are not HTTP, too large or too
- * slow.
+ * Starts the listener for an app. Also answers requests that never reach the app: those that are not HTTP, too large or too slow.
  */
 export async function startHttpServer(app: Koa<AppState>, { host, port, config }: ServerOptions): Promise<HttpServer> {
   const headersTimeout = Math.ceil(config.headersTimeoutSeconds * 1_000);
   const bodyTimeout = Math.ceil(Math.max(config.requestTimeoutSeconds, UPLOAD_TIMEOUT_SECONDS) * 1_000);
   const server = createServer({
     headersTimeout,
-    // Later than the app's own limit on a body's arrival, which answers in the route's dialect; for bodies nobody reads.
+    // For bodies that no handler reads. Longer than the app's own timeout, which answers in the route's dialect.
     requestTimeout: Math.max(headersTimeout, bodyTimeout) + 5_000,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADERS_MAX_BYTES,
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeout / 2)),
-    // The app answers a missing Host itself.
+    // The app itself answers a request without Host.
     requireHostHeader: false,
   });
   server.maxConnections = CONNECTIONS_MAX;
@@ -64,13 +63,13 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
     work.add(job);
   };
   server.on('request', serve);
-  // Without these two Node invites the body before anybody looked at the key, and answers other expectations by itself.
+  // Without these two listeners Node invites the body before the key is checked, and answers other expectations itself.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     refuseConnection(error.code ?? '', socket, answers.get(socket)),
   );
-  // Node would hang up without a word. It has taken its own listeners off, so that a reset would end the process.
+  // Node would close the connection without an answer. It has removed its own error listener, so a reset would end the process.
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());
     refuseConnection('CONNECT', socket, undefined);
@@ -108,7 +107,7 @@ async function drain(
   work: ReadonlySet<Promise<void>>,
   { delayMs, drainMs }: { delayMs: number; drainMs: number },
 ): Promise<void> {
-  // Load balancers need a moment to see that we are not ready; until then new connections are still welcome.
+  // Load balancers need a moment to notice that this process is not ready. Until then new connections are accepted.
   if (delayMs > 0) await sleep(delayMs);
   let open = true;
   const closed = new Promise<void>((resolve) => {
@@ -118,7 +117,7 @@ async function drain(
     });
   });
   const deadline = performance.now() + drainMs;
-  // A handler may outlive its connection: it settles money for a client that hung up.
+  // A handler may outlive its connection: it settles the chat of a client that has disconnected.
   while ((open || work.size > 0) && performance.now() < deadline) {
     server.closeIdleConnections();
     await sleep(Math.min(20, drainMs));
@@ -127,7 +126,7 @@ async function drain(
   await closed;
 }
 
-/** The last word on a connection whose bytes are no acceptable HTTP: an error body like any other, and then the end. */
+/** Answers a connection whose bytes are not valid HTTP with the usual error body, and closes it. */
 function refuseConnection(trouble: string, socket: Duplex, answer: ServerResponse | undefined): void {
   const begun = answer !== undefined && !answer.writableEnded && answer.headersSent;
   if (trouble === 'ECONNRESET' || !socket.writable || begun) {

@@ -2,9 +2,8 @@ import type { z } from 'zod';
 import { GatewayError, quoted } from '../domain/errors.ts';
 
 /**
- * The body as the schema's type. The first thing that is wrong is thrown as a `GatewayError` with `param` = its dotted
- * path: `missing_parameter` if nothing is there, `unsupported_parameter` if the schema has no such field, else
- * `invalid_value`.
+ * Returns the body as the schema's type. Throws the first error as a `GatewayError` whose `param` is the dotted path of the field:
+ * `missing_parameter` if the field is absent, `unsupported_parameter` if the schema has no such field, else `invalid_value`.
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const parsed = schema.safeParse(body);
@@ -29,7 +28,7 @@ function toRefusal(issue: Issue, body: unknown): GatewayError {
   return new GatewayError('invalid_value', { param, message: `${param}: ${issue.message}` });
 }
 
-/** Of a union's branches the one that got furthest names the fault best; "invalid input" would name none. */
+/** Of a union's branches, the one that got furthest describes the error best. zod itself only says "invalid input". */
 function deepest(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
   const inner = issue.errors.flatMap(([first]) => (first ? [first] : []));

@@ -4,7 +4,7 @@ import { geminiError } from './gemini.ts';
 import { legacyDataError, legacyError } from './legacy.ts';
 import { openaiError } from './openai.ts';
 
-/** The dialects in which one and the same error is told. */
+/** The dialects of error bodies. */
 export type DialectName = 'openai' | 'gemini' | 'legacy' | 'legacy_data';
 
 /** The error body of each dialect. `status` is the HTTP status of the answer. */
@@ -15,6 +15,6 @@ export const errorBodyOf = {
   legacy_data: legacyDataError,
 } satisfies Record<DialectName, (error: GatewayError, status: number) => JsonObject>;
 
-/** The dialect for an address that is no route: clients of the Gemini prefix can read only its own errors. */
+/** The dialect for a path without a route. Clients under the Gemini prefix can read only Gemini's errors. */
 export const dialectOfPath = (path: string): DialectName =>
   path === '/api/v1beta' || path.startsWith('/api/v1beta/') ? 'gemini' : 'openai';

@@ -6,7 +6,7 @@ import { validate } from '../validate.ts';
 import { messagesMax, partsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
-/** What a generateContent request asks of an image model. */
+/** A generateContent request to an image model. */
 export interface GeminiImageRequest {
   prompt: string;
   /** Data URIs, in order. */
@@ -18,7 +18,7 @@ export interface GeminiImageRequest {
 
 /**
  * A generateContent request to an image model (https://ai.google.dev/gemini-api/docs/image-generation, read 2026-11-21). The
- * prompt is every text, in order, a line each. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
+ * prompt is all texts in order, one per line. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
  */
 export function readGeminiImage(body: unknown): GeminiImageRequest {
   const { contents, generationConfig } = validate(Body, body);
@@ -39,7 +39,7 @@ export function readGeminiImage(body: unknown): GeminiImageRequest {
 
 const Part = aliased({ text: z.string().optional(), inlineData: InlineData.optional() }).refine(
   ({ text, inlineData }) => (text === undefined) !== (inlineData === undefined),
-  'must have exactly one of text and inlineData: image models take nothing else',
+  'must have exactly one of text and inlineData, because image models accept nothing else',
 );
 
 const Body = aliased({
@@ -48,8 +48,8 @@ const Body = aliased({
   contents: z
     .array(
       aliased({
-        // One prompt and no conversation: what a model said earlier has no place in it.
-        role: z.literal('user', 'must be user: image models take no conversation').nullish(),
+        // The contents are one prompt and not a conversation, so model turns are refused.
+        role: z.literal('user', 'must be user, because image models accept no conversation').nullish(),
         parts: z.array(Part).min(1).max(partsMax),
       }),
     )
@@ -67,17 +67,17 @@ const Body = aliased({
 });
 
 /**
- * The same request as the core route takes it. The pictures go where the model has room: the first into `image`, the rest
- * into `reference_images`, or all into the one of the two that it has.
+ * The same request as the core route expects it. The first picture becomes `image` and the rest `reference_images`. If the model
+ * accepts only one of the two fields, all pictures go there.
  */
 export function toCoreImage(asked: GeminiImageRequest, { model }: CatalogEntry): JsonObject {
   const { images } = asked;
   const { image: takesImage, reference_images: takesReferences } = model.parameters;
   if (images.length > 0 && takesImage !== true && takesReferences !== true) {
-    throw new GatewayError('unsupported_parameter', { param: 'contents', message: 'This model takes no images.' });
+    throw new GatewayError('unsupported_parameter', { param: 'contents', message: 'This model accepts no images.' });
   }
   if (images.length > 1 && takesImage === true && takesReferences !== true) {
-    throw refused('contents', 'this model takes one image');
+    throw refused('contents', 'this model accepts one image');
   }
   const first = takesReferences === true && takesImage !== true ? undefined : images[0];
   const references = first === undefined ? images : images.slice(1);
@@ -93,10 +93,10 @@ export function toCoreImage(asked: GeminiImageRequest, { model }: CatalogEntry):
   };
 }
 
-/** A picture that goes into the answer itself, or the place where one lies that is too large for it. */
+/** A picture as inline data, or the URL of one that is too large for that. */
 export type AnsweredPicture = { mimeType: string } & ({ bytes: Buffer } | { url: string });
 
-/** The response for pictures. `responseId` is the task, by which they can also be polled. */
+/** The response with pictures. `responseId` is the task id, by which the client can also poll. */
 export const geminiPictures = ({
   taskId,
   model,
@@ -120,7 +120,7 @@ export const geminiPictures = ({
       index: 0,
     },
   ],
-  // Pictures are priced by the request; clients add these up all the same.
+  // Pictures are priced per request, but clients add up token counts anyway.
   usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 },
   modelVersion: model,
   responseId: taskId,

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../domain/errors.ts';
 
 /**
- * A refusal of the checks that all dialects share, its field named as a Gemini client knows it. Everything else is given
- * back as it is: what the Gemini reader itself refused is in these words already.
+ * Renames the field of a refusal by the shared checks to Gemini's name of it. Other errors pass unchanged: refusals of the Gemini
+ * reader already use Gemini's names.
  */
 export function inGeminiWords(error: unknown): unknown {
   const word = error instanceof GatewayError && error.param !== undefined ? geminiWords[error.param] : undefined;

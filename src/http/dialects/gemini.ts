@@ -2,8 +2,8 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 
 /**
- * `{error: {code, message, status, details}}` with the words of google.rpc.Code. `details` carries our own code as an
- * ErrorInfo and, where there is one, the wait as a RetryInfo (google.rpc error_details.proto).
+ * `{error: {code, message, status, details}}` with the words of google.rpc.Code. `details` has our own code as an ErrorInfo and, if
+ * the client should wait, a RetryInfo (google.rpc error_details.proto).
  */
 export function geminiError(error: GatewayError, status: number): JsonObject {
   const metadata: JsonObject = {

@@ -3,9 +3,9 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 
 /**
- * A create request of the former platform as the core route takes it (spec §4.6): `aspectRatio` and `imageSize` under our
- * names, `images` where the model has room for them, the alias's parameters filled in. Fields under our own names stay as
- * they are. Throws `GatewayError` where two fields contradict each other, for nobody could tell which one is meant.
+ * Translates a create request of the former platform into one of the core route (spec §4.6). `aspectRatio` and `imageSize` get our
+ * names, `images` go to the fields that the model accepts, and the alias adds its parameters. Fields under our own names stay.
+ * Throws `GatewayError` if two fields contradict each other.
  */
 export function toCoreMedia(
   body: JsonObject,
@@ -36,7 +36,7 @@ export function toCoreMedia(
   return { ...core, ...placeImages(images, core, { model, private: hidden }), model: model.id };
 }
 
-/** A refusal of the checks that all dialects share, its field named as this request named it. */
+/** Renames the field of a refusal by the shared checks to the name that this request used. */
 export function inLegacyWords(error: unknown, body: JsonObject): unknown {
   if (!(error instanceof GatewayError) || error.param === undefined) return error;
   const { code, param, retryAfterSeconds, shouldRetry, taskId, cause } = error;
@@ -46,15 +46,15 @@ export function inLegacyWords(error: unknown, body: JsonObject): unknown {
   return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, cause });
 }
 
-/** Two fields whose name alone is another. */
+/** Two fields that differ by their name only. */
 const legacyWords = { aspectRatio: 'aspect_ratio', imageSize: 'img_size' } as const;
 
-/** As everywhere, `null` is as if absent. */
+/** `null` counts as absent, as everywhere. */
 const isGiven = (value: JsonValue | undefined): value is JsonValue => value !== undefined && value !== null;
 
 const invalid = (param: string, message: string): GatewayError => new GatewayError('invalid_value', { message, param });
 
-/** What the request called our field `key`. */
+/** The name that the request used for our field `key`. */
 function wordIn(body: JsonObject, key: string): string {
   if (key === 'image' || key === 'reference_images') return isGiven(body.images) ? 'images' : key;
   const word = Object.entries(legacyWords).find(([, ours]) => ours === key)?.[0];
@@ -62,8 +62,8 @@ function wordIn(body: JsonObject, key: string): string {
 }
 
 /**
- * `images`, one or several: the first is `image` and the rest `reference_images`; all of them are, where the model takes
- * only those. An empty list is none, for forms send it.
+ * `images`, one or several: the first becomes `image` and the rest `reference_images`. If the model accepts only
+ * `reference_images`, all of them go there. An empty list counts as absent, because forms send it.
  */
 function placeImages(
   images: JsonValue | undefined,
@@ -73,14 +73,14 @@ function placeImages(
   if (!isGiven(images)) return {};
   const list = typeof images === 'string' ? [images] : images;
   if (!Array.isArray(list) || !list.every((item) => typeof item === 'string' && item !== '')) {
-    throw invalid('images', 'images must be a non-empty string or an array of them.');
+    throw invalid('images', 'images must be a non-empty string or an array of such strings.');
   }
   if (list.length === 0) return {};
   if (isGiven(core.image) || isGiven(core.reference_images)) {
-    throw invalid('images', 'images holds all pictures: no other field for pictures may stand beside it.');
+    throw invalid('images', 'images must hold all pictures: it cannot be combined with another field for pictures.');
   }
   const takesReferences = model.parameters.reference_images === true;
-  // One that takes neither is refused by its own check of `image`.
+  // A model that accepts neither field is refused by the check of `image`.
   const takesImage = model.parameters.image === true || !takesReferences;
   const countMax = (takesImage ? 1 : 0) + (takesReferences ? hidden.reference_images_max : 0);
   if (model.parameters[takesImage ? 'image' : 'reference_images'] === true && list.length > countMax) {

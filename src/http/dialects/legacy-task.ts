@@ -1,24 +1,24 @@
 import type { JsonObject } from '../../domain/json.ts';
 import { taskErrorTable, type TaskErrorCode, type TaskStatus } from '../../domain/task.ts';
 
-/** What the former platform's clients are told of a task. */
+/** A task as clients of the former platform see it. */
 export interface LegacyTask {
   id: string;
   status: TaskStatus;
-  /** Percent, null while nobody knows. */
+  /** Percent. Null while unknown. */
   progress: number | null;
   errorCode: TaskErrorCode | null;
-  /** Signed URLs of the results, none before the task has succeeded and none after its files are gone. */
+  /** Signed URLs of the results. Empty before the task has succeeded and after its files have expired. */
   urls: string[];
 }
 
-/** The answer of `POST /api/v1/api/generate`: the id and status under each of the names that old clients look for. */
+/** The answer of `POST /api/v1/api/generate`: id and status under each of the names that old clients read. */
 export function legacyCreated(task: LegacyTask): JsonObject {
   const status = legacyStatus[task.status];
   return { success: true, task_id: task.id, id: task.id, status, data: { task_id: task.id, status } };
 }
 
-/** The answer of `GET /api/v1/api/result`. Here and below `success` says that the task was found, `status` how it stands. */
+/** The answer of `GET /api/v1/api/result`. In all read routes `success` means that the task was found; `status` is its status. */
 export const legacyResult = (task: LegacyTask): JsonObject => ({
   success: true,
   id: task.id,
@@ -49,7 +49,7 @@ export const legacyWorkflowStatus = (task: LegacyTask): JsonObject => ({
   ...endOf(task),
 });
 
-/** Old clients know four words only; a canceled task says so beside `failed`. */
+/** Old clients know four status words only. A canceled task is `failed` with `canceled: true`. */
 const legacyStatus = {
   queued: 'pending',
   processing: 'processing',

@@ -1,7 +1,7 @@
 import { errorTable, type GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 
-/** `{error: {message, type, param, code}}`, all four always there: official SDKs read each of them. */
+/** `{error: {message, type, param, code}}`. All four members are always present, because official SDKs read each of them. */
 export const openaiError = (error: GatewayError): JsonObject => ({
   error: {
     message: error.message,

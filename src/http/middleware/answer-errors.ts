@@ -10,9 +10,8 @@ import { errorBodyOf, dialectOfPath } from '../dialects/dialect.ts';
 import { ClientGone } from '../read-body.ts';
 
 /**
- * Turns whatever is thrown further in into an answer in the route's dialect. Only a `GatewayError` speaks for itself:
- * trouble with the database is `service_unavailable`, everything else is `internal_error` with a constant message, and
- * its stack goes to the log.
+ * Turns every thrown error into an answer in the route's dialect. Only a `GatewayError` shows its own message. A failure of the
+ * database is `service_unavailable`. Any other error is `internal_error` with a constant message, and its stack is logged.
  */
 export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
   return async (ctx, next) => {
@@ -33,7 +32,7 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
   };
 }
 
-/** Here and not in Koa, so that an answer that cannot be written is still an error in the right dialect. */
+/** Serialised here and not by Koa, so that a body that cannot be serialised is still an error in the right dialect. */
 function writeJson(ctx: AppContext): void {
   const body: unknown = ctx.body;
   if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || body instanceof Readable) return;
@@ -46,7 +45,7 @@ function toRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof MayHaveBeenAccepted) {
     const { code, cause, retryAfterSeconds } = toRefusal(error.cause);
-    const message = `The task ${error.taskId} may have been accepted all the same: ask for it before you send the request again.`;
+    const message = `The task ${error.taskId} may have been accepted: read it before you send the request again.`;
     return new GatewayError(code, { message, cause, retryAfterSeconds, shouldRetry: false, taskId: error.taskId });
   }
   if (isDatabaseTrouble(error)) return new GatewayError('service_unavailable', { retryAfterSeconds: 1, cause: error });
@@ -69,7 +68,7 @@ function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError): void 
 
 function answer(ctx: AppContext, refusal: GatewayError): void {
   const status = statusOf[refusal.code];
-  // A handler may have begun an answer before it failed; none of what it said about its body is true any more.
+  // The handler may have set headers about its body before it failed. They do not apply to the error body.
   for (const name of ['content-type', 'content-length', 'content-disposition', 'etag', 'accept-ranges', 'location']) {
     ctx.remove(name);
   }
@@ -95,8 +94,8 @@ const hasUnreadBody = (request: IncomingMessage): boolean =>
   (request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0);
 
 /**
- * The whole answer at once, and then a short while in which what the client is still sending is thrown away. Closing at
- * once would make the kernel send a reset, and a reset destroys the answer before most clients have read it.
+ * Sends the whole answer and then discards what the client still sends, for a short time. If the connection were closed
+ * immediately, the kernel would send a reset, which destroys the answer before most clients have read it.
  */
 async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerator<Buffer> {
   yield body;
@@ -104,7 +103,7 @@ async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerato
 }
 
 const LINGER_MS = 1_000;
-/** Well above the largest body that honest clients send us by mistake: it costs no memory. */
+/** Well above the largest body that a client sends by mistake. Discarded bytes cost no memory. */
 const LINGER_MAX_BYTES = 32_000_000;
 
 function discard(request: IncomingMessage): Promise<void> {

@@ -7,9 +7,9 @@ import type { HttpDeps } from '../http-deps.ts';
 import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
 
 /**
- * Lets a request through with a valid API key, in `ctx.state.key`, and answers every other with one and the same 401.
- * Runs before the body is read, so that strangers cost no memory. A malformed key is refused without asking anybody.
- * Failures are throttled by address only after the key was looked at, so a valid key is never refused for its address.
+ * Accepts a request with a valid API key, which it stores in `ctx.state.key`. Every other request gets the same 401. Runs before the
+ * body is read, so that unknown clients cost no memory. A malformed key is refused without a look-up. Failures are throttled by
+ * address only after the key was checked, so that a valid key is never refused for its address.
  */
 export function demandApiKey(
   { authenticate }: Pick<HttpDeps, 'authenticate'>,
@@ -28,9 +28,8 @@ export function demandApiKey(
 }
 
 /**
- * Lets a request through with one of the configured job tokens. Digests are compared, all of them and in constant time,
- * so that neither the length nor the beginning of a token shows. With no token configured the routes are closed, never
- * open.
+ * Accepts a request with one of the configured job tokens. Compares the digests of all tokens in constant time, so that neither the
+ * length nor the prefix of a token leaks. Without a configured token the routes refuse every request.
  */
 export function demandJobToken(tokens: readonly string[], failures: FailureThrottle): AppMiddleware {
   const digests = tokens.map(sha256);

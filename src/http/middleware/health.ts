@@ -2,14 +2,14 @@ import type { AppMiddleware } from '../context.ts';
 
 export interface HealthDeps {
   isReady: () => Promise<boolean>;
-  /** True once the process has been told to stop. */
+  /** True once the process is stopping. */
   isStopping: () => boolean;
 }
 
 /**
- * `/livez` says that the event loop turns and depends on nothing else, else an outage of the database would restart the
- * whole fleet. `/readyz` says whether new requests should come here: the database answers (asked every 2 s at most) and
- * nobody told us to stop. Both stand before the in-flight limit, so a full process is not mistaken for a dead one.
+ * `/livez` says that the event loop runs. It depends on nothing else, because an outage of the database must not restart every
+ * process. `/readyz` says whether this process should get new requests: the database answers (checked every 2 s at most) and the
+ * process is not stopping. Both come before the in-flight limit, so that a full process is not taken for a dead one.
  */
 export function health({ isReady, isStopping }: HealthDeps): AppMiddleware {
   const readiness = cached(isReady);

@@ -2,8 +2,8 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { AppMiddleware } from '../context.ts';
 
 /**
- * At most `max` requests are worked on at once; one more is `overloaded` before any of it is read. A place is held as
- * long as the handler runs, also when its client has gone, for it is the work that costs memory, not the socket.
+ * Processes at most `max` requests at the same time. A further request is `overloaded` before its body is read. A request counts
+ * until its handler ends, even after the client has disconnected, because the work costs memory, not the socket.
  */
 export function limitInFlight(max: number): AppMiddleware {
   let inFlight = 0;

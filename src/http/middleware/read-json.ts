@@ -5,7 +5,7 @@ import { readJsonBody } from '../read-body.ts';
 interface JsonLimits {
   maxBytes: number;
   timeoutMs: number;
-  /** Of the whole process; a body counts until its request has been answered. */
+  /** Shared by the whole process. A body counts until its request has been answered. */
   memory: ReturnType<typeof createByteBudget>;
 }
 
@@ -21,7 +21,7 @@ export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
       ctx.request.body = await readJsonBody(ctx.req, { ...limits, onBytes, onWanted });
       await next();
     } finally {
-      // An answer may wait long for its client; what was asked need not wait with it.
+      // A slow client may take long to read the answer. The request's body must not stay in memory until then.
       delete ctx.request.body;
       share.release();
     }

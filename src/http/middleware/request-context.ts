@@ -5,8 +5,8 @@ import type { AppContext, AppMiddleware } from '../context.ts';
 import { detailOf } from '../record-details.ts';
 
 /**
- * Gives the request its id and the answer the headers that every answer has, and writes the one log line of the request
- * when the answer has left or the client has; then also its detail row, if rows are kept. The line shows the route's template: paths and queries may carry secrets.
+ * Gives the request its id and the answer its common headers. When the answer is sent or the client is gone, writes the log line of
+ * the request, and its detail row if rows are kept. The line shows the route's template, because paths and queries may have secrets.
  */
 export function requestContext(tools: {
   logger: Logger;
@@ -27,7 +27,7 @@ export function requestContext(tools: {
   };
 }
 
-/** What nginx calls it when the client hangs up before its answer began; never sent. */
+/** nginx's status for a client that disconnects before the answer begins. Logged, never sent. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 function noteRequest(
@@ -45,10 +45,10 @@ function noteRequest(
     ms: Math.round(ms),
     key_id: key?.keyId,
     project_id: key?.projectId,
-    // False when the client hung up in the middle of its answer.
+    // False if the client disconnected during the answer.
     complete: ctx.res.writableFinished,
   };
-  // Probes come every few seconds from every side and would drown the rest.
+  // Health probes arrive every few seconds and would drown the other lines.
   if (probePaths.has(line.path)) {
     logger.debug(line, 'request');
     return;

@@ -1,12 +1,12 @@
 export interface FailureThrottle {
-  /** Counts one failure of this address. Answers 0, or for how many seconds the address is over its limit. */
+  /** Counts one failure of this address. Returns 0, or the seconds until the address is below its limit again. */
   record(address: string): number;
 }
 
 interface ThrottleOptions {
-  /** So many failures in a window are still answered plainly. */
+  /** The number of failures in a window that are not throttled. */
   max: number;
-  /** Milliseconds, never going back. */
+  /** A monotonic clock, in milliseconds. */
   now?: () => number;
   addressesMax?: number;
 }
@@ -14,9 +14,8 @@ interface ThrottleOptions {
 const WINDOW_MS = 60_000;
 
 /**
- * Counts failures by address in memory, in windows of one minute that begin with the first failure. It slows guessing
- * and keeps the log readable; it guards nothing by itself, so it may forget: with `addressesMax` addresses the oldest
- * window goes.
+ * Counts failures by address in memory, in windows of one minute that begin with the first failure. It slows down guessing and keeps
+ * the log readable. No guarantee rests on it, so it may forget: beyond `addressesMax` addresses it drops the oldest window.
  */
 export function createFailureThrottle({
   max,
@@ -42,7 +41,7 @@ export function createFailureThrottle({
   };
 }
 
-/** One IPv6 customer owns a /64 at least, so an address of it is worth nothing as a name. Mapped IPv4 stays itself. */
+/** The key of an address. IPv6 addresses count by their /64, because one customer owns at least that. Mapped IPv4 counts as IPv4. */
 function networkOf(address: string): string {
   const short = address.slice(0, 64);
   if (!short.includes(':') || short.includes('.')) return short;

@@ -6,7 +6,7 @@ import { isDatabaseTrouble } from '../database-trouble.ts';
 import { setRateHeaders } from './rate-headers.ts';
 import { ClientGone } from '../read-body.ts';
 
-/** Reading is so cheap that a key may do ten times as much of it as its limit says; counted per process, by its clock. */
+/** Reads are cheap, so a key may read ten times as often as its limit. Counted per process, by its own clock. */
 const pollShare = 10;
 const windowMs = 60_000;
 const keysMax = 10_000;
@@ -17,8 +17,8 @@ interface Bucket {
 }
 
 /**
- * Requests per minute of keys that have a limit (rules "Keys and auth"). POST is exact over all instances, by the
- * database's clock; GET has an approximate bucket of its own in this process, so that polls never keep creates out.
+ * Limits the requests per minute of keys that have a limit (rules "Keys and auth"). POST is exact over all instances, by the database
+ * clock. GET has a separate, approximate bucket in this process, so that polls never use up the limit of creates.
  */
 export function limitRate(deps: RateDeps): AppMiddleware {
   const buckets = new Map<string, Bucket>();
@@ -48,21 +48,21 @@ export function limitRate(deps: RateDeps): AppMiddleware {
 }
 
 /**
- * For a handler that counts in the call that admits. What is refused before that call, by the body's reader or the handler, is
- * counted here, so that no request is free.
+ * For routes whose handler counts the request as part of the admission. A request that is refused before the admission is counted
+ * here, so that no request is free.
  */
 async function countedBelow(deps: RateDeps, ctx: AppContext, next: Next): Promise<void> {
   try {
     await next();
   } catch (error) {
-    // A database in trouble is 503 already: asked again it would only be another wait. A broken connection looks alike.
+    // If the database failed, the answer is 503 already; counting would only wait for the database again.
     const databaseAway = !(error instanceof ClientGone) && isDatabaseTrouble(error);
     if (!ctx.state.rateCounted && !databaseAway) await countRate(deps, ctx);
     throw error;
   }
 }
 
-/** What is left after taking one; below zero there was none to take. */
+/** The remaining count after this request. Negative if the bucket was empty. */
 function takeToken(buckets: Map<string, Bucket>, keyId: string, limit: number): number {
   const now = performance.now();
   const bucket = buckets.get(keyId) ?? { tokens: limit, at: now };

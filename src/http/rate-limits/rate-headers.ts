@@ -1,8 +1,8 @@
 import type { AppContext } from '../context.ts';
 
 /**
- * The rate of a key that has a limit, in both dialects: the IETF draft "ratelimit-headers" and the headers that OpenAI's
- * SDKs read. Seconds.
+ * The rate-limit headers of a key: those of the IETF draft "ratelimit-headers" and those that OpenAI's SDKs read. Times are in
+ * seconds.
  */
 export function setRateHeaders(ctx: AppContext, rpm: number, rate: { remaining: number; resetSeconds: number }): void {
   ctx.set('RateLimit-Policy', `"key";q=${rpm};w=60`);

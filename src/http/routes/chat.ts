@@ -17,12 +17,12 @@ import { setRateHeaders } from '../rate-limits/rate-headers.ts';
 type Stored = Parameters<typeof findStoredAnswer>[0];
 export type ChatRouteDeps = ChatDeps & RateDeps & Stored;
 
-/** How one dialect asks and answers. */
+/** How one dialect reads requests and writes answers. */
 export interface ChatDialect {
-  /** The route's template: part of an Idempotency-Key's scope and of the fingerprint. */
+  /** The route's template, part of the scope of an Idempotency-Key and of the fingerprint. */
   route: string;
   read(body: JsonObject): ChatRequest;
-  /** A refusal of the checks that all dialects share, its field named as this dialect names it. */
+  /** Renames the field of a refusal by the shared checks to this dialect's name of it. */
   inItsWords?(error: unknown): unknown;
   write(answer: ChatAnswered & { id: string; created: number; model: string }): JsonObject;
 }
@@ -37,9 +37,8 @@ export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware => {
 };
 
 /**
- * One chat in the words of a dialect; the answer's body as text. Order: rate, idempotency lookup, validation, admission. Where
- * nothing is looked up the rate is counted by the admission itself, in the same call; a request that is refused before is
- * counted by the frame.
+ * Answers one chat in a dialect; returns the body as text. Order: rate, idempotency look-up, validation, admission. Without an
+ * Idempotency-Key the admission counts the rate in the same call; middleware counts a request that is refused earlier.
  */
 export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<string> {
   const key = keyOf(ctx);
@@ -111,7 +110,7 @@ async function prepare(
   }
 }
 
-/** Word for word, and with the numbers of the answer that it repeats: they were taken once. */
+/** Replays the stored body, with the credits and attempts of the original answer: they were charged once. */
 function asReplay(ctx: AppContext, stored: StoredAnswer): string {
   ctx.set('Idempotent-Replayed', 'true');
   tellCost(ctx, stored);

@@ -6,9 +6,8 @@ import { isNotModified } from '../etag.ts';
 import type { ByteRange, HttpDeps, SignedFile } from '../http-deps.ts';
 
 /**
- * `GET /files/:id?expires=…&signature=…`: a stored file for whoever holds its signed URL, whole or one range of it (RFC
- * 9110 §14). A wrong or expired signature and an unknown file are the same 404. Served so that no browser takes it for
- * a page of ours.
+ * `GET /files/:id?expires=…&signature=…`: a stored file, whole or one range of it (RFC 9110 §14), for any client with its signed
+ * URL. A wrong or expired signature and an unknown file get the same 404. The headers keep browsers from running it as a page.
  */
 export const showFile =
   ({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMiddleware =>
@@ -31,7 +30,7 @@ export const showFile =
 
 const etagOf = (file: SignedFile): string => `"${file.sha256}"`;
 
-/** What a browser may show; every other type is a download of plain bytes. */
+/** The types that a browser may display. Every other file is a download. */
 const shownTypes = new Set([
   'image/png',
   'image/jpeg',
@@ -91,17 +90,17 @@ async function sendBytes(ctx: AppContext, file: SignedFile): Promise<void> {
 function wantedRange(ctx: AppContext, file: SignedFile): ByteRange | 'unsatisfiable' | null {
   const header = ctx.get('range');
   const ifRange = ctx.get('if-range');
-  // A date never matches, for we send no Last-Modified.
+  // A date never matches, because the answer has no Last-Modified.
   if (header === '' || (ifRange !== '' && ifRange !== etagOf(file))) return null;
   return parseRange(header, file.bytes);
 }
 
-/** Waits for the first bytes, so that a file that cannot be read is an error answer and not a broken download. */
+/** Waits for the first bytes, so that an unreadable file is an error answer and not a broken download. */
 async function opened(ctx: AppContext, stream: Readable): Promise<Readable> {
   await new Promise<void>((resolve, reject) => {
     stream.once('readable', resolve).once('end', resolve).once('error', reject);
   });
-  // Once the headers are out, only a cut connection can tell the client that bytes are missing.
+  // After the headers are sent, only a closed connection tells the client that bytes are missing.
   stream.on('error', () => ctx.res.destroy());
   return stream;
 }

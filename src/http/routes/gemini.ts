@@ -19,13 +19,13 @@ type GeminiDeps = ChatRouteDeps &
   Parameters<typeof waitForTask>[0] &
   Parameters<typeof readOutputs>[0];
 
-/** The scope of an Idempotency-Key; both actions share it, for a key stands for one purchase. */
+/** The scope of an Idempotency-Key. Both actions share it, because a key stands for one purchase. */
 const keyScope = '/api/v1beta/models/{model}:generateContent';
 
 /**
- * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second says in one event,
- * or in an array of one, what the first says plainly: nothing is streamed. Answers are buffers, for a text waits in the heap,
- * and once more in the socket, until a slow client has read it.
+ * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the
+ * first as one event, or as an array of one: nothing is streamed. Answers are buffers, because a string would be in the heap and a
+ * second time in the socket until a slow client has read it.
  */
 export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
   const answer = answerer(deps);
@@ -39,13 +39,13 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
       const text = await answer(ctx);
       const isEvents = ctx.query['alt'] === 'sse';
       ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
-      // JSON text has no line breaks of its own; the blank line ends the event, without it official clients wait for more.
+      // Compact JSON has no line breaks. The blank line ends the event; without it official clients wait for more.
       ctx.body = Buffer.from(isEvents ? `data: ${text}\n\n` : `[${text}]`);
     },
   };
 }
 
-/** By the model's type: pictures are bought as a task and waited for, everything else is a chat or is refused there. */
+/** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */
 function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
   const inlined = createByteBudget(deps.config.gemini.inlineBufferedMaxBytes, 'Too many pictures at once.');
   let waiting = 0;
@@ -61,7 +61,7 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
       });
     }
     await countRate(deps, ctx);
-    // Each of them holds one of the process's places for minutes; the places must not all go to them.
+    // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
     if (waiting >= deps.config.gemini.waitsMax) throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
     waiting += 1;
     const memory = inlined.open();
@@ -74,13 +74,13 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
   };
 }
 
-/** The answer outlives its handler: it is in memory until the client has read it or has gone. */
+/** Counts the answer until the client has read it or has disconnected, because it stays in memory after the handler ends. */
 function releaseWithAnswer({ res }: AppContext, memory: ByteShare): void {
   if (res.closed) memory.release();
   else res.once('close', () => memory.release());
 }
 
-/** What an inlined picture takes at most: while it is read its bytes, then the answer with its base64. */
+/** The most memory of an inlined picture: its bytes while it is read, then the answer with its base64. */
 const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 3);
 
 async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, memory: ByteShare): Promise<string> {
@@ -116,7 +116,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
     bytesMax: config.gemini.inlineMaxBytes,
     mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
   }).catch((cause: unknown) => {
-    // It is paid for: without a key the next try would buy it again.
+    // The task is charged. Without an Idempotency-Key a retry would buy a second one.
     const shouldRetry = idempotencyKey === null ? false : undefined;
     throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
   });
@@ -126,7 +126,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   return JSON.stringify(geminiPictures({ taskId, model, pictures }));
 }
 
-/** Fires when the client has gone: nobody is waiting any more. */
+/** Fires when the client has disconnected. */
 function whenGone(ctx: AppContext): AbortSignal {
   const gone = new AbortController();
   ctx.res.once('close', () => gone.abort());

@@ -21,7 +21,7 @@ export function jobRoutes(deps: JobDeps): Route[] {
   ];
 }
 
-/** 200 with the run that has ended, 202 with the id of one that goes on, 500 for one that failed. */
+/** 200 with a run that has ended, 202 with the id of one that is still running, 500 for one that failed. */
 const startJob =
   (deps: JobDeps, name: JobName): AppMiddleware =>
   async (ctx) => {
@@ -42,7 +42,7 @@ const startJob =
     ctx.body = { ...presentRun(run), ran: true };
   };
 
-/** `GET /api/internal/jobs/scheduled-maintenance`: its latest runs, newest first. */
+/** `GET /api/internal/jobs/scheduled-maintenance`: the latest runs, newest first. */
 const showRuns =
   (deps: JobDeps, name: JobName): AppMiddleware =>
   async (ctx) => {

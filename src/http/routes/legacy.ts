@@ -18,8 +18,7 @@ import type { Route } from '../route.ts';
 type LegacyDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof showTaskOf>[0] & Pick<Deps, 'urls'>;
 
 /**
- * What clients of the former platform call (spec §4.6). The three reads take a task of either type, wherever it was
- * created.
+ * The routes for clients of the former platform (spec §4.6). The three reads accept a task of either type, created on any route.
  */
 export function legacyRoutes(deps: LegacyDeps): Route[] {
   const client = { auth: 'api_key', dialect: 'legacy' } as const;
@@ -33,7 +32,7 @@ export function legacyRoutes(deps: LegacyDeps): Route[] {
       dialect: 'legacy_data',
       handler: readLegacy(deps, 'task_id', legacyVideoStatus),
     },
-    // A client route in spite of its name: it takes an API key (rules "Keys and auth").
+    // Despite its name this is a client route, with an API key (rules "Keys and auth").
     { ...read, path: '/api/v1/internal/workflow-status', handler: readLegacy(deps, 'uuid', legacyWorkflowStatus) },
   ];
 }

@@ -6,7 +6,7 @@ import { readIdempotencyKey } from '../idempotency-key.ts';
 
 type MediaDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof presentTask>[0];
 
-/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and where to poll it. */
+/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`. */
 export const createImage = (deps: MediaDeps): AppMiddleware => createMedia(deps, 'image', '/api/v1/images/generate');
 
 /** `POST /api/v1/video/generate` (spec §4.4). */

@@ -2,8 +2,8 @@ import type { Metrics } from '../../platform/observe/metrics.ts';
 import type { Route } from '../route.ts';
 
 /**
- * `GET /metrics`: the counters of this process in Prometheus' text format, each named `tollgate_…`. It asks for no
- * secret, so it belongs on a listener that only operators reach.
+ * `GET /metrics`: the counters of this process in Prometheus' text format, each named `tollgate_…`. It needs no credential, so it
+ * belongs on a listener that only operators can reach.
  */
 export const metricsRoute = ({ metrics }: { metrics: Pick<Metrics, 'read'> }): Route => ({
   method: 'GET',
@@ -18,7 +18,7 @@ export const metricsRoute = ({ metrics }: { metrics: Pick<Metrics, 'read'> }): R
   },
 });
 
-/** All lines of a family stand together below its TYPE line, or the reader refuses the page. */
+/** All lines of a metric family must follow its TYPE line, or Prometheus refuses the page. */
 function inPrometheusText(counters: Record<string, number>): string {
   const families = new Map<string, string[]>();
   for (const [name, value] of Object.entries(counters)) {

@@ -15,10 +15,10 @@ interface Rendered {
   body: Buffer;
 }
 
-/** How many allowlists have their own rendered list; beyond it the oldest is rendered again. */
+/** How many allowlists have a cached list. Beyond it the oldest is dropped. */
 const renderedMax = 100;
 
-/** `GET /api/v1/models` (spec §4.1): serialised once per catalog and allowlist, with its own ETag. */
+/** `GET /api/v1/models` (spec §4.1): the list, serialised once per catalog and allowlist, with an ETag of its own. */
 export const listModels = ({ catalog }: ModelDeps): AppMiddleware => {
   let of: readonly CatalogEntry[] | null = null;
   const rendered = new Map<string, Rendered>();

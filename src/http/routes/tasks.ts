@@ -16,14 +16,14 @@ export const showTask =
     ctx.body = presentTask(deps, await ownTask(deps, ctx));
   };
 
-/** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` and the task goes on. */
+/** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` if the task goes on. */
 export const cancelTaskRoute =
   (deps: CancelDeps): AppMiddleware =>
   async (ctx) => {
     ctx.body = presentTask(deps, await cancelTask(deps, await ownTask(deps, ctx)));
   };
 
-/** `POST /api/v1/tasks/{task_id}/callback/redeliver`: 202 with the task; its callback starts again under a new id. */
+/** `POST /api/v1/tasks/{task_id}/callback/redeliver`: 202 with the task. The callback starts again under a new id. */
 export const redeliverRoute =
   (deps: RedeliverDeps): AppMiddleware =>
   async (ctx) => {
@@ -32,7 +32,7 @@ export const redeliverRoute =
     ctx.body = presentTask(deps, task);
   };
 
-/** `GET /api/v1/tasks/{task_id}/attempts`: every call made for the task, and none of who was called (rules "Media tasks"). */
+/** `GET /api/v1/tasks/{task_id}/attempts`: every attempt of the task, without the channels (rules "Media tasks"). */
 export const listAttemptsRoute =
   (deps: TaskDeps): AppMiddleware =>
   async (ctx) => {

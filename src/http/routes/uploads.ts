@@ -9,8 +9,8 @@ import { readUpload, UPLOAD_TIMEOUT_SECONDS } from '../read-upload.ts';
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'config' | 'urls'>;
 
 /**
- * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored picture. An upload spends nothing, so it takes no
- * Idempotency-Key. What a client that hangs up had sent is thrown away.
+ * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored picture. An upload costs no credits, so it has no Idempotency-Key.
+ * The bytes of a client that disconnects are discarded.
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
   const { config, urls } = deps;
