@@ -22,8 +22,8 @@ import { probeBy } from './probe.ts';
  * Read on 2026-11-21: https://platform.claude.com/docs/en/api/messages, …/api/errors,
  * …/build-with-claude/handling-stop-reasons and …/build-with-claude/prompt-caching.
  *
- * System and developer messages become the one `system` text, wherever they stood. Temperatures above 1, its highest, are
- * sent as 1: every chat model takes 0 to 2 (spec §4.2).
+ * All system and developer messages become the one `system` text. Our API accepts temperatures from 0 to 2 (spec §4.2), and
+ * Anthropic from 0 to 1, so higher ones are sent as 1.
  */
 export function createAnthropic(caller: UpstreamCaller): Adapter {
   return {
@@ -58,9 +58,9 @@ const headersFor = (upstream: Upstream) => ({
 const temperatureMax = 1;
 
 function toBody(request: UpstreamChat): JsonObject {
-  const { system, said } = splitSystem(request.messages);
-  const turns = toTurns(said);
-  // A conversation must hold a turn of the user's.
+  const { system, conversation } = splitSystem(request.messages);
+  const turns = toTurns(conversation);
+  // A conversation must have a user turn.
   const isAlone = turns.length === 0;
   const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
   return {
@@ -91,7 +91,7 @@ function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObje
   return serial || toolChoice ? { tool_choice: { type: 'auto', ...serial } } : {};
 }
 
-/** Neighbours of one role become one turn: the answers to parallel tool calls must stand in one. */
+/** Adjacent messages of one role become one turn, because the results of parallel tool calls must be in one turn. */
 function toTurns(messages: ChatMessage[]): JsonObject[] {
   const turns: { role: string; content: JsonValue[] }[] = [];
   for (const message of messages) {
@@ -138,7 +138,7 @@ function toBlock(part: ChatPart): JsonObject {
   };
 }
 
-/** Its ids are letters, digits, `_` and `-`; a conversation begun with another family may hold other ones. */
+/** Anthropic's ids have letters, digits, `_` and `-` only. A conversation started with another family may have other ids. */
 const plainId = (id: string): string => id.replace(/[^\w-]/g, '_');
 
 const Block = z.object({
@@ -191,7 +191,7 @@ const stopReasons: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 };
 
-/** `input_tokens` leaves out what was read from or written to the cache: all three together are the prompt. */
+/** `input_tokens` excludes tokens read from or written to the cache, so the prompt is the sum of all three counts. */
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
   if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
@@ -218,7 +218,7 @@ const readError: ReadError = (json) => {
   if (!body) return null;
   const { type, message } = body.error;
   const words = [type];
-  // Our own empty account and spend limits come as 400 `invalid_request_error`, told in prose only.
+  // An empty account and a reached spend limit come as 400 `invalid_request_error`, with the reason in prose only.
   if (/credit balance|usage limits/i.test(message)) words.push('insufficient_credits');
   if (/prompt is too long|exceeds? (the )?context/i.test(message)) words.push('context_length_exceeded');
   if (/content filtering policy/i.test(message)) words.push('content_filter');

@@ -4,40 +4,43 @@ import type { Upstream } from './channel.ts';
 import { multipart, type FormPart } from './multipart.ts';
 
 /**
- * The only HTTP caller towards a channel's own configured origin. One call is one request: no retry, no redirect, no proxy
- * from the environment, no compression. It never throws because of what the network or the provider does: it returns a
- * `CallOutcome`, and classify-outcome.ts decides what that means.
+ * The only HTTP client for a channel's configured origin. One call is one request: no retry, no redirect, no proxy from the
+ * environment, no compression. A failure of the network or the provider never throws. The call returns a `CallOutcome`, and
+ * classify-outcome.ts decides what it means.
  */
 export interface UpstreamCaller {
   call(upstream: Upstream, call: UpstreamCall): Promise<CallOutcome>;
-  /** Closes every connection; running calls end as interrupted. */
+  /** Closes every connection. Running calls end as `interrupted`. */
   close(): Promise<void>;
 }
 
 export interface UpstreamCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Appended to the channel's base URL; starts with a slash, its segments already encoded. */
+  /** Appended to the channel's base URL. It starts with a slash, and its segments are already encoded. */
   path: string;
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: JsonObject;
   /** Sent as multipart/form-data instead of `body`. */
   form?: FormPart[];
-  /** Ends the call, whatever it is doing. */
+  /** Aborts the call at any stage. */
   signal: AbortSignal;
-  /** The whole call, in milliseconds; the caller's `totalMs` when absent. */
+  /** The whole call, in milliseconds. The default is `totalMs`. */
   timeoutMs?: number;
-  /** Until the answer's headers, in milliseconds; the caller's `headersMs` when absent. */
+  /** Until the answer's headers, in milliseconds. The default is the caller's `headersMs`. */
   headersMs?: number;
-  /** More than this is cut and cannot be read. Bytes; `mediaJsonBytesMax` when absent. */
+  /** A longer answer is `too_large`. The default is `mediaJsonBytesMax`. */
   bodyBytesMax?: number;
 }
 
-/** What happened to a call, as far as the gateway can know. */
+/** The credential as a bearer token. */
+export const bearerAuthorization = ({ credential }: Upstream) => ({ authorization: `Bearer ${credential}` });
+
+/** What happened to a call, as far as the gateway knows. */
 export type CallOutcome =
-  /** Refused connection, DNS, TLS, or ended while still waiting for a connection: the provider saw nothing. */
+  /** The call failed or ended before there was a connection (refused, DNS, TLS), so the provider received nothing. */
   | { kind: 'not_sent'; detail: string }
-  /** The request left and no status came back: the provider may have acted on it. */
+  /** The request was sent and no status came back, so the provider may have acted on it. */
   | { kind: 'interrupted'; detail: string }
   | { kind: 'answered'; status: number; headers: Record<string, string>; body: AnswerBody };
 
@@ -49,9 +52,9 @@ export interface UpstreamTimeouts {
   connectMs: number;
   /** From the request's last byte to the answer's headers. */
   headersMs: number;
-  /** Between two chunks of the answer. */
+  /** Between two chunks of the answer's body. */
   idleBodyMs: number;
-  /** The whole call, so that a slow answer that never idles ends too. */
+  /** The whole call. It ends an answer that is slow but never idle. */
   totalMs: number;
 }
 
@@ -62,13 +65,13 @@ export const upstreamTimeouts: UpstreamTimeouts = {
   totalMs: 90_000,
 };
 
-/** A media reply is a few URLs: one near this size is a fault or an attack. */
-export const mediaJsonBytesMax = 4_000_000;
+/** A media reply holds a few URLs, so one near this size is a fault or an attack. */
+const mediaJsonBytesMax = 4_000_000;
 
-/** Enough for every running task to poll at the same time, without one channel using up the process's descriptors. */
+/** Lets every running task poll at the same time, but one channel cannot use up the process's file descriptors. */
 const connectionsPerOriginMax = 512;
 
-/** Keeps one connection pool for each upstream origin. Built once, in main. */
+/** Keeps one connection pool for each upstream origin. A process creates it once. */
 export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): UpstreamCaller {
   const timeouts = { ...upstreamTimeouts, ...options };
   const agent = new Agent({
@@ -77,7 +80,7 @@ export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): U
     bodyTimeout: timeouts.idleBodyMs,
     connections: connectionsPerOriginMax,
     pipelining: 1,
-    // Shorter than common servers' idle limits: a request written to a socket that the server is closing would be `interrupted`.
+    // Below the idle limits of common servers, because a request on a socket that the server closes is `interrupted`.
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,
   });
@@ -126,7 +129,7 @@ function callOnce(
     agent.dispatch(
       { ...requestOf(url, upstream, call), headersTimeout: call.headersMs ?? timeouts.headersMs },
       {
-        // Called when the connection is open and the request is about to be written: before it, nothing was sent.
+        // Called before the request is written. Until then nothing was sent.
         onRequestStart(started) {
           if (ended) started.abort(new Error('ended before it was sent'));
           else controller = started;
@@ -167,7 +170,7 @@ function requestOf(url: URL, upstream: Upstream, call: UpstreamCall): Dispatcher
     headers: {
       accept: 'application/json',
       ...(upstream.requestId !== undefined && { 'x-request-id': upstream.requestId }),
-      // A compressed answer could unpack to any size, so none is requested and none is read.
+      // A compressed answer could decompress to any size, so it is neither requested nor read.
       'accept-encoding': 'identity',
       ...(content && { 'content-type': content.type }),
       ...call.headers,
@@ -176,7 +179,7 @@ function requestOf(url: URL, upstream: Upstream, call: UpstreamCall): Dispatcher
   };
 }
 
-/** The reasons for which `callOnce` or undici ends a call that takes too long. */
+/** The reasons with which `callOnce` or undici ends a call that takes too long. */
 const ownTimeouts: ReadonlySet<string> = new Set(['timeout', 'ended by the caller', 'UND_ERR_BODY_TIMEOUT']);
 
 const parse = (bytes: Buffer): AnswerBody => {
@@ -197,6 +200,6 @@ const oneValueEach = (headers: Record<string, string | string[] | undefined>): R
     ]),
   );
 
-/** An error's code or name. Its message could hold an address or a part of a reply. */
+/** An error's code or name, because the message could contain an address or a part of a reply. */
 const nameOf = (error: Error & { code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : error.name;

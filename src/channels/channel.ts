@@ -5,105 +5,111 @@ import type { TaskType } from '../domain/task.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 
-/** One configured upstream, opened for one call. The credential is in the clear here and nowhere else. */
+/** One configured upstream for one call, with its credential unsealed. Nothing else holds an unsealed credential. */
 export interface Upstream {
   channelId: string;
   /** Without a trailing slash. */
   baseUrl: string;
   credential: string;
-  /** Sent as `x-request-id`, so that one id leads from the client's request to the provider's log. */
+  /** Sent as `x-request-id`, so that one id finds a request in the client's, our own and the provider's logs. */
   requestId?: string;
 }
 
-/** A picture, clip or sound that goes upstream: a public https URL passed through, or bytes as a `data:` URI. */
+/** An image, clip or sound for the upstream: a public https URL, or bytes as a `data:` URI. */
 export type MediaInput = { url: string };
 
-/** One media job in an adapter's own terms: the upstream's model name and mapped parameters, not ours. */
+/** One media job, with the upstream's names of the model and its parameters. */
 export interface MediaRequest {
   type: TaskType;
   /** The upstream's name of the model (catalog: `upstream.<family>.model`). */
   model: string;
   prompt: string;
-  /** Already renamed and mapped by the catalog's `parameters`; sent as they are. */
+  /** Already mapped by the catalog's `parameters`. Sent unchanged. */
   parameters: JsonObject;
   image?: MediaInput;
   referenceImages?: MediaInput[];
   videoUrl?: MediaInput;
   audioUrl?: MediaInput;
-  /** The provider's own names of the inputs, where they differ from model to model (catalog: `upstream.<family>.inputs`). */
+  /** The provider's names of the inputs, if they depend on the model (catalog: `upstream.<family>.inputs`). */
   inputNames?: Partial<Record<MediaInputKey, string>>;
-  /** Sent where the provider knows idempotency keys or tags. */
+  /** Sent to providers that accept idempotency keys or tags. */
   idempotencyKey: string;
 }
 
-/** The upstream's own reference of a submitted job: opaque JSON that only its adapter reads. */
+/** The upstream's reference to a submitted job: opaque JSON that only the adapter reads. */
 export type Operation = { [key: string]: JsonValue };
 
 /**
- * A submit that answered with the results: nothing is left to poll. They may be `data:` URIs of many megabytes, so they are
- * copied immediately and never stored in a row.
+ * A submit that the provider answered with the results. They may be `data:` URIs of many megabytes, so the worker copies them
+ * into the file store immediately and no row holds them.
  */
 export interface SubmitDone {
   kind: 'done';
   outputs: UpstreamOutput[];
-  /** Where the provider can be asked for them again. */
+  /** A reference for another poll, if the provider gives one. */
   operation?: Operation;
 }
 
-/** Saved instead of a reference when the submit answered with the results. Only the run that holds them can continue. */
+export type SubmitResult = Attempt<Operation> | SubmitDone;
+
+/** Saved instead of a reference after a synchronous result. Only the worker that holds the result can finish the attempt. */
 export const answeredSynchronously: Operation = { answered_at_once: true };
-/** Whether the results came with the submit, so that there is nothing to poll. */
+/** Whether the result was synchronous, so that there is no job to poll. */
 export const isAnsweredSynchronously = (operation: Operation): boolean => operation.answered_at_once === true;
 
 export interface CallOptions {
-  /** Ends the call, whatever it is doing. */
+  /** Aborts the call at any stage. */
   signal: AbortSignal;
-  /** Until the answer's headers, in milliseconds; that of the adapter, else of its caller, when absent. */
+  /** Until the answer's headers, in milliseconds. The default is the adapter's, or else the upstream caller's. */
   headersMs?: number;
-  /** The whole call, in milliseconds; that of the adapter, else of its caller, when absent. */
+  /** The whole call, in milliseconds. The default is the adapter's, or else the upstream caller's. */
   timeoutMs?: number;
 }
 
 export interface StopOptions extends CallOptions {
   /**
-   * What is to become of a job that runs already, which most providers bill even when they stop it: `spare` leaves it alone,
-   * so that its results can still be delivered; `stop` is for one that nobody wants any more.
+   * What to do with a job that already runs. Most providers bill it even if they stop it. `spare` leaves it running, so that
+   * its results can still be delivered. `stop` stops it, because its results are no longer needed.
    */
   running: 'spare' | 'stop';
 }
 
 /**
- * `stopped`: the provider confirms that nothing more comes of the job. `not_stopped`: nothing was done to it, it goes on or is
- * over. `unclear`: a stop was sent and may still take effect.
+ * `stopped`: the provider confirms that the job will produce nothing. `not_stopped`: the job still runs or has ended.
+ * `unclear`: the stop was sent and may still take effect.
  */
 export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
 
-/** What one provider family can do. An absent method means: not offered. */
+/** What one provider family can do. An absent method means that the family does not offer it. */
 export interface Adapter {
-  /** Asks once; never retries. `transient` with class `interrupted` may be tried elsewhere once, every other one further. */
+  /**
+   * Calls once and never retries. After `transient` with the class `interrupted`, the gateway tries one more channel. After any
+   * other `transient`, it goes on through the channels.
+   */
   chat?(upstream: Upstream, request: UpstreamChat, options: CallOptions): Promise<Attempt<ChatReply>>;
-  /** What of a chat request this family can take; there if and only if `chat` is. */
+  /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */
   chatSupports?: ChatSupports;
-  /** Submits once; never retries. */
-  submitMedia?(
-    upstream: Upstream,
-    request: MediaRequest,
-    options: CallOptions,
-  ): Promise<Attempt<Operation> | SubmitDone>;
-  /** Types whose submit answers with a synchronous result: it lasts as long as the job. */
+  /** Submits once and never retries. */
+  submitMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<SubmitResult>;
+  /** The task types whose submit lasts as long as the job and returns its results. */
   answersSynchronously?: readonly TaskType[];
-  /** Takes pictures, clips and sounds as bytes only: the caller fetches every input that is a URL. */
+  /** Accepts inputs as bytes only, so the worker fetches inputs that are URLs first. */
   inputsAsBytes?: true;
   pollMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<PollResult>;
   /**
-   * Looks a job up by the idempotency key of `request`, where the provider can: `null` says surely not there. Where the
-   * provider replays a create for its key, this is the create again.
+   * Finds a job by the idempotency key of `request`. `null` means that the provider certainly has no such job. If the provider
+   * returns the same job for a repeated create, this repeats the create.
    */
   findMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation | null>>;
-  /** What a result on the channel's own origin must be asked for with. Sent to that origin and nowhere else. */
+  /** The headers that fetch a result from the channel's own origin. They are sent to that origin only. */
   outputHeaders?(upstream: Upstream): Record<string, string>;
-  /** Asks for the stop of a job. Asked again, it says what became of the job since. */
+  /** Stops a job. A repeated call reports the job's current state. */
   cancelMedia?(upstream: Upstream, operation: Operation, options: StopOptions): Promise<StopAnswer>;
-  /** A free call (a model list) that tells whether the upstream is there and takes our credential. */
+  /** A free call, such as a model list, that checks whether the upstream is reachable and accepts our credential. */
   probe?(upstream: Upstream, options: CallOptions): Promise<Attempt<true>>;
 }
+
+/** The media half of a family that also offers chat, returns images synchronously and serves results on its own origin. */
+export type SynchronousMedia = Required<
+  Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersSynchronously' | 'inputsAsBytes' | 'outputHeaders'>
+>;

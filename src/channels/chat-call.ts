@@ -4,10 +4,10 @@ import type { JsonObject } from '../domain/json.ts';
 import type { UpstreamCall } from './call-upstream.ts';
 import type { CallOptions } from './channel.ts';
 
-/** A chat reply is text: one near this size is a fault or an attack. */
+/** A chat reply is text, so one near this size is a fault or an attack. */
 const chatJsonBytesMax = 8_000_000;
 
-/** A chat's POST, with the limit of its answer's size that every family shares (rules "Limits") and the asker's patience. */
+/** The POST of a chat, with the caller's timeouts and the size limit that all families share (rules "Limits"). */
 export const chatCall = (
   call: { path: string; headers: Record<string, string>; body: JsonObject },
   { signal, headersMs, timeoutMs }: CallOptions,
@@ -20,18 +20,18 @@ export const chatCall = (
   bodyBytesMax: chatJsonBytesMax,
 });
 
-/** For families with one place for instructions: what system and developer messages say, wherever they stood, and the rest. */
-export function splitSystem(messages: readonly ChatMessage[]): { system: string; said: ChatMessage[] } {
+/** For families with one field for instructions: the text of all system and developer messages, and the other messages. */
+export function splitSystem(messages: readonly ChatMessage[]): { system: string; conversation: ChatMessage[] } {
   const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
   const system = messages
     .filter(isSystem)
     .map(({ content }) => textOf(content))
     .filter(Boolean)
     .join('\n\n');
-  return { system, said: messages.filter((message) => !isSystem(message)) };
+  return { system, conversation: messages.filter((message) => !isSystem(message)) };
 }
 
-/** A count of tokens in a reply. What is no whole number is as if it were not there: the answer itself may still be good. */
+/** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */
 export const count = z
   .int()
   .nullish()
@@ -41,7 +41,7 @@ export const count = z
 /** A model list in OpenAI's shape, which Anthropic shares. */
 export const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** A tool call's arguments as the object that some families want; a model's broken JSON becomes an empty one. */
+/** A tool call's arguments as an object, for families that need one. Invalid JSON becomes an empty object. */
 export function argumentsObject(text: string): JsonObject {
   try {
     const value = Arguments.safeParse(JSON.parse(text));

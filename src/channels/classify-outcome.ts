@@ -4,11 +4,11 @@ import type { CallOutcome } from './call-upstream.ts';
 
 /** A provider's own error, as a family's adapter reads it. */
 export interface ProviderError {
-  /** The provider's machine-readable words (type, code), never its prose, which could quote the prompt. */
+  /** The provider's error types and codes, never its prose, which could quote the prompt. */
   words: string[];
 }
 
-/** How one family reads errors. Null means that the body is not this provider's (a proxy's page, a load balancer's JSON). */
+/** How one family reads errors. Null means that the body is not from this provider but, for example, from a proxy. */
 export type ReadError = (json: unknown) => ProviderError | null;
 
 /** What an outcome means: a usable answer, or the class of the error. */
@@ -32,7 +32,7 @@ export function readOutcome<T>(
     const value = 'json' in body ? read(body.json) : null;
     if (value !== null) return { kind: 'ok', value, status };
     const why = 'json' in body ? 'unexpected shape' : body.unreadable;
-    // An answer that came too slowly is a timeout after the request was sent, not an answer that cannot be read.
+    // An answer that came too slowly is a timeout after the request was sent, not an unreadable answer.
     const errorClass = why === 'timed_out' ? 'interrupted' : 'unreadable';
     return { kind: 'trouble', errorClass, detail: `HTTP ${status}, ${why}`, status };
   }
@@ -47,9 +47,9 @@ export function readOutcome<T>(
 /** The first matching row decides. Words come first, because providers report moderation and quota with many statuses. */
 const errorRows: { when: (status: number, own: ProviderError | null) => boolean; is: ErrorClass }[] = [
   { when: (status) => status < 400, is: 'redirect' },
-  { when: (status, own) => status < 500 && speaks(own, contentPolicyWords), is: 'content_policy' },
-  { when: (status, own) => status < 500 && speaks(own, accountWords), is: 'account' },
-  { when: (status, own) => status < 500 && speaks(own, unknownModelWords), is: 'unknown_model' },
+  { when: (status, own) => status < 500 && hasWord(own, contentPolicyWords), is: 'content_policy' },
+  { when: (status, own) => status < 500 && hasWord(own, accountWords), is: 'account' },
+  { when: (status, own) => status < 500 && hasWord(own, unknownModelWords), is: 'unknown_model' },
   { when: (status) => status === 401 || status === 402 || status === 403, is: 'account' },
   { when: (status) => status === 404, is: 'unknown_model' },
   { when: (status) => status === 408 || status === 409 || status === 425, is: 'interrupted' },
@@ -67,7 +67,7 @@ const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
 export const isContentPolicy = (words: readonly string[]): boolean =>
   words.some((word) => contentPolicyWords.test(word));
 
-const speaks = (own: ProviderError | null, words: RegExp): boolean =>
+const hasWord = (own: ProviderError | null, words: RegExp): boolean =>
   own?.words.some((word) => words.test(word)) ?? false;
 
 const errorClassOf = (status: number, own: ProviderError | null): ErrorClass =>
@@ -107,8 +107,8 @@ export function classifySubmit<T>(
 }
 
 /**
- * The result of a chat. `read` returns `blocked` for a 2xx which says that the provider's policy refused the prompt. Without
- * an answer nothing was bought, so every error but a refusal of the request itself lets the next channel try.
+ * The result of a chat. `read` returns `blocked` for a 2xx which says that the provider's policy refused the prompt. Without an
+ * answer nothing was bought, so the gateway tries the next channel after every error except a refusal of the request.
  */
 export function classifyChat<T extends object>(
   outcome: CallOutcome,
@@ -140,12 +140,12 @@ const chatRefusal = (clientCode: ChatRefusalCode) => ({
 const detailCharactersMax = 300;
 const brief = (text: string): string => text.slice(0, detailCharactersMax);
 
-/** A machine-readable word, or nothing: text with spaces may be prose, and prose may quote the request. */
+/** A machine-readable word, or an empty text: text with spaces may be prose, and prose may quote the request. */
 const plainWord = (word: string): string => (/^[\w.:-]{1,64}$/.test(word) ? word : '');
 
 const retryAfterSecondsMax = 86_400;
 
-/** The wait that the upstream asks for: at least 1 s, at most a day; undefined when it does not say. */
+/** The upstream's `Retry-After`, from 1 s to one day. Undefined without a usable header. */
 function retryAfter(header: string | undefined, now: () => number): number | undefined {
   const seconds = readRetryAfter(header, now());
   return seconds === null ? undefined : Math.min(Math.max(seconds, 1), retryAfterSecondsMax);

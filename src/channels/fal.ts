@@ -5,7 +5,7 @@ import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, readOutcome, type ProviderError, type ReadError } from './classify-outcome.ts';
 import { namedInputs } from './named-inputs.ts';
-import { PathId, toUnsettled, unconfirmed, type Trouble } from './poll.ts';
+import { PathId, failedPoll, noOutputs, parsedBy, unreadableReference, unconfirmedStop, type Trouble } from './poll.ts';
 
 /**
  * fal's queue: images and video. Base URL `https://queue.fal.run`.
@@ -13,7 +13,7 @@ import { PathId, toUnsettled, unconfirmed, type Trouble } from './poll.ts';
  * Read on 2026-11-21: https://fal.ai/docs/api-reference/inference-api (queue: submit, status, result, cancel) and
  * https://fal.ai/docs/documentation/model-apis/errors and …/request-errors.
  *
- * COMPLETED does not mean success: the error is in the result. fal has no lookup by a key of ours, so `findMedia` is absent.
+ * COMPLETED does not mean success, because the result may be an error. fal cannot find a job by our key, so `findMedia` is absent.
  */
 export function createFal(caller: UpstreamCaller): Adapter {
   return {
@@ -21,7 +21,7 @@ export function createFal(caller: UpstreamCaller): Adapter {
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path: `/${segments(request.model).join('/')}`,
-        // fal documents no idempotency key. It is sent for the day it does, and for whoever searches fal's logs for a task.
+        // fal documents no idempotency key. The header helps to find a task in fal's logs.
         headers: { ...authorization(upstream), 'idempotency-key': request.idempotencyKey },
         body: toInput(request),
         signal,
@@ -30,52 +30,48 @@ export function createFal(caller: UpstreamCaller): Adapter {
     },
 
     async pollMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation);
-      if (!job.success) return { kind: 'missing', detail: 'the saved reference cannot be read' };
-      const read = (path: string) =>
+      const job = Job.safeParse(operation).data;
+      if (!job) return unreadableReference;
+      const get = (path: string) =>
         caller.call(upstream, {
           method: 'GET',
-          path: `${jobPath(job.data)}${path}`,
+          path: `${jobPath(job)}${path}`,
           headers: authorization(upstream),
           signal,
         });
 
-      const status = readOutcome(await read('/status'), (json) => Status.safeParse(json).data ?? null, readError);
-      if (status.kind === 'trouble') return toUnsettled(status);
+      const status = readOutcome(await get('/status'), parsedBy(Status), readError);
+      if (status.kind === 'trouble') return failedPoll(status);
       if (status.value.status !== 'COMPLETED') return { kind: 'pending' };
-      const saidError = Boolean(status.value.error ?? status.value.error_type);
-      const result = readOutcome(await read(''), (json) => Result.safeParse(json).data ?? null, readError);
-      return result.kind === 'ok' ? toDone(result.value, saidError) : toFailure(result, saidError);
+      const hasError = Boolean(status.value.error ?? status.value.error_type);
+      const result = readOutcome(await get(''), parsedBy(Result), readError);
+      return result.kind === 'ok' ? toDone(result.value, hasError) : toFailure(result, hasError);
     },
 
     async cancelMedia(upstream, operation, { signal, running }) {
-      const job = Job.safeParse(operation);
-      if (!job.success) return 'not_stopped';
+      const job = Job.safeParse(operation).data;
+      if (!job) return 'not_stopped';
       const call = (method: 'GET' | 'PUT', path: string) =>
         caller.call(upstream, {
           method,
-          path: `${jobPath(job.data)}${path}`,
+          path: `${jobPath(job)}${path}`,
           headers: authorization(upstream),
           signal,
         });
       if (running === 'spare') {
-        const polled = readOutcome(
-          await call('GET', '/status'),
-          (json) => Status.safeParse(json).data ?? null,
-          readError,
-        );
-        if (polled.kind !== 'ok' || polled.value.status !== 'IN_QUEUE') return 'not_stopped';
+        const status = readOutcome(await call('GET', '/status'), parsedBy(Status), readError);
+        if (status.kind !== 'ok' || status.value.status !== 'IN_QUEUE') return 'not_stopped';
       }
-      // 200 OK: taken out of the queue, it never runs. 202 CANCELLATION_REQUESTED only says that the runner was asked, and
-      // "the model app decides how to stop": it may still finish and be billed. 400: it was already complete.
+      // 200 OK: the job left the queue and never runs. 202 CANCELLATION_REQUESTED: the runner was notified, but "the model app
+      // decides how to stop", so the job may still finish and be billed. 400: the job was already complete.
       const outcome = await call('PUT', '/cancel');
-      const answer = readOutcome(outcome, (json) => CancelAnswer.safeParse(json).data ?? null, readError);
-      return answer.kind === 'ok' && answer.status === 200 ? 'stopped' : unconfirmed(outcome);
+      const answer = readOutcome(outcome, parsedBy(CancelAnswer), readError);
+      return answer.kind === 'ok' && answer.status === 200 ? 'stopped' : unconfirmedStop(outcome);
     },
 
     async probe(upstream, { signal }): Promise<Attempt<true>> {
-      // The queue has no free list of models. The status of a request that cannot exist is free, needs the key, and a
-      // 404 in fal's own words says that fal is there.
+      // The queue has no free list of models. The status of a request that cannot exist is free and needs the key. A 404 with
+      // fal's own error means that fal is reachable.
       const outcome = await caller.call(upstream, {
         method: 'GET',
         path: `${jobPath({ app: 'fal-ai/flux', request_id: '00000000-0000-0000-0000-000000000000' })}/status`,
@@ -98,8 +94,8 @@ export function createFal(caller: UpstreamCaller): Adapter {
 const authorization = (upstream: Upstream) => ({ authorization: `Key ${upstream.credential}` });
 
 /**
- * Image models with several pictures read one list; video models keep the first frame apart from the references. Models of
- * other habits say so in the catalog.
+ * Image models take all images in one list. Video models take the first frame and the references separately. The catalog names
+ * the inputs of models that differ.
  */
 function toInput(request: MediaRequest): JsonObject {
   const hasReferences = (request.referenceImages ?? []).length > 0;
@@ -133,9 +129,9 @@ const Result = z.object({
   image: Media.nullish(),
   videos: z.array(Media).nullish(),
   video: Media.nullish(),
-  /** One flag for each picture; a flagged picture is a black one. */
+  /** One flag for each image. A flagged image is black. */
   has_nsfw_concepts: z.array(z.boolean()).nullish(),
-  /** Some apps answer 200 with their error in the result. */
+  /** Some apps report their error in a result with status 200. */
   error: z.unknown().optional(),
   detail: z.unknown().optional(),
 });
@@ -148,8 +144,8 @@ const toOperation = (json: unknown, model: string): Operation | null => {
 const segments = (model: string): string[] => model.split('/').filter(Boolean).map(encodeURIComponent);
 
 /**
- * Status, result and cancel live under owner and app only, without the model's further path. They are derived and not taken
- * from the reply's `status_url`: a URL out of a reply would be sent the channel's credential.
+ * Status, result and cancel have paths of owner and app only, without the rest of the model's path. We derive the paths and
+ * ignore the reply's `status_url`, because a URL from a reply must never receive the channel's credential.
  */
 const appOf = (model: string): string => {
   const parts = segments(model);
@@ -158,19 +154,18 @@ const appOf = (model: string): string => {
 };
 const jobPath = ({ app, request_id }: z.infer<typeof Job>): string => `/${app}/requests/${request_id}`;
 
-function toDone(result: z.infer<typeof Result>, saidError: boolean): PollResult {
-  const pictures = [...(result.images ?? []), ...(result.image ? [result.image] : [])];
-  const shown = pictures.filter((_, index) => result.has_nsfw_concepts?.[index] !== true);
-  const media = [...shown, ...(result.videos ?? []), ...(result.video ? [result.video] : [])];
-  // Some apps name their one clip twice, as `video` and in `videos`.
-  const once = media.filter(({ url }, index) => media.findIndex((other) => other.url === url) === index);
-  if (once.length > 0) return { kind: 'done', outputs: once.map(toOutput) };
+function toDone(result: z.infer<typeof Result>, hasError: boolean): PollResult {
+  const images = [...(result.images ?? []), ...(result.image ? [result.image] : [])];
+  const visible = images.filter((_, index) => result.has_nsfw_concepts?.[index] !== true);
+  const media = [...visible, ...(result.videos ?? []), ...(result.video ? [result.video] : [])];
+  // Some apps return their only clip twice, as `video` and in `videos`.
+  const unique = media.filter(({ url }, index) => media.findIndex((other) => other.url === url) === index);
+  if (unique.length > 0) return { kind: 'done', outputs: unique.map(toOutput) };
   const words = readError(result)?.words ?? [];
-  if ((saidError || result.error || result.detail) && !words.includes('content_policy_violation')) {
+  if ((hasError || result.error || result.detail) && !words.includes('content_policy_violation')) {
     return { kind: 'failed', detail: 'completed with an error' };
   }
-  const detail = pictures.length > 0 ? 'every picture was flagged' : 'done without outputs';
-  return { kind: 'refused', code: 'content_policy_violation', detail };
+  return images.length > 0 ? noOutputs('every image was flagged') : noOutputs();
 }
 
 const toOutput = ({ url, content_type, width, height, duration }: z.infer<typeof Media>): UpstreamOutput => ({
@@ -181,24 +176,24 @@ const toOutput = ({ url, content_type, width, height, duration }: z.infer<typeof
   ...(duration && { duration }),
 });
 
-/** The result's address answers with the job's own failure; only what fal surely says about the job ends it. */
-function toFailure(trouble: Trouble, statusSaidError: boolean): PollResult {
+/** The result's path returns the failure of the job. The job ends only if the failure is certainly fal's answer about the job. */
+function toFailure(trouble: Trouble, statusHasError: boolean): PollResult {
   const { errorClass, detail, status } = trouble;
-  const told = { detail, ...(status !== undefined && { status }) };
-  if (errorClass === 'content_policy') return { kind: 'refused', code: 'content_policy_violation', ...told };
+  const common = { detail, ...(status !== undefined && { status }) };
+  if (errorClass === 'content_policy') return { kind: 'refused', code: 'content_policy_violation', ...common };
   if (errorClass === 'rejected') {
-    // Status 400 for fal's own trouble with a partner: not the request's fault, so another channel may do better.
-    if (/\bdownstream_service_error\b/.test(detail)) return { kind: 'failed', ...told };
-    if (/\bno_media_generated\b/.test(detail)) return { kind: 'refused', code: 'content_policy_violation', ...told };
-    return { kind: 'refused', code: 'upstream_failed', ...told };
+    // fal sends this 400 if a partner of fal failed. The request is valid, so another channel may succeed.
+    if (/\bdownstream_service_error\b/.test(detail)) return { kind: 'failed', ...common };
+    if (/\bno_media_generated\b/.test(detail)) return { kind: 'refused', code: 'content_policy_violation', ...common };
+    return { kind: 'refused', code: 'upstream_failed', ...common };
   }
-  if (errorClass === 'provider_error' && (statusSaidError || status === 500 || jobErrorWords.test(detail))) {
-    return { kind: 'failed', ...told };
+  if (errorClass === 'provider_error' && (statusHasError || status === 500 || jobErrorWords.test(detail))) {
+    return { kind: 'failed', ...common };
   }
-  return toUnsettled(trouble);
+  return failedPoll(trouble);
 }
 
-/** Words that only a finished, failed job carries (…/request-errors, …/errors). A bare 502, 503 or 504 is the gateway's. */
+/** Words of jobs that have failed (…/request-errors, …/errors). A 502, 503 or 504 without them is from fal's gateway. */
 const jobErrorWords =
   /\b(request_timeout|startup_timeout|runner_\w+|internal_error|internal_server_error|generation_timeout|downstream_service_\w+)\b/;
 
@@ -211,7 +206,7 @@ const readError: ReadError = (json): ProviderError | null => {
   if (model.success) return { words: model.data.detail.map(({ type }) => type) };
   const request = RequestError.safeParse(json);
   if (!request.success) return null;
-  // An empty account is told in prose only: "User is locked. Reason: Exhausted balance."
+  // fal reports an empty account in prose only: "User is locked. Reason: Exhausted balance."
   const locked = /exhausted balance|user is locked/i.test(request.data.detail);
   return {
     words: [...(locked ? ['exhausted_balance'] : []), ...(request.data.error_type ? [request.data.error_type] : [])],

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { ReadError } from './classify-outcome.ts';
 
-/** Google's error (google.rpc.Status), as https://ai.google.dev/gemini-api/docs/troubleshooting tells it (read on 2026-11-21). */
+/** Reads Google's error (google.rpc.Status; https://ai.google.dev/gemini-api/docs/troubleshooting, read on 2026-11-21). */
 export const readGeminiError: ReadError = (json) => {
   const body = ErrorBody.safeParse(json).data;
   if (!body) return null;
   const { status, message, details } = body.error;
   const words = [...(status ? [status] : []), ...(details ?? []).flatMap(({ reason }) => (reason ? [reason] : []))];
-  // A bad key is a 400 here, and so is a place it does not serve: our account's trouble, not the request's.
+  // Google reports an invalid key and an unsupported region as 400. Both concern our account, not the request.
   const isAccount = words.some((word) => /^API_KEY_|BILLING/.test(word)) || status === 'FAILED_PRECONDITION';
   if (isAccount) words.push('billing');
   if (/token count .{0,60}exceeds/i.test(message)) words.push('context_length_exceeded');

@@ -1,41 +1,36 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { synchronousCall, classifySynchronous, inlineInput } from './synchronous-result.ts';
+import { classifySynchronous, inlineInput, synchronousCall } from './synchronous-result.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, readOutcome } from './classify-outcome.ts';
-import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
+import type { MediaInput, MediaRequest, SynchronousMedia, Upstream } from './channel.ts';
 import { readGeminiError } from './gemini-error.ts';
-import { nothingMade, strangeReference, toUnsettled } from './poll.ts';
+import { failedPoll, noOutputs, parsedBy, unreadableReference } from './poll.ts';
 
 /**
- * Gemini's pictures (image output of `generateContent`) and Veo (`predictLongRunning`).
+ * Gemini's images (image output of `generateContent`) and Veo (`predictLongRunning`).
  *
  * Read on 2026-11-21: https://ai.google.dev/gemini-api/docs/image-generation, …/docs/video, https://ai.google.dev/api/generate-content
- * (FinishReason) and the wire of the official SDK (googleapis/js-genai, `src/converters`).
+ * (FinishReason) and the wire format of the official SDK (googleapis/js-genai, `src/converters`).
  *
- * A picture's mapped parameters are members of `imageConfig`, a clip's of `parameters`. Pictures come with the submit. A
- * clip's file wants the API key and answers with where its bytes lie. There is no way to stop an operation, nor to ask for
- * one by a key of ours.
+ * The mapped parameters of an image are members of `imageConfig`, those of a clip of `parameters`. The submit returns the
+ * images. A clip's file needs the API key. An operation can be neither stopped nor found by our key.
  */
-export const geminiMedia = (
-  caller: UpstreamCaller,
-): Required<
-  Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersSynchronously' | 'inputsAsBytes' | 'outputHeaders'>
-> => ({
+export const geminiMedia = (caller: UpstreamCaller): SynchronousMedia => ({
   answersSynchronously: ['image'],
   inputsAsBytes: true,
   outputHeaders: authorization,
 
   async submitMedia(upstream, request, options) {
     const model = `/models/${encodeURIComponent(request.model)}`;
-    // Google documents no idempotency key. It is sent for whoever searches logs for a task.
+    // Google documents no idempotency key. The header helps to find a task in Google's logs.
     const headers = { ...authorization(upstream), 'idempotency-key': request.idempotencyKey };
     if (request.type === 'image') {
       const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
       return classifySynchronous(
         await caller.call(upstream, synchronousCall(call, options)),
-        readPictures,
+        readImages,
         readGeminiError,
       );
     }
@@ -46,26 +41,26 @@ export const geminiMedia = (
       body: toInstance(request),
       signal: options.signal,
     });
-    return classifySubmit(outcome, (json) => Job.safeParse(json).data ?? null, readGeminiError);
+    return classifySubmit(outcome, parsedBy(Job), readGeminiError);
   },
 
   async pollMedia(upstream, operation, { signal }) {
     const job = Job.safeParse(operation).data;
-    if (!job) return strangeReference;
+    if (!job) return unreadableReference;
     const outcome = await caller.call(upstream, {
       method: 'GET',
       path: `/${job.name}`,
       headers: authorization(upstream),
       signal,
     });
-    const polled = readOutcome(outcome, (json) => LongRunning.safeParse(json).data ?? null, readGeminiError);
-    return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
+    const poll = readOutcome(outcome, parsedBy(LongRunning), readGeminiError);
+    return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
   },
 });
 
-const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
+export const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
 
-const picturesOf = ({ image, referenceImages }: MediaRequest): MediaInput[] => [
+const imagesOf = ({ image, referenceImages }: MediaRequest): MediaInput[] => [
   ...(image ? [image] : []),
   ...(referenceImages ?? []),
 ];
@@ -76,8 +71,8 @@ const toContent = (request: MediaRequest): JsonObject => ({
       role: 'user',
       parts: [
         { text: request.prompt },
-        ...picturesOf(request).map((picture) => {
-          const { mimeType, base64 } = inlineInput(picture);
+        ...imagesOf(request).map((image) => {
+          const { mimeType, base64 } = inlineInput(image);
           return { inlineData: { mimeType, data: base64 } };
         }),
       ],
@@ -101,7 +96,7 @@ function toInstance(request: MediaRequest): JsonObject {
         prompt: request.prompt,
         ...(request.image && { image: toBytes(request.image) }),
         ...(references.length > 0 && {
-          referenceImages: references.map((picture) => ({ image: toBytes(picture), referenceType: 'asset' })),
+          referenceImages: references.map((reference) => ({ image: toBytes(reference), referenceType: 'asset' })),
         }),
         ...(request.videoUrl && { video: toBytes(request.videoUrl) }),
       },
@@ -111,7 +106,7 @@ function toInstance(request: MediaRequest): JsonObject {
 }
 
 const InlineData = z.object({ mimeType: z.string().nullish(), data: z.string().min(1) });
-const Pictures = z.object({
+const Images = z.object({
   candidates: z
     .array(
       z.object({
@@ -127,21 +122,21 @@ const Pictures = z.object({
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
 });
 
-/** The pictures of a reply; none where the prompt was blocked, a picture was held back (IMAGE_SAFETY, NO_IMAGE) or only text came. */
-function readPictures(json: unknown): UpstreamOutput[] | null {
-  const reply = Pictures.safeParse(json).data;
+/** The images of a reply. The list is empty if the prompt was blocked, an image was withheld, or the reply is only text. */
+function readImages(json: unknown): UpstreamOutput[] | null {
+  const reply = Images.safeParse(json).data;
   const isReply = (reply?.candidates?.length ?? 0) > 0 || Boolean(reply?.promptFeedback?.blockReason);
   if (!reply || !isReply) return null;
   const parts = (reply.candidates ?? []).flatMap(({ content }) => content?.parts ?? []);
   return parts.flatMap(({ thought, inlineData }) => {
-    // A thinking model sketches; a sketch is not the result.
+    // The thoughts of a model may contain drafts, which are not results.
     if (!inlineData || thought === true) return [];
     const mimeType = inlineData.mimeType ?? 'image/png';
     return [{ url: `data:${mimeType};base64,${inlineData.data}`, mimeType }];
   });
 }
 
-/** The operation's name is the path to poll: nothing but the documented forms, lest a reply sends the key elsewhere. */
+/** The operation's name is the path to poll. Only the documented forms are accepted, so a reply cannot choose another path. */
 const Job = z.object({ name: z.string().regex(/^(?:models\/[\w-][\w.-]{0,127}\/)?operations\/[\w-][\w.-]{0,255}$/) });
 
 const Samples = z.object({
@@ -159,7 +154,7 @@ function toResult({ done, error, response }: z.infer<typeof LongRunning>): PollR
   if (done !== true) return { kind: 'pending' };
   if (error) {
     const detail = `the operation failed with code ${error.code ?? 'none'}`;
-    // google.rpc.Code 3, INVALID_ARGUMENT: the prompt or a picture; which of both is told in prose only.
+    // google.rpc.Code 3, INVALID_ARGUMENT, also covers refusals by policy. Only the prose tells them apart.
     const isPolicy = /usage guideline|responsible ai|safety|violat|sensitive/i.test(error.message ?? '');
     if (isPolicy) return { kind: 'refused', code: 'content_policy_violation', detail };
     return error.code === 3 ? { kind: 'refused', code: 'upstream_failed', detail } : { kind: 'failed', detail };
@@ -167,5 +162,5 @@ function toResult({ done, error, response }: z.infer<typeof LongRunning>): PollR
   const made = response?.generateVideoResponse;
   const outputs = (made?.generatedSamples ?? []).map(({ video }) => ({ url: video.uri, mimeType: 'video/mp4' }));
   if (outputs.length > 0) return { kind: 'done', outputs };
-  return nothingMade(made?.raiMediaFilteredCount ? 'every clip was filtered' : 'done without outputs');
+  return made?.raiMediaFilteredCount ? noOutputs('every clip was filtered') : noOutputs();
 }

@@ -11,12 +11,12 @@ import {
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import type { Adapter, Upstream } from './channel.ts';
+import type { Adapter } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { classifyChat } from './classify-outcome.ts';
 import { argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
 import { readGeminiError as readError } from './gemini-error.ts';
-import { geminiMedia } from './gemini-media.ts';
+import { authorization, geminiMedia } from './gemini-media.ts';
 import { probeBy } from './probe.ts';
 
 /**
@@ -25,8 +25,8 @@ import { probeBy } from './probe.ts';
  * Read on 2026-11-21: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/caching (Content, Part, Tool),
  * https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures and …/troubleshooting.
  *
- * Pictures go as bytes only. System and developer messages become `systemInstruction`, wherever they stood. `user` has no
- * counterpart and says nothing about the answer: it is not sent.
+ * Images are sent as bytes only. All system and developer messages become `systemInstruction`. `user` is not sent, because
+ * Gemini has no such field and it does not affect the answer.
  */
 export function createGemini(caller: UpstreamCaller): Adapter {
   return {
@@ -55,13 +55,12 @@ export function createGemini(caller: UpstreamCaller): Adapter {
   };
 }
 
-const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
 const ModelList = z.object({ models: z.array(z.object({ name: z.string() })) });
 
 function toBody(request: UpstreamChat): JsonObject {
-  const { system, said } = splitSystem(request.messages);
-  const contents = toContents(said);
-  // A conversation must hold a turn of the user's.
+  const { system, conversation } = splitSystem(request.messages);
+  const contents = toContents(conversation);
+  // A conversation must have a user turn.
   const isAlone = contents.length === 0;
   return {
     contents: isAlone ? [{ role: 'user', parts: [{ text: system }] }] : contents,
@@ -107,10 +106,10 @@ function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
   return { toolConfig: { functionCallingConfig: config } };
 }
 
-/** Neighbours of one role become one turn: the answers to parallel calls must stand in one. */
+/** Adjacent messages of one role become one turn, because the results of parallel calls must be in one turn. */
 function toContents(messages: ChatMessage[]): JsonObject[] {
   const turns: { role: string; parts: JsonValue[] }[] = [];
-  // A function's answer is told by name here, and by id in ours.
+  // Gemini refers to the function by its name, and our messages by the id of the call.
   const names = new Map<string, string>();
   for (const message of messages) {
     if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
@@ -138,7 +137,7 @@ function toParts(message: ChatMessage, names: ReadonlyMap<string, string>): Json
   return [...parts, ...calls];
 }
 
-/** A function's answer must be an object; a text that is none is put into one, under the word the guide uses. */
+/** A function's result must be an object. Other text goes into one, under the key that Google's guide uses. */
 function toResponse(text: string): JsonObject {
   try {
     const value = z.record(z.string(), z.json()).safeParse(JSON.parse(text));
@@ -151,8 +150,8 @@ function toResponse(text: string): JsonObject {
 function toPart(part: ChatPart): JsonObject {
   if (part.type === 'text') return { text: part.text };
   const inline = splitDataUri(part.url);
-  // `chatSupports` keeps every other URL away from here.
-  if (!inline) throw new Error('Gemini takes pictures as data URIs only.');
+  // `chatSupports` excludes every other URL.
+  if (!inline) throw new Error('An image for Gemini must be a data URI.');
   return { inlineData: { mimeType: inline.mimeType, data: inline.base64 } };
 }
 
@@ -203,14 +202,14 @@ function toReply(json: unknown): ChatReply | 'blocked' | null {
         ]
       : [],
   );
-  const told = finishReasons[candidate.finishReason ?? ''];
-  // Nothing in it, and no reason for that which we know (MALFORMED_FUNCTION_CALL, OTHER): that is no answer.
-  if (told === undefined && texts.length === 0 && toolCalls.length === 0) return null;
+  const reason = finishReasons[candidate.finishReason ?? ''];
+  // A candidate without content and with an unknown reason (MALFORMED_FUNCTION_CALL, OTHER) is not an answer.
+  if (reason === undefined && texts.length === 0 && toolCalls.length === 0) return null;
   return {
     content: texts.length > 0 ? texts.join('') : null,
     refusal: null,
     toolCalls,
-    finishReason: toolCalls.length > 0 && (told ?? 'stop') === 'stop' ? 'tool_calls' : (told ?? 'stop'),
+    finishReason: toolCalls.length > 0 && (reason ?? 'stop') === 'stop' ? 'tool_calls' : (reason ?? 'stop'),
     usage: toUsage(reply.usageMetadata, texts.length > 0 || toolCalls.length > 0),
   };
 }
@@ -226,16 +225,16 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   IMAGE_SAFETY: 'content_filter',
 };
 
-/** The prompt's count holds the cached part; thinking is counted beside the candidates and billed as output. */
-function toUsage(json: unknown, isSaid: boolean): ChatUsage | null {
+/** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */
+function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
   if (!usage || usage.promptTokenCount === null) return null;
   const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = usage;
   return {
     inputTokens: usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0),
-    // Zero counts are left out of its JSON, so a missing one is none, unless something was said.
+    // Gemini omits zero counts, so a missing count is zero unless the answer has content.
     outputTokens:
-      usage.candidatesTokenCount === null && isSaid ? null : (usage.candidatesTokenCount ?? 0) + (thoughts ?? 0),
+      usage.candidatesTokenCount === null && hasContent ? null : (usage.candidatesTokenCount ?? 0) + (thoughts ?? 0),
     ...(cached !== null && { cachedTokens: cached }),
     ...(thoughts !== null && { reasoningTokens: thoughts }),
   };

@@ -6,24 +6,23 @@ import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts'
 import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled } from './poll.ts';
+import { PathId, failedPoll, noOutputs, unreadableReference } from './poll.ts';
 import { probeBy } from './probe.ts';
 
 /**
- * Kling: images and video. Base URL `https://api-singapore.klingai.com/v1`. The credential is `ACCESS_KEY:SECRET_KEY`, from
- * which each call's token is made; one without a colon is sent as it is.
+ * Kling: images and video. Base URL `https://api-singapore.klingai.com/v1`. The credential is `ACCESS_KEY:SECRET_KEY`, and each
+ * call has a token signed with it. A credential without a colon is sent unchanged.
  *
  * Read on 2026-11-21: https://app.klingai.com/global/dev/document-api/apiReference/commonInfo (tokens, error codes),
  * …/apiReference/model/textToVideo, …/imageToVideo and …/imageGeneration.
  *
- * A model sold in two modes is named with its mode: `kling-v2-5-turbo/pro`. A job can be asked for by our key
- * (`external_task_id`), but "not there" right after a lost answer proves nothing, and is not taken for a no. There is no way
- * to stop a job.
+ * The name of a model with two modes includes the mode: `kling-v2-5-turbo/pro`. A job can be found by our key
+ * (`external_task_id`). "Not found" right after a lost answer does not prove that there is no job. A job cannot be stopped.
  */
 export function createKling(caller: UpstreamCaller): Adapter {
   return {
     async submitMedia(upstream, request, { signal }) {
-      const path = placeOf(request);
+      const path = pathOf(request);
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path,
@@ -35,7 +34,7 @@ export function createKling(caller: UpstreamCaller): Adapter {
     },
 
     async findMedia(upstream, request, { signal }): Promise<Attempt<Operation | null>> {
-      const path = placeOf(request);
+      const path = pathOf(request);
       const outcome = await caller.call(upstream, {
         method: 'GET',
         path: `${path}/${encodeURIComponent(request.idempotencyKey)}`,
@@ -47,15 +46,15 @@ export function createKling(caller: UpstreamCaller): Adapter {
 
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
-      if (!job) return strangeReference;
+      if (!job) return unreadableReference;
       const outcome = await caller.call(upstream, {
         method: 'GET',
         path: `${job.path}/${job.task_id}`,
         headers: authorization(upstream),
         signal,
       });
-      const polled = readTask(outcome);
-      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
+      const poll = readTask(outcome);
+      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
     },
 
     probe: probeBy(caller, {
@@ -73,7 +72,7 @@ function authorization({ credential }: Upstream): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-/** A JSON Web Token (RFC 7519, HS256) for half an hour; a few seconds of clock difference are forgiven. */
+/** A JSON Web Token (RFC 7519, HS256), valid for half an hour. It allows our clock to be 5 s ahead. */
 function signedToken(accessKey: string, secretKey: string): string {
   const now = Math.floor(Date.now() / 1_000);
   const encoded = (part: JsonObject): string => Buffer.from(JSON.stringify(part)).toString('base64url');
@@ -81,32 +80,32 @@ function signedToken(accessKey: string, secretKey: string): string {
   return `${claims}.${createHmac('sha256', secretKey).update(claims).digest('base64url')}`;
 }
 
-const places = ['/videos/text2video', '/videos/image2video', '/images/generations'] as const;
+const paths = ['/videos/text2video', '/videos/image2video', '/images/generations'] as const;
 
-const placeOf = ({ type, image }: MediaRequest): (typeof places)[number] =>
-  type === 'image' ? places[2] : image ? places[1] : places[0];
+const pathOf = ({ type, image }: MediaRequest): (typeof paths)[number] =>
+  type === 'image' ? paths[2] : image ? paths[1] : paths[0];
 
 function toBody(request: MediaRequest): JsonObject {
   const [model = '', mode] = request.model.split('/');
   const { aspect_ratio: ratio, ...others } = request.parameters;
-  const picture = request.image ?? (request.type === 'image' ? request.referenceImages?.[0] : undefined);
-  // A clip has the shape of its first frame.
-  const isShaped = ratio !== undefined && !(request.type === 'video' && request.image);
+  const image = request.image ?? (request.type === 'image' ? request.referenceImages?.[0] : undefined);
+  // A clip has the aspect ratio of its first frame.
+  const sendsRatio = ratio !== undefined && !(request.type === 'video' && request.image);
   return {
     ...others,
-    ...(isShaped && { aspect_ratio: ratio }),
+    ...(sendsRatio && { aspect_ratio: ratio }),
     model_name: model,
     ...(mode !== undefined && { mode }),
     prompt: request.prompt,
-    ...(picture && { image: bare(picture) }),
+    ...(image && { image: bare(image) }),
     external_task_id: request.idempotencyKey,
   };
 }
 
-/** A URL, or base64 without the prefix of a data URI. */
+/** A URL, or the base64 of a data URI without its prefix. */
 const bare = ({ url }: MediaInput): string => splitDataUri(url)?.base64 ?? url;
 
-const Job = z.object({ path: z.enum(places), task_id: PathId });
+const Job = z.object({ path: z.enum(paths), task_id: PathId });
 const File = z.object({
   url: z.string().min(1),
   /** Seconds, as text. */
@@ -141,10 +140,10 @@ function toResult({ task_status: status, task_status_msg: reason, task_result: m
         ...(made?.images ?? []).map(({ url }): UpstreamOutput => ({ url })),
         ...(made?.videos ?? []).map(toClip),
       ];
-      return outputs.length > 0 ? { kind: 'done', outputs } : nothingMade('done without outputs');
+      return outputs.length > 0 ? { kind: 'done', outputs } : noOutputs();
     }
     case 'failed':
-      // Why is told in prose only: "Failure to pass the risk control system".
+      // The reason is in prose only: "Failure to pass the risk control system".
       return /risk control|sensitive|content polic|violat|moderat/i.test(reason ?? '')
         ? { kind: 'refused', code: 'content_policy_violation', detail: 'the task failed the risk control' }
         : { kind: 'failed', detail: 'the task failed' };
@@ -157,7 +156,7 @@ function toClip({ url, duration }: z.infer<typeof File>): UpstreamOutput {
   return { url, mimeType: 'video/mp4', ...(seconds > 0 && seconds < 86_400 && { duration: seconds }) };
 }
 
-/** Kling's service codes in the words of the common table; what is missing here its HTTP status tells. */
+/** Kling's service codes as words of the common table. For other codes the HTTP status decides. */
 const codeWords: Record<number, string> = {
   1100: 'billing',
   1101: 'insufficient_balance',

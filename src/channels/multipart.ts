@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 export type FormPart =
   { name: string; value: string } | { name: string; fileName: string; type: string; bytes: Buffer };
 
-/** multipart/form-data (RFC 7578). Field names are our own; values and bytes may hold anything. */
+/** multipart/form-data (RFC 7578). Field names must be our own, because they are not escaped. */
 export function multipart(parts: readonly FormPart[]): { type: string; bytes: Buffer } {
   const boundary = `tollgate-${randomUUID()}`;
   const pieces = parts.flatMap((part) => {

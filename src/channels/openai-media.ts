@@ -1,41 +1,37 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { synchronousCall, classifySynchronous, inlineInput } from './synchronous-result.ts';
-import type { UpstreamCaller } from './call-upstream.ts';
+import { classifySynchronous, inlineInput, synchronousCall } from './synchronous-result.ts';
+import { bearerAuthorization as authorization, type UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, isContentPolicy, readOutcome } from './classify-outcome.ts';
-import type { Adapter, CallOptions, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { PathId, strangeReference, toUnsettled } from './poll.ts';
+import type { CallOptions, MediaInput, MediaRequest, SubmitResult, SynchronousMedia, Upstream } from './channel.ts';
+import { PathId, failedPoll, parsedBy, unreadableReference } from './poll.ts';
 import type { FormPart } from './multipart.ts';
 import { readOpenaiError } from './openai-error.ts';
 
 /**
- * OpenAI's images, and the `/videos` wire shape that many resale gateways speak.
+ * OpenAI's images, and the `/videos` wire format that many resale gateways use.
  *
  * Read on 2026-11-21: https://platform.openai.com/docs/api-reference/images/create, …/images/createEdit and …/videos
- * (create, retrieve, content); the service behind /videos ended at OpenAI itself in September 2026, its shape lives on.
+ * (create, retrieve, content). OpenAI itself ended /videos in September 2026, but other gateways still serve it.
  *
- * Images come with the submit, as base64. A picture given goes as a file of a multipart form. OpenAI cannot be asked by a
- * key of ours, and names no way to stop a video: `DELETE /videos/{id}` removes what is finished.
+ * The submit returns images as base64. An input image is sent as a file of a multipart form. OpenAI cannot find a job by our
+ * key and cannot stop a video: `DELETE /videos/{id}` removes finished videos only.
  */
-export const openaiMedia = (
-  caller: UpstreamCaller,
-): Required<
-  Pick<Adapter, 'submitMedia' | 'pollMedia' | 'answersSynchronously' | 'inputsAsBytes' | 'outputHeaders'>
-> => ({
+export const openaiMedia = (caller: UpstreamCaller): SynchronousMedia => ({
   answersSynchronously: ['image'],
   inputsAsBytes: true,
   outputHeaders: authorization,
 
   async submitMedia(upstream, request, options) {
     if (request.type === 'image') return submitImage(caller, upstream, request, options);
-    const picture = request.image ?? request.referenceImages?.[0];
+    const image = request.image ?? request.referenceImages?.[0];
     const fields = { ...request.parameters, model: request.model, prompt: request.prompt };
     const outcome = await caller.call(upstream, {
       method: 'POST',
       path: '/videos',
       headers: submitHeaders(upstream, request),
-      ...(picture ? { form: [...toForm(fields), toFile('input_reference', picture)] } : { body: fields }),
+      ...(image ? { form: [...toForm(fields), toFile('input_reference', image)] } : { body: fields }),
       signal: options.signal,
     });
     return classifySubmit(
@@ -50,20 +46,19 @@ export const openaiMedia = (
 
   async pollMedia(upstream, operation, { signal }) {
     const job = Job.safeParse(operation).data;
-    if (!job) return strangeReference;
+    if (!job) return unreadableReference;
     const outcome = await caller.call(upstream, {
       method: 'GET',
       path: `/videos/${job.video_id}`,
       headers: authorization(upstream),
       signal,
     });
-    const polled = readOutcome(outcome, (json) => Video.safeParse(json).data ?? null, readOpenaiError);
-    if (polled.kind === 'trouble') return toUnsettled(polled);
-    return toResult(polled.value, `${upstream.baseUrl}/videos/${job.video_id}/content`);
+    const poll = readOutcome(outcome, parsedBy(Video), readOpenaiError);
+    if (poll.kind === 'trouble') return failedPoll(poll);
+    return toResult(poll.value, `${upstream.baseUrl}/videos/${job.video_id}/content`);
   },
 });
 
-const authorization = (upstream: Upstream) => ({ authorization: `Bearer ${upstream.credential}` });
 const submitHeaders = (upstream: Upstream, { idempotencyKey }: MediaRequest) => ({
   ...authorization(upstream),
   'idempotency-key': idempotencyKey,
@@ -74,19 +69,19 @@ async function submitImage(
   upstream: Upstream,
   request: MediaRequest,
   options: CallOptions,
-): ReturnType<Required<Adapter>['submitMedia']> {
+): Promise<SubmitResult> {
   const fields = { ...request.parameters, model: request.model, prompt: request.prompt };
-  const pictures = [...(request.image ? [request.image] : []), ...(request.referenceImages ?? [])];
+  const images = [...(request.image ? [request.image] : []), ...(request.referenceImages ?? [])];
   const outcome = await caller.call(
     upstream,
     synchronousCall(
       {
         headers: submitHeaders(upstream, request),
-        ...(pictures.length === 0
+        ...(images.length === 0
           ? { path: '/images/generations', body: fields }
           : {
               path: '/images/edits',
-              form: [...toForm(fields), ...pictures.map((picture) => toFile('image[]', picture))],
+              form: [...toForm(fields), ...images.map((image) => toFile('image[]', image))],
             }),
       },
       options,
@@ -112,7 +107,7 @@ const Images = z.object({
   data: z.array(z.object({ b64_json: z.string().min(1).nullish(), url: z.string().min(1).nullish() })),
 });
 
-/** The results of an images reply, as base64 or as URLs; null when it is no such reply. */
+/** The outputs of an images reply, as data URIs or URLs. Null for any other JSON. */
 export function readOpenaiImages(json: unknown): UpstreamOutput[] | null {
   const images = Images.safeParse(json).data;
   if (!images) return null;
@@ -126,7 +121,7 @@ export function readOpenaiImages(json: unknown): UpstreamOutput[] | null {
 const Submitted = z.object({ id: PathId });
 const Job = z.object({ video_id: PathId });
 const Video = z.object({
-  // The second half are other gateways' words for the same.
+  // The second line has the words of other gateways.
   status: z.enum([
     ...(['queued', 'in_progress', 'completed', 'failed'] as const),
     ...(['pending', 'processing', 'succeeded', 'cancelled', 'canceled', 'expired'] as const),

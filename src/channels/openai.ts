@@ -9,8 +9,8 @@ import type {
   UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import type { Adapter, Upstream } from './channel.ts';
-import type { UpstreamCaller } from './call-upstream.ts';
+import type { Adapter } from './channel.ts';
+import { bearerAuthorization as authorization, type UpstreamCaller } from './call-upstream.ts';
 import { classifyChat } from './classify-outcome.ts';
 import { ModelList, chatCall, count } from './chat-call.ts';
 import { readOpenaiError as readError } from './openai-error.ts';
@@ -18,13 +18,13 @@ import { openaiMedia } from './openai-media.ts';
 import { probeBy } from './probe.ts';
 
 /**
- * OpenAI's chat completions, and whoever speaks them too. Base URL `https://api.openai.com/v1`.
+ * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
  *
  * Read on 2026-11-21: https://platform.openai.com/docs/api-reference/chat/create, …/chat/object and
  * https://platform.openai.com/docs/guides/error-codes.
  *
- * OpenAI's reasoning models refuse `max_tokens` and every temperature but 1; compatible providers know `max_tokens` only.
- * Which word a model wants is catalog data: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
+ * OpenAI's reasoning models refuse `max_tokens` and every temperature but 1. Compatible providers accept `max_tokens` only. The
+ * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
  */
 export function createOpenai(caller: UpstreamCaller): Adapter {
   return {
@@ -52,12 +52,10 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
   };
 }
 
-const authorization = (upstream: Upstream) => ({ authorization: `Bearer ${upstream.credential}` });
-
 function toBody(request: UpstreamChat): JsonObject {
   const { responseFormat: format, toolChoice: choice } = request;
   return {
-    // First, so that no unknown field can take the place of one that was priced.
+    // First, so that an unknown field cannot replace a priced one.
     ...request.extra,
     model: request.model,
     messages: request.messages.map(toMessage),
@@ -104,7 +102,7 @@ function toMessage(message: ChatMessage): JsonObject {
     return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content) };
   }
   const { name } = message;
-  // `developer` is OpenAI's newer word for the same; compatible providers know `system` only, and OpenAI takes both.
+  // OpenAI accepts `developer` and `system`, compatible providers accept `system` only.
   const role = message.role === 'developer' ? 'system' : message.role;
   const content = message.content === null ? null : toContent(message.content);
   return {
@@ -136,7 +134,7 @@ const toToolCall = ({ id, name, arguments: text }: ToolCall): JsonObject => ({
 
 const TextPart = z.object({ type: z.string(), text: z.string().nullish() });
 const Message = z.object({
-  /** Some compatible providers answer in parts. */
+  /** Some compatible providers send a list of parts. */
   content: z.union([z.string(), z.array(TextPart)]).nullish(),
   refusal: z.string().nullish(),
   tool_calls: z
@@ -145,7 +143,7 @@ const Message = z.object({
         id: z.string().nullish(),
         function: z.object({
           name: z.string().min(1),
-          /** JSON text; some compatible providers send the object itself. */
+          /** JSON text. Some compatible providers send an object. */
           arguments: z.union([z.string(), z.record(z.string(), z.json())]).nullish(),
         }),
       }),
@@ -169,7 +167,7 @@ function toReply(json: unknown): ChatReply | null {
   if (!choice) return null;
   const { message } = choice;
   const finishReason = finishReasons[choice.finish_reason ?? 'stop'] ?? 'stop';
-  // Words of compatible providers for an answer that broke off: it is no answer (OpenRouter; DeepSeek).
+  // OpenRouter and DeepSeek mark an incomplete answer so. It is not an answer.
   if (finishReason === 'broken') return null;
   const text = Array.isArray(message.content)
     ? message.content.map((part) => part.text ?? '').join('')

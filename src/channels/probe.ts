@@ -3,7 +3,7 @@ import type { UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, type ReadError } from './classify-outcome.ts';
 import type { Adapter, Upstream } from './channel.ts';
 
-/** A family's free call: something to list, of whose answer only the shape is looked at. */
+/** A free call of a family, such as a list. Only the shape of its answer is checked. */
 interface FreeCall {
   path: string;
   headers: (upstream: Upstream) => Record<string, string>;
@@ -11,7 +11,7 @@ interface FreeCall {
   readError: ReadError;
 }
 
-/** Asks by that call whether the provider is there and takes our credential. */
+/** Checks with this call whether the provider is reachable and accepts our credential. */
 export const probeBy =
   (caller: UpstreamCaller, { path, headers, shape, readError }: FreeCall): Required<Adapter>['probe'] =>
   async (upstream, { signal }) => {

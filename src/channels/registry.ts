@@ -9,7 +9,7 @@ import { createReplicate } from './replicate.ts';
 import { createSeedance } from './seedance.ts';
 import { createTollgate } from './tollgate.ts';
 
-/** Every provider family that can be spoken to, by the name that channel rows and the catalog use. One line per family. */
+/** Every supported provider family, by the name that channel rows and the catalog use. */
 export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) => Adapter>> = {
   fal: createFal,
   openai: createOpenai,
@@ -23,7 +23,7 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
 
 export type Adapters = Readonly<Record<string, Adapter>>;
 
-/** Builds all adapters over one caller. An unknown family is `undefined`: the channel cannot be used. */
+/** Builds all adapters with one upstream caller. An unknown family is `undefined`, and its channels cannot be used. */
 export function createAdapters(caller: UpstreamCaller): Adapters {
   return Object.fromEntries(Object.entries(adapterFamilies).map(([family, create]) => [family, create(caller)]));
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { PollResult } from '../domain/upstream.ts';
-import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
+import { bearerAuthorization as authorization, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaRequest, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
+import { PathId, failedPoll, noOutputs, parsedBy, unconfirmedStop, unreadableReference } from './poll.ts';
 import { namedInputs } from './named-inputs.ts';
 import { probeBy } from './probe.ts';
 
@@ -15,9 +15,9 @@ import { probeBy } from './probe.ts';
  * Read on 2026-11-21: https://replicate.com/docs/reference/http (predictions.create, .get, .cancel, models.predictions.create,
  * account.get), …/docs/topics/predictions/create-a-prediction and …/docs/topics/predictions/lifecycle.
  *
- * A model is `owner/name`, or `owner/name:version` where Replicate runs a community model. Each model names its inputs as it
- * likes (catalog: `inputs`). A picture is waited for in the create call; a clip is not, for an answer that is lost after
- * seconds of waiting is a job that nobody knows. There is no lookup by a key of ours.
+ * A model is `owner/name`, or `owner/name:version` for a community model. Models differ in the names of their inputs (catalog:
+ * `inputs`). The create call waits for an image but not for a clip, because a longer call risks losing the reference with the
+ * answer. Replicate cannot find a job by our key.
  */
 export function createReplicate(caller: UpstreamCaller): Adapter {
   const get = async (upstream: Upstream, predictionId: string, signal: AbortSignal) =>
@@ -32,20 +32,20 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
 
   return {
     async submitMedia(upstream, request, { signal }) {
-      const { path, version } = placeOf(request.model);
+      const { path, version } = endpointOf(request.model);
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path,
         headers: {
           ...authorization(upstream),
-          // Not known there. It is sent for whoever searches logs for a task.
+          // Replicate ignores this header. It helps to find a task in logs.
           'idempotency-key': request.idempotencyKey,
           ...(request.type === 'image' && { prefer: `wait=${waitSeconds}` }),
         },
         body: { ...version, input: toInput(request) },
         signal,
       });
-      const attempt = classifySubmit(outcome, (json) => Prediction.safeParse(json).data ?? null, readError);
+      const attempt = classifySubmit(outcome, parsedBy(Prediction), readError);
       if (attempt.kind !== 'ok') return attempt;
       const operation = { prediction_id: attempt.value.id };
       const result = toResult(attempt.value);
@@ -54,18 +54,18 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
 
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
-      if (!job) return strangeReference;
-      const polled = await get(upstream, job.prediction_id, signal);
-      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
+      if (!job) return unreadableReference;
+      const poll = await get(upstream, job.prediction_id, signal);
+      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
     },
 
     async cancelMedia(upstream, operation, { signal, running }) {
       const job = Job.safeParse(operation).data;
       if (!job) return 'not_stopped';
-      // A cancel stops what runs, too, and what has run is billed.
-      const polled = running === 'spare' ? await get(upstream, job.prediction_id, signal) : null;
-      if (polled && polled.kind !== 'ok') return 'not_stopped';
-      if (polled && polled.value.status !== 'starting') return isStopped(polled.value) ? 'stopped' : 'not_stopped';
+      // A cancel also stops a running job, and Replicate bills the time that it ran.
+      const poll = running === 'spare' ? await get(upstream, job.prediction_id, signal) : null;
+      if (poll && poll.kind !== 'ok') return 'not_stopped';
+      if (poll && poll.value.status !== 'starting') return isStopped(poll.value) ? 'stopped' : 'not_stopped';
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path: `/predictions/${job.prediction_id}/cancel`,
@@ -73,8 +73,8 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
         signal,
       });
       const answer = readPrediction(outcome);
-      if (answer.kind !== 'ok') return unconfirmed(outcome);
-      // It may have started since the poll. Then a part is billed, although the job is stopped.
+      if (answer.kind !== 'ok') return unconfirmedStop(outcome);
+      // The job may have started since the poll. Then a part of it is billed, but it is stopped all the same.
       if (isStopped(answer.value)) return 'stopped';
       return isOver(answer.value) ? 'not_stopped' : 'unclear';
     },
@@ -83,18 +83,16 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
   };
 }
 
-/** Many a picture is there within this; a model that must be woken takes minutes. */
+/** Many images are ready within this time. A model with a cold start takes minutes. */
 const waitSeconds = 5;
 
-const authorization = (upstream: Upstream) => ({ authorization: `Bearer ${upstream.credential}` });
-
-function placeOf(model: string): { path: string; version: { version?: string } } {
+function endpointOf(model: string): { path: string; version: { version?: string } } {
   const [owner = '', name = ''] = model.split('/');
   if (name === '' || name.includes(':')) return { path: '/predictions', version: { version: model } };
   return { path: `/models/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/predictions`, version: {} };
 }
 
-/** What most models call their inputs. */
+/** The names of the inputs in most models. */
 const usualNames: Record<MediaInputKey, string> = {
   image: 'image',
   reference_images: 'reference_images',
@@ -113,7 +111,7 @@ const Job = z.object({ prediction_id: PathId });
 const Prediction = z.object({
   id: PathId,
   status: z.enum(['starting', 'processing', 'succeeded', 'failed', 'canceled', 'aborted']),
-  /** Whatever the model gives: an address, a list of them, or an object that holds some. */
+  /** Depends on the model: a URL, a list of URLs, or an object that contains URLs. */
   output: z.unknown(),
   error: z.unknown(),
 });
@@ -122,8 +120,7 @@ type Prediction = z.infer<typeof Prediction>;
 const isStopped = ({ status }: Prediction): boolean => status === 'canceled' || status === 'aborted';
 const isOver = ({ status }: Prediction): boolean => status === 'succeeded' || status === 'failed';
 
-const readPrediction = (outcome: CallOutcome) =>
-  readOutcome(outcome, (json) => Prediction.safeParse(json).data ?? null, readError);
+const readPrediction = (outcome: CallOutcome) => readOutcome(outcome, parsedBy(Prediction), readError);
 
 function toResult({ status, output, error }: Prediction): PollResult {
   switch (status) {
@@ -131,10 +128,8 @@ function toResult({ status, output, error }: Prediction): PollResult {
     case 'processing':
       return { kind: 'pending' };
     case 'succeeded': {
-      const urls = addressesIn(output, 0);
-      return urls.length > 0
-        ? { kind: 'done', outputs: urls.map((url) => ({ url })) }
-        : nothingMade('done without outputs');
+      const urls = urlsIn(output, 0);
+      return urls.length > 0 ? { kind: 'done', outputs: urls.map((url) => ({ url })) } : noOutputs();
     }
     case 'failed':
     case 'canceled':
@@ -149,14 +144,14 @@ function toResult({ status, output, error }: Prediction): PollResult {
 const isFlagged = (prose: unknown): boolean =>
   typeof prose === 'string' && /nsfw|flagged|sensitive|moderat|safety|\bE005\b/i.test(prose);
 
-function addressesIn(output: unknown, depth: number): string[] {
+function urlsIn(output: unknown, depth: number): string[] {
   if (typeof output === 'string') return /^(https?:\/\/|data:)/i.test(output) ? [output] : [];
   if (typeof output !== 'object' || output === null || depth > depthMax) return [];
-  return Object.values(output).flatMap((value: unknown) => addressesIn(value, depth + 1));
+  return Object.values(output).flatMap((value: unknown) => urlsIn(value, depth + 1));
 }
 const depthMax = 2;
 
-/** RFC 7807 by its looks: `{title, detail, status}`, or `{detail}` alone. */
+/** Similar to RFC 7807: `{title, detail, status}`, or `{detail}` alone. */
 const readError: ReadError = (json) => {
   const problem = Problem.safeParse(json).data;
   if (!problem) return null;

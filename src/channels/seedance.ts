@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult } from '../domain/upstream.ts';
-import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
+import { bearerAuthorization as authorization, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, isContentPolicy, readOutcome, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
+import { PathId, failedPoll, noOutputs, parsedBy, unconfirmedStop, unreadableReference } from './poll.ts';
 import { probeBy } from './probe.ts';
 
 /**
@@ -14,7 +14,7 @@ import { probeBy } from './probe.ts';
  * Read on 2026-11-21: https://docs.byteplus.com/en/docs/ModelArk/1520757 (create), …/1521309 (retrieve), …/1521675 (list),
  * …/1521720 (cancel or delete) and …/1299023 (error codes).
  *
- * There is no lookup by a key of ours. A result's address lives for a day.
+ * Ark cannot find a job by our key. The URL of a result is valid for a day.
  */
 export function createSeedance(caller: UpstreamCaller): Adapter {
   const retrieve = async (upstream: Upstream, taskId: string, signal: AbortSignal) =>
@@ -32,7 +32,7 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
       const outcome = await caller.call(upstream, {
         method: 'POST',
         path: tasksPath,
-        // Not known there. It is sent for whoever searches logs for a task.
+        // Ark ignores this header. It helps to find a task in logs.
         headers: { ...authorization(upstream), 'idempotency-key': request.idempotencyKey },
         body: { ...request.parameters, model: request.model, content: toContent(request) },
         signal,
@@ -49,27 +49,27 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
 
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
-      if (!job) return strangeReference;
-      const polled = await retrieve(upstream, job.task_id, signal);
-      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
+      if (!job) return unreadableReference;
+      const poll = await retrieve(upstream, job.task_id, signal);
+      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
     },
 
     async cancelMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
       if (!job) return 'not_stopped';
-      // DELETE takes a queued task out of the queue, and erases the record of a finished one with its result.
-      const polled = await retrieve(upstream, job.task_id, signal);
-      if (polled.kind !== 'ok') return 'not_stopped';
-      if (polled.value.status !== 'queued') return polled.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
+      // DELETE cancels a queued task, but it deletes the record and the result of a finished one.
+      const before = await retrieve(upstream, job.task_id, signal);
+      if (before.kind !== 'ok') return 'not_stopped';
+      if (before.value.status !== 'queued') return before.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
       const outcome = await caller.call(upstream, {
         method: 'DELETE',
         path: `${tasksPath}/${job.task_id}`,
         headers: authorization(upstream),
         signal,
       });
-      const isTaken = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
-      if (!isTaken) return unconfirmed(outcome);
-      // The job may have ended between the poll and the DELETE, and then its record is gone.
+      const isAccepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
+      if (!isAccepted) return unconfirmedStop(outcome);
+      // The task may have finished before the DELETE, and then its record is deleted.
       const after = await retrieve(upstream, job.task_id, signal);
       if (after.kind !== 'ok' || after.value.status === 'queued') return 'unclear';
       return after.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
@@ -85,7 +85,6 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
 }
 
 const tasksPath = '/contents/generations/tasks';
-const authorization = (upstream: Upstream) => ({ authorization: `Bearer ${upstream.credential}` });
 
 function toContent(request: MediaRequest): JsonObject[] {
   const part = (type: 'image_url' | 'video_url' | 'audio_url', input: MediaInput, role: string): JsonObject => ({
@@ -96,7 +95,7 @@ function toContent(request: MediaRequest): JsonObject[] {
   return [
     { type: 'text', text: request.prompt },
     ...(request.image ? [part('image_url', request.image, 'first_frame')] : []),
-    ...(request.referenceImages ?? []).map((picture) => part('image_url', picture, 'reference_image')),
+    ...(request.referenceImages ?? []).map((image) => part('image_url', image, 'reference_image')),
     ...(request.videoUrl ? [part('video_url', request.videoUrl, 'reference_video')] : []),
     ...(request.audioUrl ? [part('audio_url', request.audioUrl, 'reference_audio')] : []),
   ];
@@ -116,7 +115,7 @@ const Task = z.object({
   duration: z.number().positive().nullish().catch(null),
 });
 
-const readTask = (outcome: CallOutcome) => readOutcome(outcome, (json) => Task.safeParse(json).data ?? null, readError);
+const readTask = (outcome: CallOutcome) => readOutcome(outcome, parsedBy(Task), readError);
 
 function toResult({ status, content, error, duration }: z.infer<typeof Task>): PollResult {
   switch (status) {
@@ -124,7 +123,7 @@ function toResult({ status, content, error, duration }: z.infer<typeof Task>): P
     case 'running':
       return { kind: 'pending' };
     case 'succeeded':
-      if (!content?.video_url) return nothingMade('done without outputs');
+      if (!content?.video_url) return noOutputs();
       return {
         kind: 'done',
         outputs: [{ url: content.video_url, mimeType: 'video/mp4', ...(duration && { duration }) }],
@@ -135,7 +134,7 @@ function toResult({ status, content, error, duration }: z.infer<typeof Task>): P
       const word = /^[\w.-]{1,128}$/.exec(error?.code ?? '')?.[0] ?? '';
       const detail = `the task ${status} ${word}`.trim();
       if (isContentPolicy(wordsOf(word))) return { kind: 'refused', code: 'content_policy_violation', detail };
-      // The request itself: a picture of the wrong size, two parameters that do not go together.
+      // The request itself is invalid: an image of the wrong size, or two parameters that exclude each other.
       if (/^(InvalidParameter|MissingParameter)/.test(word))
         return { kind: 'refused', code: 'upstream_failed', detail };
       return { kind: 'failed', detail };
@@ -143,7 +142,7 @@ function toResult({ status, content, error, duration }: z.infer<typeof Task>): P
   }
 }
 
-/** Ark's words, in ours where the common table would not know them. */
+/** Ark's error code, and the common table's word for a code that the table does not have. */
 const wordsOf = (code: string): string[] => [
   code,
   ...(/RiskDetection|SensitiveContent|PolicyViolation/.test(code) ? ['content_policy'] : []),

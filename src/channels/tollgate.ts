@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { Attempt, PollResult } from '../domain/upstream.ts';
-import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
+import { bearerAuthorization as authorization, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
 import { classifySubmit, readOutcome } from './classify-outcome.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, nothingMade, strangeReference, toUnsettled, unconfirmed } from './poll.ts';
+import { PathId, failedPoll, noOutputs, parsedBy, unconfirmedStop, unreadableReference } from './poll.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { probeBy } from './probe.ts';
 
 /**
- * Another Tollgate: images and video. Base URL is its origin; the credential is an API key of a project there. Its document
- * is our own (`README.md`), read on 2026-11-21. Its chat is spoken by the family `openai` with the base URL `…/api/v1`.
+ * Another Tollgate: images and video. The base URL is its origin, and the credential is an API key of one of its projects. The
+ * documentation is our own (`README.md`), read on 2026-11-21. For chat use the family `openai` with the base URL `…/api/v1`.
  *
- * Creating again with the same idempotency key answers the same task, so a lost answer is never a lost job.
+ * A repeated create with the same idempotency key returns the same task, so a lost answer never loses a job.
  */
 export function createTollgate(caller: UpstreamCaller): Adapter {
   const create = async (
@@ -28,7 +28,7 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
       body: toBody(request),
       signal,
     });
-    return classifySubmit(outcome, (json) => Job.safeParse(json).data ?? null, readOpenaiError);
+    return classifySubmit(outcome, parsedBy(Job), readOpenaiError);
   };
 
   return {
@@ -37,15 +37,15 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
 
     async pollMedia(upstream, operation, { signal }) {
       const job = Job.safeParse(operation).data;
-      if (!job) return strangeReference;
+      if (!job) return unreadableReference;
       const outcome = await caller.call(upstream, {
         method: 'GET',
         path: `/api/v1/tasks/${job.task_id}`,
         headers: authorization(upstream),
         signal,
       });
-      const polled = readTask(outcome);
-      return polled.kind === 'ok' ? toResult(polled.value) : toUnsettled(polled);
+      const poll = readTask(outcome);
+      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
     },
 
     async cancelMedia(upstream, operation, { signal }) {
@@ -59,8 +59,8 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
       });
       const answer = readTask(outcome);
       if (answer.kind === 'ok') return answer.value.status === 'canceled' ? 'stopped' : 'not_stopped';
-      // It spares by itself what would be charged: 409 says that the task goes on.
-      return unconfirmed(outcome);
+      // The other gateway refuses to stop a job that it would be charged for: 409 means that the task continues.
+      return unconfirmedStop(outcome);
     },
 
     probe: probeBy(caller, {
@@ -71,8 +71,6 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
     }),
   };
 }
-
-const authorization = (upstream: Upstream) => ({ authorization: `Bearer ${upstream.credential}` });
 
 const toBody = (request: MediaRequest): JsonObject => ({
   ...request.parameters,
@@ -104,8 +102,7 @@ const Task = z.object({
   error: z.object({ code: z.string() }).nullish().catch(null),
 });
 
-const readTask = (outcome: CallOutcome) =>
-  readOutcome(outcome, (json) => Task.safeParse(json).data ?? null, readOpenaiError);
+const readTask = (outcome: CallOutcome) => readOutcome(outcome, parsedBy(Task), readOpenaiError);
 
 function toResult({ status, progress, output, error }: z.infer<typeof Task>): PollResult {
   switch (status) {
@@ -120,11 +117,11 @@ function toResult({ status, progress, output, error }: z.infer<typeof Task>): Po
         ...(height && { height }),
         ...(duration && { duration }),
       }));
-      return outputs.length > 0 ? { kind: 'done', outputs } : nothingMade('done without outputs');
+      return outputs.length > 0 ? { kind: 'done', outputs } : noOutputs();
     }
     case 'failed':
     case 'canceled': {
-      // Whatever it was, it was refunded there; so the next channel may try, unless the request itself was turned down.
+      // The other gateway has refunded the task, so the next channel may try, unless the content policy refused the request.
       const word = /^[a-z_]{1,64}$/.exec(error?.code ?? '')?.[0] ?? '';
       const detail = `the task ${status} ${word}`.trim();
       return word === 'content_policy_violation' ? { kind: 'refused', code: word, detail } : { kind: 'failed', detail };

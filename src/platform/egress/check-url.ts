@@ -1,20 +1,20 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
-/** What a URL is for: a `callback` is called, an `input` came from a client, an `output` from a provider's reply. */
+/** The use of a URL: a callback, an input from a client, or an output from a provider's reply. */
 export type EgressPurpose = 'callback' | 'input' | 'output';
 
-/** Why a URL may not be reached, and the sentence that tells a client. */
+/** Why a URL is refused, and the predicate of the client's error message, such as `callback_url must …`. */
 const refusals = {
   /** Not an absolute URL, or with characters that a URL may not contain. */
   malformed: 'must be an absolute https URL',
   too_long: 'must have at most 2,048 characters',
   scheme: 'must be an https URL',
-  userinfo: 'must not carry a user name or password',
+  userinfo: 'must not contain a user name or a password',
   port: 'must use port 443 or another allowed port',
   /** A name of the local network. */
   host: 'must name a public host',
-  /** By the URL's text, or by what its host name resolves to. */
+  /** In the URL's text, or among the addresses of its host name. */
   address: 'must not lead to a private address',
 } as const;
 export type EgressReason = keyof typeof refusals;
@@ -41,7 +41,7 @@ export function checkUrl(
   { ports, isAllowed }: { ports: readonly number[]; isAllowed: (address: string) => boolean },
 ): URL {
   if (text.length > urlCharactersMax) throw new EgressRefusal('too_long');
-  // The parser drops line ends and tabs, and reads `https:/x` and `https:\\x` as https://x. We accept none of these.
+  // The parser drops line ends and tabs, and reads `https:/x` and `https:\\x` as https://x. We refuse all of these.
   if (/[\s\p{Cc}\\]/u.test(text) || !text.isWellFormed() || !URL.canParse(text)) throw new EgressRefusal('malformed');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new EgressRefusal('scheme');

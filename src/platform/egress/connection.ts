@@ -3,12 +3,12 @@ import { connect as connectTls } from 'node:tls';
 import { bareHost, EgressRefusal } from './check-url.ts';
 import { asError, Interruption, unlessAborted } from './interruption.ts';
 import { isPublicAddress } from './public-address.ts';
-import { askNameservers, lookUpWithSystem, type ResolvedAddress } from './resolve-name.ts';
+import { lookUpWithSystem, queryNameservers, type ResolvedAddress } from './resolve-name.ts';
 
 export interface ConnectionSettings {
-  /** Finds all addresses of a name. By default the system does for a trusted origin, the nameservers for every other. */
+  /** Resolves a name to all its addresses. The default is the system for a trusted origin, and the nameservers otherwise. */
   resolver?: (hostname: string) => Promise<ResolvedAddress[]>;
-  /** `address:port` of the nameservers to ask. By default those of /etc/resolv.conf. */
+  /** `address:port` of the nameservers. By default those of /etc/resolv.conf. */
   nameservers?: readonly string[];
   /** Opens a TCP connection to one of the checked addresses. */
   dial?: (addresses: ResolvedAddress[], port: number) => Socket;
@@ -27,9 +27,9 @@ const addressesMax = 4;
 const connectTimeoutMs = 5_000;
 
 /**
- * Connects to a checked address of the URL's host, with TLS for https. The name is resolved once, one private address
- * refuses it, and the connection goes to a checked address, so a name that changes its addresses gains nothing. Throws
- * an `EgressRefusal` or an `Interruption`.
+ * Connects to a checked address of the URL's host, with TLS for https. The name is resolved once, and a single private address
+ * refuses it. The connection uses a checked address, so a name that changes its addresses cannot bypass the check. Throws an
+ * `EgressRefusal` or an `Interruption`.
  */
 export async function openConnection(settings: ConnectionSettings, url: URL, attempt: Attempt): Promise<Socket> {
   const { signal } = attempt;
@@ -59,7 +59,7 @@ export async function openConnection(settings: ConnectionSettings, url: URL, att
   }
 }
 
-/** The addresses that may be connected to: all public, or those of a trusted origin, or a literal that `checkUrl` passed. */
+/** The addresses to connect to: public ones, those of a trusted origin, or a literal that `checkUrl` accepted. */
 async function checkedAddresses(
   settings: ConnectionSettings,
   url: URL,
@@ -68,7 +68,7 @@ async function checkedAddresses(
   const host = bareHost(url);
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
-  const resolve = settings.resolver ?? (trusted ? lookUpWithSystem : askNameservers);
+  const resolve = settings.resolver ?? (trusted ? lookUpWithSystem : queryNameservers);
   const found = await resolve(host, { nameservers: settings.nameservers, ended: signal }).catch((cause: unknown) => {
     throw new Interruption('dns', { cause });
   });
@@ -77,7 +77,7 @@ async function checkedAddresses(
   return found.slice(0, addressesMax);
 }
 
-/** Node tries the addresses in turn and starts the next while one is slow (RFC 8305), without asking a resolver. */
+/** Node tries the addresses in turn and starts the next while one is slow (RFC 8305). It does not resolve the name again. */
 function dialAny(addresses: ResolvedAddress[], port: number): Socket {
   const [first] = addresses;
   if (!first) throw new Interruption('dns');

@@ -17,62 +17,61 @@ type Sink<T> = (body: AsyncIterable<Buffer>, head: Head) => Promise<T>;
 
 export interface Answer extends Head {
   kind: 'answer';
-  /** At most `maxBytes`, as sent: nothing is decompressed. */
+  /** At most `maxBytes`, as sent, without decompression. */
   body: Buffer;
   /** Whether the peer sent more than `maxBytes`. */
   truncated: boolean;
 }
 
 export interface FetchOptions extends Omit<ExchangeRequest, 'signal'> {
-  /** How much of the answer's body is read. */
+  /** The rest of the answer's body is not read. */
   maxBytes: number;
-  /** Decides which ports are allowed; `callback` by default. */
+  /** Decides which ports are allowed. The default is `callback`. */
   purpose?: EgressPurpose;
 }
 
-/** The time of `timeoutMs` includes what the sink takes. */
+/** `timeoutMs` includes the time of the sink. */
 export interface DownloadOptions extends Pick<ExchangeRequest, 'timeoutMs' | 'signal'> {
-  /** More than this fails as `too_large`. */
+  /** A longer body fails as `too_large`. */
   maxBytes: number;
   /** Base URLs or origins whose host the operator configured: the guard does not check them. */
   trustedOrigins?: readonly string[];
-  /** Sent to a trusted origin only: a provider's credential must never follow a URL out of its reply. */
+  /** Sent to a trusted origin only, because a URL from a reply must never receive the provider's credential. */
   trustedHeaders?: Record<string, string>;
 }
 
 export type Download<T> =
   | ({ kind: 'saved'; value: T } & Head)
-  /** Any status but 2xx; its body is not read. */
+  /** Any status but 2xx. Its body is not read. */
   | ({ kind: 'answer' } & Head);
 
 export interface Egress {
   /** Checks a URL by its text, without DNS, and returns it normalised. Throws `EgressRefusal`. */
   checkUrl(text: string, options: { purpose: EgressPurpose }): string;
-  /** One request, one answer. Never throws because of what the peer does. */
+  /** Sends one request and returns one answer. A failure of the peer never throws. */
   fetch(url: string, options: FetchOptions): Promise<Answer | Blocked | Failed>;
   /**
-   * Passes a 2xx body to `sink`, chunk by chunk, and returns the sink's value. Reading the next chunk throws when the peer,
-   * the size limit or the timeout ended the transfer, so a sink that does not catch keeps nothing. Throws only what the sink
-   * itself threw.
+   * Passes a 2xx body to `sink`, chunk by chunk, and returns the sink's value. If the peer, the size limit or the timeout ends
+   * the transfer, reading the next chunk throws, so a sink that does not catch keeps nothing. Throws only the sink's own errors.
    */
   download<T>(url: string, options: DownloadOptions, sink: Sink<T>): Promise<Download<T> | Blocked | Failed>;
-  /** Closes the connections that are kept to trusted origins. */
+  /** Closes the connections to trusted origins. */
   close(): Promise<void>;
   /** Warnings to log at start. */
   warnings: readonly string[];
 }
 
 export interface EgressSettings extends ConnectionSettings {
-  /** `EGRESS_ALLOW_CIDRS`: reachable as literal addresses only, on any port and by plain http. */
+  /** `EGRESS_ALLOW_CIDRS`: URLs with a literal address in these ranges may use any port and plain http. */
   allowCidrs: readonly string[];
   /** Ports beside 443 that a callback may use. */
   callbackPorts: readonly number[];
 }
 
 /**
- * The egress guard: the only way to every URL that a client or a provider's reply gave us (rules "Egress guard"). It checks
- * the URL's text (check-url.ts), connects to a checked address (connection.ts) and makes one exchange (exchange.ts). It follows
- * no redirect, reads no proxy variable and accepts no invalid certificate.
+ * The egress guard. All requests to URLs from clients and from providers' replies go through it (rules "Egress guard"). It
+ * checks the URL's text (check-url.ts), connects to a checked address (connection.ts) and makes one exchange (exchange.ts). It
+ * follows no redirect, reads no proxy variable and accepts no invalid certificate.
  */
 export function createEgress(settings: EgressSettings): Egress {
   const isAllowed = addressMatcher(settings.allowCidrs);
@@ -111,7 +110,7 @@ export function createEgress(settings: EgressSettings): Egress {
       settings.allowCidrs.length === 0
         ? []
         : [
-            `EGRESS_ALLOW_CIDRS opens ${settings.allowCidrs.join(', ')} to URLs that clients send. Development only: leave it empty in production.`,
+            `EGRESS_ALLOW_CIDRS lets URLs from clients reach ${settings.allowCidrs.join(', ')}. Leave it empty in production.`,
           ],
   };
 }
@@ -127,7 +126,7 @@ async function readUpTo(body: Readable, maxBytes: number): Promise<{ body: Buffe
   return { body: Buffer.concat(chunks), truncated: bytesLeft < 0 };
 }
 
-/** Passes the body of a 2xx to the sink. A transfer that failed is `failed`, also when the sink did not notice. */
+/** Passes the body of a 2xx to the sink. A failed transfer returns `failed` even if the sink ignores the error. */
 async function pourInto<T>(
   sink: Sink<T>,
   { status, headers, body, failureOf }: ExchangeResponse,
@@ -143,7 +142,7 @@ async function pourInto<T>(
     const value = await sink(chunks, { status, headers });
     if (failure === undefined) return { kind: 'saved', status, headers, value };
   } catch (error) {
-    // A sink that only rethrows our own interruption has not failed itself.
+    // After a failed transfer the error is usually our own, which the sink passed on.
     if (failure === undefined) throw new SinkError('the sink failed', { cause: error });
   }
   return { kind: 'failed', reason: failure, status };

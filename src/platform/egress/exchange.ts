@@ -13,7 +13,7 @@ export interface Blocked {
 export interface Failed {
   kind: 'failed';
   reason: EgressFailure;
-  /** Present when the peer sent a status before the failure. */
+  /** Present if the peer sent a status before the failure. */
   status?: number;
 }
 
@@ -32,11 +32,11 @@ export interface ExchangeResponse {
   /** Names in lower case; repeated headers joined by `, `. */
   headers: Record<string, string>;
   body: Readable;
-  /** What an error of reading the body means. */
+  /** The class of an error that occurred while the body was read. */
   failureOf: (error: unknown) => EgressFailure;
 }
 
-/** Carries what a sink threw past the classification of the peer's failures. */
+/** Wraps an error of a sink, so that it is not classified as a failure of the peer. */
 export class SinkError extends Error {}
 
 /** Name resolution, connection and TLS together. */
@@ -44,7 +44,7 @@ const keptConnectTimeoutMs = 15_000;
 /** Some receivers send 100 kB of headers with a good status. More than this is `too_large`. */
 const headersBytesMax = 128 * 1_024;
 
-/** Makes HTTP exchanges. Each has a connection of its own, except that those to trusted origins are kept for the next. */
+/** Makes HTTP exchanges. Connections to trusted origins are reused. Every other exchange opens its own connection. */
 export function createExchanges(settings: ConnectionSettings) {
   const kept = new Agent({
     pipelining: 1,
@@ -59,8 +59,8 @@ export function createExchanges(settings: ConnectionSettings) {
   });
 
   /**
-   * Sends one request, passes the response to `use`, and closes whatever is not kept. An `EgressRefusal` of `urlOf` or of
-   * the host's addresses becomes `blocked`, everything that the peer does wrong becomes `failed`.
+   * Sends one request, passes the response to `use`, and closes a connection that is not reused. An `EgressRefusal` by `urlOf`
+   * or for the host's addresses becomes `blocked`, and a failure of the peer becomes `failed`.
    */
   async function exchange<T>(
     urlOf: () => URL,
@@ -102,7 +102,7 @@ export function createExchanges(settings: ConnectionSettings) {
       return { kind: 'failed', reason: failureOf(error, signal), ...(status === undefined ? {} : { status }) };
     } finally {
       release();
-      // A body that was not read to its end closes its connection, also a kept one.
+      // A body that was not read to its end closes its connection, even to a trusted origin.
       body?.on('error', () => undefined).destroy();
       client?.destroy().catch(() => undefined);
       socket?.destroy();
@@ -124,7 +124,7 @@ function clientOn(url: URL, socket: Socket, timeoutMs: number): Client {
     connect: (_options, callback) => {
       const usable = !given && !socket.destroyed;
       given = true;
-      // Later, not at once: undici ignores a callback that comes during the call.
+      // undici ignores a callback that comes during the call.
       queueMicrotask(() => (usable ? callback(null, socket) : callback(new Interruption('reset'), null)));
     },
   });

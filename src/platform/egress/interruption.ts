@@ -1,11 +1,11 @@
 /**
  * How an exchange can fail. `dns` no address · `connect` no connection · `tls` the certificate or handshake failed ·
- * `timeout` the total time ran out · `reset` the peer broke off or did not speak HTTP · `too_large` more than allowed ·
+ * `timeout` the total time ran out · `reset` the peer closed the connection or did not speak HTTP · `too_large` more than allowed ·
  * `aborted` by the caller's own signal.
  */
 export type EgressFailure = 'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_large' | 'aborted';
 
-/** An exchange that the guard itself ends, with the failure to report. */
+/** The guard ended the exchange because of this failure. */
 export class Interruption extends Error {
   readonly failure: EgressFailure;
 
@@ -15,7 +15,7 @@ export class Interruption extends Error {
   }
 }
 
-/** A signal that aborts with an `Interruption` when the time is over or the caller's signal aborts. `release` frees both. */
+/** A signal that aborts with an `Interruption` on timeout or with the caller's signal. `release` removes timer and listener. */
 export function createTimeLimit(timeoutMs: number, callerSignal: AbortSignal | undefined) {
   const controller = new AbortController();
   const end = (failure: EgressFailure) => controller.abort(new Interruption(failure));
@@ -32,7 +32,7 @@ export function createTimeLimit(timeoutMs: number, callerSignal: AbortSignal | u
   };
 }
 
-/** Waits for `work` until the signal aborts. The work itself may go on: the system's DNS lookup cannot be cancelled. */
+/** Waits for `work` until the signal aborts. The work itself may continue, because a DNS lookup of the system cannot be cancelled. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(asError(signal.reason));

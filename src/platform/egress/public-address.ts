@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Whether an IP address is on the public internet: `unicast` to ipaddr.js, for IPv6 also inside 2000::/3, and none of the
- * addresses that clouds answer on from inside (rules "Egress guard"). Anything that is not plainly an address is not public.
+ * Whether an IP address is on the public internet (rules "Egress guard"): `unicast` by ipaddr.js, for IPv6 also in 2000::/3, and
+ * no internal address of a cloud provider. Any text that is not a full IP address is not public.
  */
 export function isPublicAddress(ip: string): boolean {
-  // isIP first: ipaddr.js also reads shorthand and octal, which a resolver never gives.
+  // ipaddr.js alone would also accept shorthand and octal notation, which a resolver never returns.
   if (isIP(ip) === 0 || ip.includes('%')) return false;
   const address = ipaddr.parse(ip);
   if (address.range() !== 'unicast') return false;
@@ -16,10 +16,10 @@ export function isPublicAddress(ip: string): boolean {
 /** Whether the text is an IPv4 or IPv6 range such as `127.0.0.0/8`. */
 export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
 
-/** A test for membership in any of the CIDRs. Throws for a CIDR that cannot be read, naming it. */
+/** A test for membership in any of the CIDRs. Throws an error that names an invalid CIDR. */
 export function addressMatcher(cidrs: readonly string[]): (ip: string) => boolean {
   const ranges = cidrs.map((cidr) => {
-    if (!isCidr(cidr)) throw new Error(`not a CIDR: ${cidr}`);
+    if (!isCidr(cidr)) throw new Error(`"${cidr}" is not a CIDR such as 10.0.0.0/8.`);
     return ipaddr.parseCIDR(cidr);
   });
   return (ip) => {
@@ -29,8 +29,8 @@ export function addressMatcher(cidrs: readonly string[]): (ip: string) => boolea
   };
 }
 
-// RFC 4291 §2.4: all global unicast that IANA has given out. ipaddr.js calls 4000::1 and ::a9fe:a9fe unicast too.
+// All global unicast that IANA has allocated (RFC 4291 §2.4). ipaddr.js also calls 4000::1 and ::a9fe:a9fe unicast.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// Azure's host agent: a public number that is only reachable, and answers with secrets, from inside.
+// Azure's host agent has a public address that is reachable from inside Azure only, and it returns secrets.
 const CLOUD_ADDRESSES = new Set(['168.63.129.16']);

@@ -6,15 +6,15 @@ export interface ResolvedAddress {
 }
 
 /**
- * All addresses of a name that somebody else chose, IPv4 and IPv6 by turns, as the nameservers tell them: no /etc/hosts, no
- * search list. Rejects where there is none. `ended` calls the queries off, for whoever runs the name's own nameserver may
- * leave them unanswered; the system's look-up would then hold one of the few threads that all look-ups share.
+ * All addresses of an untrusted name from the nameservers, IPv4 and IPv6 alternating, without /etc/hosts and search list. Rejects
+ * if there is none. `ended` cancels the queries, because the name's own nameserver may leave them unanswered. The system's lookup
+ * cannot be cancelled and would block one of the few threads that all lookups share.
  */
-export async function askNameservers(
+export async function queryNameservers(
   name: string,
   { nameservers, ended }: { nameservers: readonly string[] | undefined; ended: AbortSignal },
 ): Promise<ResolvedAddress[]> {
-  // One for each look-up: `cancel` ends all queries of a resolver, and a new one reads /etc/resolv.conf as it is now.
+  // One resolver per lookup, because `cancel` ends all its queries and a new one reads the current /etc/resolv.conf.
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES_MAX });
   if (nameservers) resolver.setServers(nameservers);
   const cancel = () => resolver.cancel();
@@ -24,26 +24,26 @@ export async function askNameservers(
       resolver.resolve4(name).then((addresses) => addresses.map((address) => ({ address, family: 4 }))),
       resolver.resolve6(name).then((addresses) => addresses.map((address) => ({ address, family: 6 }))),
     ]);
-    // A family without an answer is one that nobody connects to, so the other one's addresses are all there is to judge.
-    const told = families.flatMap((family) => (family.status === 'fulfilled' ? [family.value] : []));
+    // If one family has no answer, we connect to the other family only, so its addresses are the only ones to check.
+    const answers = families.flatMap((family) => (family.status === 'fulfilled' ? [family.value] : []));
     const failed = families.find((family) => family.status === 'rejected');
-    if (told.length === 0 && failed) throw failed.reason;
-    return byTurns(told);
+    if (answers.length === 0 && failed) throw failed.reason;
+    return alternating(answers);
   } finally {
     ended.removeEventListener('abort', cancel);
   }
 }
 
-/** All addresses of a name that an operator chose: as the system finds it, also in /etc/hosts. It cannot be called off. */
+/** All addresses of a name that an operator configured, from the system, /etc/hosts included. It cannot be cancelled. */
 export const lookUpWithSystem = (name: string): Promise<ResolvedAddress[]> =>
   lookup(name, { all: true, order: 'verbatim' });
 
-/** Doubled at the second try: a nameserver has some six seconds, so one family's silence leaves a callback time for the other. */
+/** The second try has twice the time. If one family gets no answer within these 6 s, a callback still has time for the other. */
 const QUERY_TIMEOUT_MS = 2_000;
 const QUERY_TRIES_MAX = 2;
 
-/** The first of each list, then the second of each: who connects only to the first few has both families among them. */
-function byTurns<T>(lists: readonly T[][]): T[] {
+/** The first of each list, then the second of each, so that the first few addresses are of both families. */
+function alternating<T>(lists: readonly T[][]): T[] {
   const turns = Math.max(0, ...lists.map((list) => list.length));
   return Array.from({ length: turns }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1))).flat();
 }

@@ -1,4 +1,4 @@
-import { answeredSynchronously, type Operation, type SubmitDone } from '../../../channels/channel.ts';
+import { answeredSynchronously, type Operation, type SubmitResult } from '../../../channels/channel.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
 import type { Attempt } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
@@ -65,7 +65,7 @@ async function buildInTime(run: AttemptRun, { attemptId }: AttemptHolder): Retur
 async function afterAnswer(
   run: AttemptRun,
   holder: AttemptHolder,
-  attempt: Exclude<Attempt<Operation> | SubmitDone, { kind: 'unknown' }>,
+  attempt: Exclude<SubmitResult, { kind: 'unknown' }>,
 ): Promise<AcceptedJob | FinishedJob | Ending> {
   if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
   if (attempt.kind === 'done') {
