@@ -14,8 +14,8 @@ import { registerTasks } from './cli/groups/tasks.ts';
 import type { Invocation } from './cli/define-command.ts';
 
 /**
- * The operators' command line. Answers the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` exactly one document
- * is written to stdout, an error too.
+ * The operators' command line. Returns the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` it writes exactly one
+ * document to stdout, also for an error.
  */
 export async function cli(
   args: readonly string[],
@@ -25,7 +25,7 @@ export async function cli(
   const json = args.includes('--json');
   const invocation: Invocation = { env, write, exitCode: 0 };
   try {
-    await program(invocation, json).parseAsync(args, { from: 'user' });
+    await createProgram(invocation, json).parseAsync(args, { from: 'user' });
     return invocation.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
@@ -36,11 +36,15 @@ export async function cli(
   }
 }
 
-function program(invocation: Invocation, json: boolean): Command {
+/** Every group and command. Exported for the test that compares it with docs/CLI.md. */
+export function createProgram(invocation: Invocation, json: boolean): Command {
   const root = new Command('tollgate')
-    .description('Operates a Tollgate: projects, keys, credits, channels, the catalog, tasks and the books.')
-    .addHelpText('after', '\nWithout DATABASE_URL it speaks to what `npm start` runs on this machine.')
-    // Settings that every command below inherits: errors are thrown here and said in one place.
+    .description('Operates Tollgate: projects, keys, credits, channels, the catalog, tasks and the ledger.')
+    .addHelpText(
+      'after',
+      '\nWithout DATABASE_URL, commands use the installation that `npm start` runs on this machine.',
+    )
+    // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
   for (const register of groups) register(root, invocation);
@@ -62,7 +66,7 @@ const groups = [
 ];
 
 if (import.meta.main) {
-  // `| head` closes the pipe early, which is no failure.
+  // `| head` closes the pipe early. That is not a failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.exitCode = await cli(process.argv.slice(2), process.env);
 }

@@ -13,14 +13,14 @@ export async function dev({ args, env, programs }: DevOptions): Promise<void> {
     process.stdout.write(usage);
     process.exit(unknown === '--help' || unknown === '-h' ? 0 : 2);
   }
-  // A closed terminal or `| head` must not end us before the children.
+  // A closed terminal or `| head` must not end this process before its children.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const say = (text: string) => void process.stdout.write(`tollgate: ${text}\n`);
 
   const stack = new DevStack({ env, projectFolder, programs, fresh: args.includes('--fresh'), say });
   let stoppingSince: number | null = null;
   const stop = () => {
-    // npm and the terminal both pass on one Ctrl-C; only a later second one is a person who will not wait.
+    // npm and the terminal both forward one Ctrl-C. Only a later signal is a second Ctrl-C.
     if (stoppingSince !== null) return Date.now() - stoppingSince > secondSignalMs ? stack.hurry() : undefined;
     stoppingSince = Date.now();
     say('stopping …');
@@ -54,8 +54,8 @@ const secondSignalMs = 1_500;
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
 const usage = `npm start [-- --fresh]
 
-  Runs the gateway, its worker, PostgreSQL, Temporal and a sandbox upstream on this machine.
-  State is kept in .tollgate (TOLLGATE_HOME moves it); --fresh begins anew.
+  Runs the gateway, a worker, PostgreSQL, Temporal and a sandbox provider on this machine.
+  State is kept in .tollgate, or in TOLLGATE_HOME. --fresh starts from an empty state.
 `;
 const program = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
 

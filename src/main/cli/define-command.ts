@@ -8,27 +8,27 @@ import { UsageError } from './usage-error.ts';
 export interface Invocation {
   env: Environment;
   write: (text: string) => void;
-  /** 1 when a command did its work and the answer is a refusal. */
+  /** Set to 1 by a command that ran and reports a refusal. */
   exitCode: number;
 }
 
-/** What a command has to say: the document for scripts, the text for people. */
+/** The output of a command: `document` for scripts, `text` for people. */
 export interface Report {
   document: object;
   text: string;
-  /** The work was done and its result is bad news: exit code 1. */
+  /** The command ran and its result is a refusal: exit code 1. */
   refused?: boolean;
 }
 
 export interface CommandDefinition<Input, Deps> {
   summary: string;
-  /** Names flags and arguments for commander; what their values may be is said by `input`. */
+  /** Declares flags and arguments for commander. `input` checks their values. */
   usage?: (command: Command) => void;
   /** Parses flags and arguments under their camelCase names. */
   input: z.ZodType<Input>;
-  /** What is opened before, and closed after: no more than the command uses. */
+  /** What the command uses. It is opened before the run and closed after it. */
   needs: Needs<Deps>;
-  /** Throws `OperatorError` for a refusal. `actor` is who is written into the audit. */
+  /** Throws `OperatorError` for a refusal. `actor` is the name in the audit log. */
   run: (deps: Deps, input: Input, actor: string) => Promise<Report>;
 }
 
@@ -41,7 +41,7 @@ export function defineCommand<Input, Deps>(
 ): void {
   const command = group.command(name).description(summary);
   usage?.(command);
-  command.option('--json', 'write one JSON document and nothing else');
+  command.option('--json', 'print one JSON document and nothing else');
   command.action(async () => {
     const flags: Record<string, unknown> = command.opts();
     const parsed = input.safeParse({ ...flags, ...argumentsOf(command) });
@@ -71,7 +71,7 @@ function operator(): string {
   try {
     return `cli:${userInfo().username}`;
   } catch {
-    // A container may run under a number that has no name.
+    // A container may run under a user id without a name.
     return `cli:uid-${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -8,11 +8,11 @@ import { UsageError } from './usage-error.ts';
 export interface Explanation {
   message: string;
   exitCode: 1 | 2;
-  /** Of a catalog: each thing that is wrong, for scripts. */
+  /** Each error of a catalog file, for scripts. */
   problems?: readonly CatalogProblem[];
 }
 
-/** Any error in plain words for an operator, without a stack. */
+/** The message of an error for an operator, without a stack. */
 export function explainError(error: unknown): Explanation {
   if (error instanceof CommanderError) return { message: usageMessage(error), exitCode: 2 };
   if (error instanceof UsageError || error instanceof ConfigError) return { message: error.message, exitCode: 2 };
@@ -21,7 +21,7 @@ export function explainError(error: unknown): Explanation {
 }
 
 function usageMessage(error: CommanderError): string {
-  // Commander has shown the help to people by then.
-  if (error.code === 'commander.help') return 'a command is missing; --help lists them';
+  // Commander has already printed the help.
+  if (error.code === 'commander.help') return 'a command is missing; --help lists the commands';
   return error.message.replace(/^error: /, '');
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What people type as values of flags and arguments; each refusal reads on after the flag's name. */
+/** Values of flags and arguments. Each message continues the sentence that begins with the flag's name. */
 export const shortText = z
   .string('is required')
   .trim()
@@ -16,16 +16,16 @@ export const count = (min = 1, max = Number.MAX_SAFE_INTEGER) =>
       message: `must be a whole number from ${min} to ${max}`,
     });
 
-/** What a PostgreSQL `int` column holds. */
+/** The range of a PostgreSQL `int` column. */
 export const smallCount = count(1, 2_147_483_647);
 
-/** The word `none`, which takes a limit away, or what `schema` takes. */
+/** The word `none`, which removes a limit, or a value of `schema`. */
 export const cleared = <T>(schema: z.ZodType<T, string>) => z.union([z.literal('none').transform(() => null), schema]);
 
-/** How many rows a list shows at most. */
+/** The largest number of rows that a list shows. */
 export const limit = (usual: number) => count(1, 10_000).default(usual);
 
-/** `a,b,c`, each once. */
+/** `a,b,c` without duplicates. */
 export const names = z
   .string()
   .transform((text) => [
@@ -38,10 +38,10 @@ export const names = z
   ])
   .refine((items) => items.length > 0, 'must name at least one');
 
-/** A moment: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or from now on as `90s`, `15m`, `12h`, `30d`. */
+/** A time: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or a span from now such as `90s`, `15m`, `12h`, `30d`. */
 export const moment = z.string().transform((text, context) => {
   const at = readMoment(text.trim());
-  // PostgreSQL and JavaScript both reach further, but nothing sensible is out there.
+  // PostgreSQL and JavaScript accept later times, but no expiry needs them.
   if (at !== null && at >= 0 && at <= Date.UTC(9999, 0, 1)) return new Date(at);
   context.addIssue({ code: 'custom', message: 'must be a time such as 2030-01-31, 2030-01-31T12:00:00Z, 12h or 30d' });
   return z.NEVER;

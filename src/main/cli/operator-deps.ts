@@ -9,15 +9,15 @@ import { operatorEnvironment } from './operator-environment.ts';
 
 export type Environment = Record<string, string | undefined>;
 
-/** Opens what a command works with. `close` ends every connection. */
+/** Opens the dependencies of a command. `close` ends every connection. */
 export type Needs<D> = (env: Environment) => Promise<{ deps: D; close: () => Promise<void> }>;
 
-/** For commands that only look at files. */
+/** For commands that only read files. */
 export const nothing: Needs<object> = () => Promise.resolve({ deps: {}, close: () => Promise.resolve() });
 
 export interface DatabaseDeps {
   db: Database;
-  /** Without the secrets, so that these commands also run where there are none. */
+  /** Without the secrets, so that these commands also run where no secrets are configured. */
   config: Omit<Config, 'secrets'>;
 }
 
@@ -40,9 +40,9 @@ export const databaseAndSecrets: Needs<SecretsDeps> = async (env) => {
 
 export type UpstreamDeps = SecretsDeps & Pick<Deps, 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters'>;
 
-/** All that it takes to end a task: the ledger, the workflows and the upstreams. */
+/** The dependencies for ending a task: the ledger, the workflows and the providers. */
 export const upstreams: Needs<UpstreamDeps> = async (env) => {
-  // Temporal's client takes longer to load than most commands take to run.
+  // Loading Temporal's client takes longer than most commands take to run.
   const { openUpstreams } = await import('./open-upstreams.ts');
   const config = loadConfig(operatorEnvironment(env));
   const db = await openOperatorDatabase(config.database);
@@ -56,7 +56,7 @@ export const upstreams: Needs<UpstreamDeps> = async (env) => {
   };
 };
 
-/** What a worker works with, for commands that do a worker's work. */
+/** The dependencies of a worker, for commands that run a worker's job. */
 export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = async (env) => {
   const [opened, { createEgress }, { createFileStore }] = await Promise.all([
     upstreams(env),
@@ -81,7 +81,7 @@ async function openOperatorDatabase({ url, connectTimeoutMs }: Config['database'
     url,
     poolMax: 2,
     connectTimeoutMs,
-    // An operator may add up years; a client may not.
+    // Adding up years of entries may take an operator minutes. No client request may.
     statementTimeoutMs: 300_000,
   });
   try {

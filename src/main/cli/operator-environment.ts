@@ -16,7 +16,7 @@ export function operatorEnvironment(env: Environment): Environment {
   const named = env['DATABASE_URL'] || null;
   if (!existsSync(file)) {
     if (named !== null) return env;
-    throw new OperatorError(`Nothing runs here: ${file} is missing. Run "npm start", or set DATABASE_URL.`);
+    throw new OperatorError(`No installation runs here: ${file} is missing. Run "npm start", or set DATABASE_URL.`);
   }
   const running = readDevFile(file);
   if (named !== null && named !== running?.database_url) return env;
@@ -30,7 +30,7 @@ export function operatorEnvironment(env: Environment): Environment {
     KEY_PEPPERS: env['KEY_PEPPERS'] || secrets?.key_peppers,
     MASTER_KEYS: env['MASTER_KEYS'] || secrets?.master_keys,
     PUBLIC_BASE_URL: env['PUBLIC_BASE_URL'] || running.base_url,
-    // What a cloud account in the environment would need is not for the server on loopback.
+    // Settings for a Temporal Cloud account do not apply to the server on loopback.
     ...(ownTemporal && { TEMPORAL_ADDRESS: running.temporal_address, TEMPORAL_NAMESPACE: '', TEMPORAL_API_KEY: '' }),
     ...(ownTemporal && { TEMPORAL_TLS_CA_FILE: '', TEMPORAL_TLS_CERT_FILE: '', TEMPORAL_TLS_KEY_FILE: '' }),
   };

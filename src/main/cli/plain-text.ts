@@ -1,8 +1,8 @@
-/** Aligned plain text for people. Whatever is shown is cleaned: names and upstream words must not steer a terminal. */
+/** Aligned plain text for people. Control characters are removed: a name or a provider's text must not control the terminal. */
 type Cell = string | number | boolean | null | undefined;
 
 /** One line per row under a line of headings. */
-export function table(rows: readonly Readonly<Record<string, Cell>>[], nothing = 'There is nothing to show.'): string {
+export function table(rows: readonly Readonly<Record<string, Cell>>[], nothing = 'There are no rows.'): string {
   const headings = Object.keys(rows[0] ?? {});
   if (headings.length === 0) return nothing;
   const lines = [
@@ -28,9 +28,9 @@ export function facts(about: Readonly<Record<string, Cell>>): string {
     .join('\n');
 }
 
-/** A list that ends where its limit does says so. */
+/** Adds a note when the list ends at its limit. */
 export const limited = (text: string, rows: readonly unknown[], limit: number): string =>
-  rows.length < limit ? text : `${text}\n(the first ${limit}; --limit shows more)`;
+  rows.length < limit ? text : `${text}\n(the first ${limit} rows; --limit shows more)`;
 
 /** A time, or unix seconds, as a UTC time to the second. */
 export const time = (at: Date | number | null): string | null =>

@@ -11,7 +11,7 @@ export async function readSecret(what: string): Promise<string> {
   const signal = AbortSignal.timeout(patienceMs);
   const given = process.stdin.isTTY ? await typed(what, signal) : await piped(what, signal);
   const secret = given.trim();
-  if (secret === '') throw new OperatorError(`No ${what} came on stdin.`);
+  if (secret === '') throw new OperatorError(`stdin has no ${what}.`);
   if (secret.length > secretCharsMax) throw new OperatorError(`The ${what} on stdin is too long.`);
   return secret;
 }
@@ -27,7 +27,7 @@ async function piped(what: string, signal: AbortSignal): Promise<string> {
       done(left < 0 ? new OperatorError(`The ${what} on stdin is too long.`) : null, chunk);
     },
   });
-  signal.addEventListener('abort', () => bounded.destroy(new OperatorError(`No ${what} came on stdin.`)));
+  signal.addEventListener('abort', () => bounded.destroy(new OperatorError(`stdin has no ${what}.`)));
   process.stdin.on('error', (error) => bounded.destroy(error));
   try {
     return await text(process.stdin.pipe(bounded));

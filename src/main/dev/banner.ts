@@ -4,27 +4,27 @@ export interface BannerFacts {
   temporalAddress: string;
   temporalUiUrl: string;
   sandboxUrl: string;
-  /** Channels for the keys in the environment; they are asked before the sandbox. */
+  /** Channels for the provider keys in the environment. They are tried before the sandbox. */
   providers: readonly { channel: string; variable: string; enabled: boolean }[];
   home: string;
-  /** Sentences about ports that were taken. */
+  /** Sentences about ports that were taken and replaced. */
   notes: readonly string[];
 }
 
-/** What `npm start` says at the end: where everything is, and a first image to try by copy and paste. */
+/** The last output of `npm start`: every address, and commands for a first image. */
 export function banner(facts: BannerFacts): string {
   const { baseUrl, apiKey, temporalAddress, temporalUiUrl, sandboxUrl, providers, home, notes } = facts;
   const firstAsked = providers.map(
     ({ channel, variable, enabled }) =>
-      `\n    provider      ${channel}   (by ${variable}; ${enabled ? 'asked before the sandbox, and paid' : 'disabled by an operator'})`,
+      `\n    provider      ${channel}   (from ${variable}; ${enabled ? 'tried before the sandbox, costs real money' : 'disabled by an operator'})`,
   );
   return `
   Tollgate is ready.
 
     API           ${baseUrl}
     demo key      ${apiKey}
-    Temporal UI   ${temporalUiUrl === '' ? `(that of ${temporalAddress})` : temporalUiUrl}
-    sandbox       ${sandboxUrl}   (the upstream that answers every model here)${firstAsked.join('')}
+    Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${temporalAddress})` : temporalUiUrl}
+    sandbox       ${sandboxUrl}   (the provider that serves every model here)${firstAsked.join('')}
     state, logs   ${home}
 ${notes.map((note) => `\n    ${note}`).join('')}${notes.length > 0 ? '\n' : ''}
   Create an image:
@@ -33,7 +33,7 @@ ${notes.map((note) => `\n    ${note}`).join('')}${notes.length > 0 ? '\n' : ''}
       -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
       -d '{"model":"${imageModel}","prompt":"a red fox in the snow"}'
 
-  Poll it, with the task_id of the answer; when it has succeeded, fetch output[0].url:
+  Poll it by the task_id of the answer. When it has succeeded, fetch output[0].url:
 
     curl -s ${baseUrl}/api/v1/tasks/TASK_ID -H 'Authorization: Bearer ${apiKey}'
     curl -s -o fox.png "OUTPUT_URL"

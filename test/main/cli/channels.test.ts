@@ -233,7 +233,7 @@ describe('tollgate channels list', () => {
     const written: string[] = [];
     await cli(['channels', 'list'], settings, (text) => written.push(text));
     expect(written.join('')).toMatch(
-      /resting; resting for all models until .* \(rate_limit\); half_open for gpt-5-mini/,
+      /cooling down; cooling down for all models until .* \(rate_limit\); probing for gpt-5-mini/,
     );
 
     await done('channels', 'disable', 'troubled');

@@ -143,7 +143,7 @@ describe("a provider's key in the environment", () => {
       home: '/tmp/x',
       notes: [],
     });
-    expect(said).toMatch(/provider +env-openai +\(by OPENAI_API_KEY; asked before the sandbox/);
+    expect(said).toMatch(/provider +env-openai +\(from OPENAI_API_KEY; tried before the sandbox/);
     expect(said).not.toContain('sk-openai');
     expect(Object.values(withoutProviderKeys<Record<string, string | undefined>>({ ...keys, PORT: '1' }))).toEqual([
       ...Object.values(keys).map(() => undefined),

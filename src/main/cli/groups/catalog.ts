@@ -10,26 +10,26 @@ import { shortText } from '../input.ts';
 import { database, nothing, type DatabaseDeps } from '../operator-deps.ts';
 import { clean, table } from '../plain-text.ts';
 
-/** `tollgate catalog …`: the models that are sold. */
+/** `tollgate catalog …`: the models on offer. */
 export function registerCatalog(root: Command, invocation: Invocation): void {
-  const group = root.command('catalog').description('the models that are sold');
+  const group = root.command('catalog').description('the models on offer, with their prices');
   defineCommand(group, 'check', invocation, {
-    summary: 'say what is wrong with a catalog file; needs no database',
-    usage: (command) => command.argument('<file>', 'a YAML catalog'),
+    summary: 'report the errors of a catalog file; needs no database',
+    usage: (command) => command.argument('<file>', 'YAML file with the catalog'),
     input: FileInput,
     needs: nothing,
     run: (_, { file }) => check(file),
   });
   defineCommand(group, 'apply', invocation, {
-    summary: 'check a catalog file, then make the catalog exactly that',
-    usage: (command) => command.argument('<file>', 'a YAML catalog'),
+    summary: 'check a catalog file, then replace the catalog with it',
+    usage: (command) => command.argument('<file>', 'YAML file with the catalog'),
     input: FileInput,
     needs: database,
     run: apply,
   });
   defineCommand(group, 'show', invocation, {
-    summary: 'show the applied catalog, or all of one model',
-    usage: (command) => command.argument('[model]', 'the id of a model'),
+    summary: 'list the models of the catalog, or show one model in full',
+    usage: (command) => command.argument('[model]', 'id of a model'),
     input: z.object({ model: shortText.optional() }),
     needs: database,
     run: show,
@@ -43,7 +43,7 @@ async function check(file: string): Promise<Report> {
   const { entries, warnings } = await loadCatalog(file);
   return {
     document: { ok: true, models: entries.length, warnings },
-    text: [`${clean(file)} is good: ${entries.length} models.`, ...warningLines(warnings)].join('\n'),
+    text: [`${clean(file)} is valid: ${entries.length} models.`, ...warningLines(warnings)].join('\n'),
   };
 }
 
@@ -53,7 +53,7 @@ async function apply(deps: DatabaseDeps, { file }: { file: string }, actor: stri
   const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
   return {
     document: applied,
-    text: [...(lines.length > 0 ? lines : ['Nothing was changed.']), ...warningLines(applied.warnings)].join('\n'),
+    text: [...(lines.length > 0 ? lines : ['Nothing changed.']), ...warningLines(applied.warnings)].join('\n'),
   };
 }
 

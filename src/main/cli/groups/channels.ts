@@ -15,49 +15,49 @@ import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.t
 import { clean, facts, table, time } from '../plain-text.ts';
 import { readSecret, secretCharsMax } from '../read-secret.ts';
 
-/** `tollgate channels …`: the configured upstreams. */
+/** `tollgate channels …`: the configured upstream providers. */
 export function registerChannels(root: Command, invocation: Invocation): void {
-  const group = root.command('channels').description('the configured upstreams');
+  const group = root.command('channels').description('the configured upstream providers');
   defineCommand(group, 'list', invocation, {
-    summary: 'list channels in the order of the draw, and what keeps any out of it',
+    summary: 'list channels by priority, with the state of each and the reason for it',
     input: z.object({}),
     needs: database,
     run: list,
   });
   defineCommand(group, 'add', invocation, {
-    summary: 'add an upstream, which takes attempts at once',
+    summary: 'add a channel; it serves requests at once',
     usage: (command) =>
       command
-        .requiredOption('--name <name>', 'what operators call it; clients never see it')
-        .requiredOption('--adapter <family>', `what it speaks: ${families.join(', ')}`)
-        .requiredOption('--base-url <url>', 'where it is, with the path that the adapter goes on from')
+        .requiredOption('--name <name>', 'name for operators; clients never see it')
+        .requiredOption('--adapter <family>', `provider family: ${families.join(', ')}`)
+        .requiredOption('--base-url <url>', 'URL that the paths of the adapter are appended to')
         .requiredOption('--credential <secret>', credentialHelp)
-        .requiredOption('--groups <names>', 'the models it may serve, by their groups in the catalog, as a,b')
-        .option('--priority <number>', 'a lower number goes first (1)')
-        .option('--weight <number>', 'its share inside one priority; 0 is never drawn (1)'),
+        .requiredOption('--groups <names>', 'serve the models in these groups of the catalog, as a,b')
+        .option('--priority <number>', 'lower numbers are tried first (default: 1)')
+        .option('--weight <number>', 'share among channels of one priority; 0 is never drawn (default: 1)'),
     input: AddInput,
     needs: databaseAndSecrets,
     run: add,
   });
   defineCommand(group, 'set', invocation, {
-    summary: 'change an upstream; another credential or base URL also ends its cool-downs, trips and alarms',
+    summary: 'change a channel; a new credential or URL also resets its health',
     usage: (command) =>
       command
-        .argument('<channel>', 'its name, or its id')
-        .option('--name <name>', 'what operators call it')
-        .option('--adapter <family>', `what it speaks: ${families.join(', ')}`)
-        .option('--base-url <url>', 'where it is, with the path that the adapter goes on from')
+        .argument('<channel>', 'name or id of the channel')
+        .option('--name <name>', 'name for operators')
+        .option('--adapter <family>', `provider family: ${families.join(', ')}`)
+        .option('--base-url <url>', 'URL that the paths of the adapter are appended to')
         .option('--credential <secret>', credentialHelp)
-        .option('--groups <names>', 'all the groups it is to be in, as a,b')
-        .option('--priority <number>', 'a lower number goes first')
-        .option('--weight <number>', 'its share inside one priority; 0 is never drawn'),
+        .option('--groups <names>', 'serve the models in these groups only, as a,b')
+        .option('--priority <number>', 'lower numbers are tried first')
+        .option('--weight <number>', 'share among channels of one priority; 0 is never drawn'),
     input: SetInput,
     needs: databaseAndSecrets,
     run: set,
   });
   defineCommand(group, 'test', invocation, {
-    summary: 'ask an upstream by a call that costs nothing; exit 1 unless it answers well',
-    usage: (command) => command.argument('<channel>', 'its name, or its id'),
+    summary: 'call a provider in a way that costs nothing; exits 1 unless the call succeeds',
+    usage: (command) => command.argument('<channel>', 'name or id of the channel'),
     input: z.object({ channel: shortText }),
     needs: upstreams,
     run: test,
@@ -65,7 +65,7 @@ export function registerChannels(root: Command, invocation: Invocation): void {
   for (const [name, enabled, summary] of switches) {
     defineCommand(group, name, invocation, {
       summary,
-      usage: (command) => command.argument('<channel>', 'its name, or its id'),
+      usage: (command) => command.argument('<channel>', 'name or id of the channel'),
       input: z.object({ channel: shortText }),
       needs: database,
       run: (deps, { channel }, actor) => turn(deps, { channel, enabled, actor }),
@@ -74,8 +74,8 @@ export function registerChannels(root: Command, invocation: Invocation): void {
 }
 
 const switches = [
-  ['enable', true, 'let a channel take new attempts'],
-  ['disable', false, 'give a channel no new attempts; accepted jobs go on'],
+  ['enable', true, 'let a channel serve new requests'],
+  ['disable', false, 'give a channel no new requests; accepted jobs continue'],
 ] as const;
 
 async function list({ db }: DatabaseDeps): Promise<Report> {
@@ -90,14 +90,14 @@ async function list({ db }: DatabaseDeps): Promise<Report> {
       priority: row.priority,
       weight: row.weight,
       enabled: row.enabled ? 'yes' : 'no',
-      state: [row.state, ...row.reasons.map(reasonText)].join('; '),
+      state: [stateWords[row.state], ...row.reasons.map(reasonText)].join('; '),
     })),
     'There are no channels.',
   );
   return { document: { data: rows }, text };
 }
 
-/** The word for the most important reason. `open` means that the breaker is tripped for some model, which `reasons` names. */
+/** The most serious state of a channel. `open` means that its circuit breaker is tripped for some model: `reasons` names it. */
 function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | ChannelReason['kind'] {
   if (!enabled) return 'disabled';
   return stateOrder.find((kind) => reasons.some((reason) => reason.kind === kind)) ?? 'ready';
@@ -105,9 +105,19 @@ function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | Cha
 
 const stateOrder = ['resting', 'open', 'alarm', 'half_open'] as const;
 
+/** The states in the words of docs/ARCHITECTURE.md. Scripts read the older words of `--json`. */
+const stateWords = {
+  ready: 'available',
+  disabled: 'disabled',
+  resting: 'cooling down',
+  open: 'tripped',
+  alarm: 'alarm',
+  half_open: 'probing',
+} as const;
+
 function reasonText({ kind, model, reason, since, until, failures, opens }: ChannelReason): string {
   const parts = [
-    `${kind} for ${model === '*' ? 'all models' : model}`,
+    `${stateWords[kind]} for ${model === '*' ? 'all models' : model}`,
     since === null ? '' : `since ${time(since) ?? ''}`,
     until === null ? '' : `until ${time(until) ?? ''}`,
     kind === 'open' || kind === 'half_open' ? `tripped ${opens} times, ${failures} failures since` : '',
@@ -117,12 +127,12 @@ function reasonText({ kind, model, reason, since, until, failures, opens }: Chan
 }
 
 const families = Object.keys(adapterFamilies);
-const credentialHelp = 'its key; - reads it from stdin, which leaves it out of the list of processes and the shell';
+const credentialHelp = 'API key of the provider; - reads it from stdin and so keeps it out of the shell history';
 const smallNumber = count(0, 10_000);
 
 const channelName = shortText
   .refine((name) => /^[\w.:-]{1,63}$/.test(name), 'must be letters, digits and . _ : - only, at most 63')
-  .refine((name) => !name.startsWith('chn_'), 'must not look like an id');
+  .refine((name) => !name.startsWith('chn_'), 'must not start with chn_');
 const family = shortText.refine((name) => families.includes(name), `must be one of ${families.join(', ')}`);
 const baseUrl = shortText
   .refine(isPlainUrl, 'must be an http or https URL without user, query and fragment')
@@ -172,18 +182,19 @@ async function set(deps: SecretsDeps, input: z.infer<typeof SetInput>, actor: st
     ...(key !== undefined && { credential: await credentialOf(key) }),
   };
   const { channelId, channel, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
-  const sentence = `Changed ${channel.name}${credentialChanged ? ', its credential too' : ''}.`;
+  const sentence = `Changed ${channel.name}${credentialChanged ? ', including its credential' : ''}.`;
   return changed(deps, sentence, channelId, channel);
 }
 
-/** `-` is stdin. What it holds must go into a header as it is. */
+/** `-` means stdin. The credential is sent in a header unchanged, so it must be printable ASCII. */
 async function credentialOf(given: string): Promise<string> {
   const secret = given === '-' ? await readSecret('credential') : given;
-  if (!/^[\x20-\x7e]+$/.test(secret)) throw new OperatorError('A credential is one line of plain ASCII characters.');
+  if (!/^[\x20-\x7e]+$/.test(secret))
+    throw new OperatorError('A credential must be one line of printable ASCII characters.');
   return secret;
 }
 
-/** Never with the credential. */
+/** Reports the channel without its credential. */
 async function changed(
   { db }: SecretsDeps,
   sentence: string,
@@ -226,10 +237,11 @@ async function test(deps: UpstreamDeps, { channel }: { channel: string }): Promi
 }
 
 function testText({ name, adapter, answer, tookMs }: ChannelTest): string {
-  if (answer.kind === 'ok') return `${name} is there and takes its credential (${tookMs} ms).`;
-  if (answer.kind === 'not_offered') return `${adapter} has no call that costs nothing: ${name} was not asked.`;
+  if (answer.kind === 'ok') return `${name} answers and accepts the credential (${tookMs} ms).`;
+  if (answer.kind === 'not_offered')
+    return `The adapter ${adapter} has no call that costs nothing, so ${name} was not tested.`;
   const status = answer.status === undefined ? '' : `, status ${answer.status}`;
-  return `${name} is not well: ${answer.errorClass}${status}. ${answer.detail}`;
+  return `${name} failed: ${answer.errorClass}${status}. ${answer.detail}`;
 }
 
 async function turn(deps: DatabaseDeps, given: { channel: string; enabled: boolean; actor: string }): Promise<Report> {
@@ -237,6 +249,6 @@ async function turn(deps: DatabaseDeps, given: { channel: string; enabled: boole
   const word = enabled ? 'enabled' : 'disabled';
   return {
     document: { channel_id: channelId, name, enabled, changed },
-    text: changed ? `${clean(name)} is ${word} now.` : `${clean(name)} was ${word} before. Nothing was changed.`,
+    text: changed ? `${clean(name)} is now ${word}.` : `${clean(name)} is already ${word}. Nothing changed.`,
   };
 }

@@ -7,34 +7,34 @@ import { count, shortText } from '../input.ts';
 import { database, type DatabaseDeps } from '../operator-deps.ts';
 import { clean, facts } from '../plain-text.ts';
 
-/** `tollgate credits …`: what a project has. */
+/** `tollgate credits …`: the account of a project. */
 export function registerCredits(root: Command, invocation: Invocation): void {
-  const group = root.command('credits').description('what a project has, and how it gets more');
+  const group = root.command('credits').description('the account of a project');
   defineCommand(group, 'add', invocation, {
     summary: 'add credits, once per reference',
     usage: (command) =>
       command
-        .requiredOption('--project <id>', 'whose account')
-        .requiredOption('--amount <credits>', 'how many, a whole number')
-        .requiredOption('--reference <text>', 'what they were paid with; the same again adds nothing'),
+        .requiredOption('--project <id>', 'project that owns the account')
+        .requiredOption('--amount <credits>', 'whole number of credits')
+        .requiredOption('--reference <text>', 'payment reference; a second call with the same one adds nothing'),
     input: AddInput,
     needs: database,
     run: add,
   });
   defineCommand(group, 'adjust', invocation, {
-    summary: 'give back what a task or chat was charged, once per reason',
+    summary: 'give back credits that a task or chat was charged, once per reason',
     usage: (command) =>
       command
-        .requiredOption('--task <id>', 'the task, as task_…, or the chat, as req_…')
-        .requiredOption('--reason <text>', 'why; the same again gives nothing')
-        .option('--amount <credits>', 'only so many of them (all that are left)'),
+        .requiredOption('--task <id>', 'task id (task_…) or request id of a chat (req_…)')
+        .requiredOption('--reason <text>', 'why; a second call with the same reason gives nothing back')
+        .option('--amount <credits>', 'give back only this many (default: all that remain)'),
     input: AdjustInput,
     needs: database,
     run: adjust,
   });
   defineCommand(group, 'show', invocation, {
-    summary: 'show what a project has, and what of it is held',
-    usage: (command) => command.requiredOption('--project <id>', 'whose account'),
+    summary: 'show the balance of a project, and how much of it is reserved',
+    usage: (command) => command.requiredOption('--project <id>', 'project that owns the account'),
     input: z.object({ project: shortText }),
     needs: database,
     run: async (deps, { project }) => {
@@ -51,7 +51,7 @@ async function add(deps: DatabaseDeps, input: z.infer<typeof AddInput>, actor: s
   const credits = await addCredits(deps, { projectId: project, amount, reference, actor });
   const said = credits.added
     ? `Added ${amount} credits to ${project}.`
-    : `The reference ${clean(reference)} had been added before. Nothing was changed.`;
+    : `The reference ${clean(reference)} was already added. Nothing changed.`;
   return { document: toDocument(credits), text: `${said}\n\n${facts({ ...toDocument(credits) })}` };
 }
 
@@ -69,7 +69,7 @@ async function adjust(deps: DatabaseDeps, input: z.infer<typeof AdjustInput>, ac
   const said =
     given > 0
       ? `Gave ${given} credits back to ${projectId}.`
-      : `They had been given back before for this reason. Nothing was changed.`;
+      : `Credits were already given back for this reason. Nothing changed.`;
   return { document: about, text: `${said}\n\n${facts(about)}` };
 }
 

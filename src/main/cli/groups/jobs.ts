@@ -8,11 +8,11 @@ import { defineCommand, type Invocation, type Report } from '../define-command.t
 import { everything } from '../operator-deps.ts';
 import { facts } from '../plain-text.ts';
 
-/** `tollgate jobs …`: what runs by itself, run by hand. */
+/** `tollgate jobs …`: runs a scheduled job by hand. */
 export function registerJobs(root: Command, invocation: Invocation): void {
-  const group = root.command('jobs').description('what the service does by itself, every minute or every day');
+  const group = root.command('jobs').description('the scheduled jobs');
   defineCommand(group, 'run', invocation, {
-    summary: 'run a job now, in this process, unless it is under way',
+    summary: 'run a job now, in this process, unless it is already running',
     usage: (command) => command.argument('<name>', jobNames.join(', ')),
     input: RunInput,
     needs: everything,
@@ -27,7 +27,7 @@ async function run(deps: JobDeps, { name }: z.infer<typeof RunInput>, actor: str
   if (!result.ran) {
     return {
       document: { name, ran: false, reason: 'already_running', run_id: result.runId },
-      text: `${name} is under way already (${result.runId}). Nothing was done.`,
+      text: `${name} is already running (${result.runId}). Nothing was done.`,
     };
   }
   const { runId, state, summary } = result;

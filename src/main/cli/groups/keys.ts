@@ -11,58 +11,63 @@ import { cleared, count, limit, moment, names, shortText, smallCount } from '../
 import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';
 import { clean, facts, limited, table, time } from '../plain-text.ts';
 
-/** `tollgate keys …`: API keys and what they may do. */
+/** `tollgate keys …`: API keys and their limits. */
 export function registerKeys(root: Command, invocation: Invocation): void {
-  const group = root.command('keys').description('API keys and what they may do');
+  const group = root.command('keys').description('API keys and their limits');
   defineCommand(group, 'create', invocation, {
-    summary: 'make a key; its secret is shown now and never again',
+    summary: 'create a key and show its secret, this once',
     usage: (command) =>
       command
-        .requiredOption('--project <id>', 'the project that pays')
-        .option('--name <name>', 'what people call it')
-        .option('--models <ids>', 'the only models it may use, as a,b (all)')
-        .option('--rpm <requests>', 'at most so many POST requests in any 60 seconds (unlimited)')
-        .option('--budget <credits>', 'at most so many credits in its life (unlimited)')
-        .option('--in-flight <requests>', 'at most so many tasks and chats at a time (only the limit of its project)')
-        .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d (never)'),
+        .requiredOption('--project <id>', 'project that pays')
+        .option('--name <name>', 'display name')
+        .option('--models <ids>', 'allow only these models, as a,b (default: all)')
+        .option('--rpm <requests>', 'allow this many POST requests in any 60 seconds (default: unlimited)')
+        .option('--budget <credits>', 'allow this many credits over its lifetime (default: unlimited)')
+        .option('--in-flight <requests>', 'allow this many tasks and chats at once (default: the limit of its project)')
+        .option('--expires <time>', 'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)'),
     input: CreateInput,
     needs: databaseAndSecrets,
     run: create,
   });
   defineCommand(group, 'list', invocation, {
-    summary: 'list keys with their limits and use; never a secret',
+    summary: 'list keys with their limits and usage, without secrets',
     usage: (command) =>
-      command.option('--project <id>', 'only of this project').option('--limit <rows>', 'at most so many (1000)'),
+      command
+        .option('--project <id>', 'show only this project')
+        .option('--limit <rows>', 'show at most this many rows (default: 1000)'),
     input: z.object({ project: shortText.optional(), limit: limit(1_000) }),
     needs: database,
     run: list,
   });
   defineCommand(group, 'set', invocation, {
-    summary: 'change what a key may do; `none` takes a limit away',
+    summary: 'change the limits of a key; `none` removes a limit',
     usage: (command) =>
       command
-        .argument('<id>', 'the key, as key_…')
-        .option('--name <name>', 'what people call it')
-        .option('--models <ids>', 'the only models it may use, as a,b, or none for all')
-        .option('--rpm <requests>', 'at most so many POST requests in any 60 seconds, or none')
-        .option('--budget <credits>', 'at most so many credits in its life, what it spent included, or none')
-        .option('--in-flight <requests>', 'at most so many tasks and chats at a time, or none')
-        .option('--expires <time>', 'when it ends: 2030-01-31, 2030-01-31T12:00:00Z, 12h, 30d, or none'),
+        .argument('<id>', 'key id, such as key_…')
+        .option('--name <name>', 'display name')
+        .option('--models <ids>', 'allow only these models, as a,b; none allows all')
+        .option('--rpm <requests>', 'allow this many POST requests in any 60 seconds, or none')
+        .option(
+          '--budget <credits>',
+          'allow this many credits over its lifetime, including those already spent, or none',
+        )
+        .option('--in-flight <requests>', 'allow this many tasks and chats at once, or none')
+        .option('--expires <time>', 'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none'),
     input: SetInput,
     needs: database,
     run: set,
   });
   defineCommand(group, 'rotate', invocation, {
     summary:
-      'give a key a new secret, shown now and never again; the old one works on for KEY_ROTATION_OVERLAP_SECONDS',
-    usage: (command) => command.argument('<id>', 'the key, as key_…'),
+      'give a key a new secret and show it, this once; the old secret works for KEY_ROTATION_OVERLAP_SECONDS more',
+    usage: (command) => command.argument('<id>', 'key id, such as key_…'),
     input: z.object({ id: shortText }),
     needs: databaseAndSecrets,
     run: rotate,
   });
   defineCommand(group, 'revoke', invocation, {
-    summary: 'end a key at once and for good',
-    usage: (command) => command.argument('<id>', 'the key, as key_…'),
+    summary: 'revoke a key at once and permanently',
+    usage: (command) => command.argument('<id>', 'key id, such as key_…'),
     input: z.object({ id: shortText }),
     needs: database,
     run: revoke,
@@ -94,14 +99,14 @@ async function create(deps: SecretsDeps, input: z.infer<typeof CreateInput>, act
   return {
     document: { key_id: keyId, api_key: apiKey, ...(warnings.length > 0 && { warnings }) },
     text: [
-      `Made a key of ${input.project}. Keep its secret now: it is not shown again.\n`,
+      `Created a key of ${input.project}. Store its secret now: it is not shown again.\n`,
       facts({ key_id: keyId, api_key: apiKey }),
       ...warnings.map((warning) => `\nWarning: ${clean(warning)}`),
     ].join('\n'),
   };
 }
 
-/** What is allowed but may be a slip: models may come later, and an expired key may be what a test wants. */
+/** Warns about values that are allowed but may be a mistake. A model may be added later, and a test may want an expired key. */
 async function oddities(
   { db }: DatabaseDeps | SecretsDeps,
   input: { models?: string[] | null | undefined; expires?: Date | null | undefined },
@@ -156,7 +161,7 @@ async function rotate(deps: SecretsDeps, { id }: { id: string }, actor: string):
   return {
     document: { key_id: keyId, api_key: apiKey, previous_until: previousUntil },
     text: [
-      `Gave ${keyId} a new secret. Keep it now: it is not shown again.\n`,
+      `Gave ${keyId} a new secret. Store it now: it is not shown again.\n`,
       facts({ key_id: keyId, api_key: apiKey, previous_until: time(previousUntil) }),
     ].join('\n'),
   };
@@ -190,6 +195,6 @@ async function revoke(deps: DatabaseDeps, { id }: { id: string }, actor: string)
   const at = time(revokedAt) ?? '';
   return {
     document: { key_id: keyId, revoked_at: revokedAt, changed },
-    text: changed ? `Revoked ${keyId}.` : `${keyId} had been revoked at ${at}. Nothing was changed.`,
+    text: changed ? `Revoked ${keyId}.` : `${keyId} was already revoked at ${at}. Nothing changed.`,
   };
 }

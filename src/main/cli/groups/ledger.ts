@@ -5,12 +5,12 @@ import { defineCommand, type Invocation, type Report } from '../define-command.t
 import { database, type DatabaseDeps } from '../operator-deps.ts';
 import { table } from '../plain-text.ts';
 
-/** `tollgate ledger …`: the books. */
+/** `tollgate ledger …`: proves that the books balance. */
 export function registerLedger(root: Command, invocation: Invocation): void {
-  const group = root.command('ledger').description('the books');
+  const group = root.command('ledger').description('the ledger of all credits');
   defineCommand(group, 'verify', invocation, {
-    summary: 'prove the books by adding them up; exit code 1 when any invariant is broken',
-    usage: (command) => command.option('--full', 'from the first entry on, not from the last checkpoint'),
+    summary: 'add up all entries and check every invariant; exits 1 when one is violated',
+    usage: (command) => command.option('--full', 'start at the first entry, not at the last checkpoint'),
     input: VerifyInput,
     needs: database,
     run: verify,
@@ -20,7 +20,7 @@ export function registerLedger(root: Command, invocation: Invocation): void {
 const VerifyInput = z.object({ full: z.boolean().default(false) });
 
 async function verify({ db, config }: DatabaseDeps, { full }: z.infer<typeof VerifyInput>): Promise<Report> {
-  // A hold may outlive its expiry by the sweep that is running and the one that then ends it.
+  // A reservation may stay held past its expiry until the running sweep and the next one have finished.
   const report = await verifyLedger(db, 2 * config.sweeps.intervalSeconds, { full });
   const rows = table(
     Object.entries(report.invariants).map(([invariant, { breaches, promise, examples }]) => ({
@@ -31,6 +31,6 @@ async function verify({ db, config }: DatabaseDeps, { full }: z.infer<typeof Ver
     })),
   );
   const span = report.since ? ` since the checkpoint of ${report.since.covers_until}` : '';
-  const verdict = report.ok ? `The books are right${span}.` : `The books are NOT right${span}.`;
+  const verdict = report.ok ? `The books balance${span}.` : `The books do NOT balance${span}.`;
   return { document: report, text: `${rows}\n\n${verdict}`, refused: !report.ok };
 }

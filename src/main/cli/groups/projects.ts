@@ -15,54 +15,57 @@ import { jsonRow } from '../json-row.ts';
 import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';
 import { clean, facts, limited, table, time } from '../plain-text.ts';
 
-/** `tollgate projects …`: who owns credits and keys. */
+/** `tollgate projects …`: projects, which own credits and keys. */
 export function registerProjects(root: Command, invocation: Invocation): void {
-  const group = root.command('projects').description('who owns credits and keys');
+  const group = root.command('projects').description('projects, which own credits and keys');
   defineCommand(group, 'create', invocation, {
-    summary: 'make a project with an empty account; shows its callback secret',
-    usage: (command) => command.requiredOption('--name <name>', 'what people call it'),
+    summary: 'create a project with an empty account and show its callback secret',
+    usage: (command) => command.requiredOption('--name <name>', 'display name'),
     input: z.object({ name: shortText }),
     needs: databaseAndSecrets,
     run: create,
   });
   defineCommand(group, 'list', invocation, {
     summary: 'list projects with their credits',
-    usage: (command) => command.option('--limit <rows>', 'at most so many (1000)'),
+    usage: (command) => command.option('--limit <rows>', 'show at most this many rows (default: 1000)'),
     input: z.object({ limit: limit(1_000) }),
     needs: database,
     run: list,
   });
   for (const enabled of [false, true]) {
     defineCommand(group, enabled ? 'enable' : 'disable', invocation, {
-      summary: enabled ? 'let its keys in again' : 'let none of its keys in; what runs goes on and is settled',
+      summary: enabled
+        ? 'accept the keys of a project again'
+        : 'reject all keys of a project; its running tasks finish and are charged',
       usage: withId,
       input: IdInput,
       needs: database,
       run: (deps, { id }, actor) => setEnabled(deps, { projectId: id, enabled, actor }),
     });
   }
-  const secret = group.command('secret').description('what its callbacks are signed with');
+  const secret = group.command('secret').description('the secret that signs the callbacks of a project');
   defineCommand(secret, 'show', invocation, {
-    summary: 'show the callback secret, and the one before while both sign',
+    summary: 'show the callback secret, and the previous one while both sign',
     usage: withId,
     input: IdInput,
     needs: databaseAndSecrets,
     run: showSecret,
   });
   defineCommand(secret, 'rotate', invocation, {
-    summary: 'make a new callback secret; the old one signs beside it for CALLBACK_SECRET_OVERLAP_SECONDS',
-    usage: (command) => withId(command).option('--force', 'meanwhile too: ends the older one at once'),
+    summary: 'create a new callback secret; both secrets sign for CALLBACK_SECRET_OVERLAP_SECONDS',
+    usage: (command) =>
+      withId(command).option('--force', 'rotate again during that overlap, which ends the older secret at once'),
     input: IdInput.extend({ force: z.boolean().default(false) }),
     needs: databaseAndSecrets,
     run: async (deps, { id, force }, actor) => {
       const rotated = await rotateProjectSecret(deps, { projectId: id, force, actor });
-      return secretReport(rotated, `Made a new callback secret for ${id}.\n\n`);
+      return secretReport(rotated, `Created a new callback secret for ${id}.\n\n`);
     },
   });
 }
 
 const IdInput = z.object({ id: shortText });
-const withId = (command: Command) => command.argument('<id>', 'the project, as prj_…');
+const withId = (command: Command) => command.argument('<id>', 'project id, such as prj_…');
 
 async function setEnabled(
   deps: DatabaseDeps,
@@ -72,11 +75,11 @@ async function setEnabled(
   const status = asked.enabled ? 'active' : 'disabled';
   return {
     document: { project_id: projectId, status, changed },
-    text: changed ? `${projectId} is ${status} now.` : `${projectId} was ${status} before. Nothing was changed.`,
+    text: changed ? `${projectId} is now ${status}.` : `${projectId} is already ${status}. Nothing changed.`,
   };
 }
 
-/** A look at a secret leaves a trace, as a change does. */
+/** Showing a secret is recorded in the audit log, as a change is. */
 async function showSecret(deps: SecretsDeps, { id }: { id: string }, actor: string): Promise<Report> {
   const shown = await showProjectSecret(deps, id);
   await recordAudit(deps.db, { actor, action: 'projects.secret.show', subject: id });
@@ -95,7 +98,7 @@ async function create(deps: SecretsDeps, { name }: { name: string }, actor: stri
   const { projectId, webhookSecret } = await createProject(deps, { name, actor });
   return {
     document: { project_id: projectId, webhook_secret: webhookSecret },
-    text: `Made the project ${clean(name)}.\n\n${facts({ project_id: projectId, webhook_secret: webhookSecret })}`,
+    text: `Created the project ${clean(name)}.\n\n${facts({ project_id: projectId, webhook_secret: webhookSecret })}`,
   };
 }
 

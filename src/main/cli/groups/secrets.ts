@@ -5,11 +5,11 @@ import { defineCommand, type Invocation, type Report } from '../define-command.t
 import { databaseAndSecrets, type SecretsDeps } from '../operator-deps.ts';
 import { table } from '../plain-text.ts';
 
-/** `tollgate secrets …`: what is sealed in the database. */
+/** `tollgate secrets …`: the secrets that are encrypted in the database. */
 export function registerSecrets(root: Command, invocation: Invocation): void {
-  const group = root.command('secrets').description('credentials and callback secrets, as they are sealed');
+  const group = root.command('secrets').description('the encrypted credentials and callback secrets');
   defineCommand(group, 'reseal', invocation, {
-    summary: 'seal everything anew under the first key of MASTER_KEYS, so that the older ones can go',
+    summary: 'encrypt every secret again with the first key of MASTER_KEYS, so that older keys can be removed',
     input: z.object({}),
     needs: databaseAndSecrets,
     run: reseal,
@@ -30,8 +30,8 @@ async function reseal(deps: SecretsDeps, _input: object, actor: string): Promise
       })),
     ),
     unreadable.length === 0
-      ? `Links to files and answers kept for an Idempotency-Key still need the older keys, until they end by themselves.`
-      : `No configured key opens those of ${unreadable.slice(0, 20).join(', ')}. Keep the older keys.`,
+      ? `Signed file URLs and stored answers to an Idempotency-Key need the older keys until they expire.`
+      : `No configured key decrypts the secrets of ${unreadable.slice(0, 20).join(', ')}. Keep the older keys.`,
   ].join('\n');
   return { document: counts, text, refused: unreadable.length > 0 };
 }

@@ -9,8 +9,8 @@ import { table, time } from '../plain-text.ts';
 /** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
 export function registerSummary(root: Command, invocation: Invocation): void {
   defineCommand(root, 'summary', invocation, {
-    summary: 'show what a month brought in and cost, as maintenance last added it up',
-    usage: (command) => command.requiredOption('--month <YYYY-MM>', 'which month, UTC'),
+    summary: 'show revenue and cost of a month, as last computed by the maintenance job',
+    usage: (command) => command.requiredOption('--month <YYYY-MM>', 'month in UTC'),
     input: SummaryInput,
     needs: database,
     run: show,
@@ -24,7 +24,7 @@ const SummaryInput = z.object({
 async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput>): Promise<Report> {
   const summary = await readSummary(db, month);
   if (!summary) {
-    throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds them daily.`);
+    throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds it every day.`);
   }
   const { rows, ...about } = summary;
   const totals = totalsOf(rows);
@@ -37,11 +37,11 @@ async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput
   if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
   const state =
     summary.frozen_at === null
-      ? `Built ${time(summary.built_at)}; built anew every day until the 3rd of the next month.`
+      ? `Built ${time(summary.built_at)}. It is rebuilt every day until the 3rd of the next month.`
       : `Frozen ${time(summary.frozen_at)}.`;
   return {
     document: { ...about, data: rows, totals },
-    text: `${table(lines, 'Nothing was bought in this month.')}\n\n${state}`,
+    text: `${table(lines, 'There were no requests in this month.')}\n\n${state}`,
   };
 }
 

@@ -15,49 +15,51 @@ import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
 import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.ts';
 import { facts, limited, table, time } from '../plain-text.ts';
 
-/** `tollgate tasks …`: what clients asked for and what became of it. */
+/** `tollgate tasks …`: image and video tasks and their outcomes. */
 export function registerTasks(root: Command, invocation: Invocation): void {
-  const group = root.command('tasks').description('image and video tasks, and what became of them');
+  const group = root.command('tasks').description('image and video tasks');
   defineCommand(group, 'list', invocation, {
     summary: 'list admitted tasks, newest first',
     usage: (command) =>
       command
-        .option('--project <id>', 'only of this project')
-        .addOption(new Option('--status <status>', 'only in this state').choices(statuses))
-        .option('--unknown', 'only those that an upstream may have been paid for, outcome not known and not resolved')
-        .option('--limit <rows>', 'at most so many (50)'),
+        .option('--project <id>', 'show only this project')
+        .addOption(new Option('--status <status>', 'show only this state').choices(statuses))
+        .option('--unknown', 'show only unresolved tasks with an unknown outcome, which a provider may have billed')
+        .option('--limit <rows>', 'show at most this many rows (default: 50)'),
     input: ListInput,
     needs: database,
     run: list,
   });
   defineCommand(group, 'show', invocation, {
-    summary: 'show a task as its client polls it, and every call made for it',
+    summary: 'show a task as its client sees it, and every provider call made for it',
     usage: withId,
     input: IdInput,
     needs: databaseAndSecrets,
     run: show,
   });
   defineCommand(group, 'resolve', invocation, {
-    summary: 'close the case of a task whose outcome upstream was not known; the task itself stays as it is',
+    summary: 'record what became of a task with an unknown outcome; the task itself does not change',
     usage: (command) =>
       withId(command)
         .addOption(
-          new Option('--outcome <outcome>', "what the provider's books say").choices(outcomes).makeOptionMandatory(),
+          new Option('--outcome <outcome>', 'whether the provider billed the job')
+            .choices(outcomes)
+            .makeOptionMandatory(),
         )
-        .requiredOption('--reference <text>', "where that stands: the provider's reference, a ticket"),
+        .requiredOption('--reference <text>', 'evidence, such as an invoice or a ticket'),
     input: z.object({ id: shortText, outcome: z.enum(outcomes), reference: shortText }),
     needs: database,
     run: resolve,
   });
   defineCommand(group, 'cancel', invocation, {
-    summary: 'end a task and give its credits back, whatever its upstream says',
+    summary: 'end a task and refund it, whatever state its provider job is in',
     usage: withId,
     input: IdInput,
     needs: upstreams,
     run: cancel,
   });
   defineCommand(group, 'redeliver', invocation, {
-    summary: "send an ended task's callback again, under a new id",
+    summary: 'send the callback of an ended task again, under a new id',
     usage: withId,
     input: IdInput,
     needs: upstreams,
@@ -74,7 +76,7 @@ const ListInput = z.object({
   limit: limit(50),
 });
 const IdInput = z.object({ id: shortText });
-const withId = (command: Command) => command.argument('<id>', 'the task, as task_…');
+const withId = (command: Command) => command.argument('<id>', 'task id, such as task_…');
 
 async function list({ db }: DatabaseDeps, input: z.infer<typeof ListInput>): Promise<Report> {
   const tasks = await listTasks(db, {
@@ -97,7 +99,7 @@ async function list({ db }: DatabaseDeps, input: z.infer<typeof ListInput>): Pro
       created_at: time(task.createdAt),
       completed_at: time(task.completedAt),
     })),
-    'There are no such tasks.',
+    'No task matches.',
   );
   return { document: { data: tasks.map(toRow) }, text: limited(text, tasks, input.limit) };
 }
@@ -133,7 +135,7 @@ async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> 
     admission: task.admission,
     status: task.progress === null ? task.status : `${task.status}, ${task.progress} %`,
     error: task.errorCode,
-    outcome_unknown: task.outcomeUnknown ? 'yes: an upstream may have been paid' : null,
+    outcome_unknown: task.outcomeUnknown ? 'yes: a provider may have billed it' : null,
     resolution: resolution && `${resolution.outcome} (${resolution.reference})`,
     cost_micro_usd: attempts.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0),
     credits: Object.entries(task.credits)
@@ -168,7 +170,7 @@ async function resolve(
   const { changed } = await resolveTask(deps, { taskId: id, outcome, reference, actor });
   return {
     document: { task_id: id, outcome, reference, changed },
-    text: changed ? `Resolved ${id}: ${outcome}.` : `${id} was resolved so before. Nothing was changed.`,
+    text: changed ? `Resolved ${id}: ${outcome}.` : `${id} already has this resolution. Nothing changed.`,
   };
 }
 
@@ -176,10 +178,10 @@ async function cancel(deps: UpstreamDeps, { id }: { id: string }, actor: string)
   const { taskId, status, ended, refunded, workflowTold } = await forceCancelTask(deps, { taskId: id, actor });
   const sentences = ended
     ? [
-        `Ended ${taskId} (${status}); ${refunded} credits went back.`,
-        workflowTold ? 'Its workflow was told.' : 'Its workflow could not be told; it ends by itself when it looks.',
+        `Ended ${taskId} (${status}) and refunded ${refunded} credits.`,
+        workflowTold ? 'Its workflow was notified.' : 'Its workflow could not be notified; it ends at its next step.',
       ]
-    : [`${taskId} had ended before (${status}). Nothing was changed.`];
+    : [`${taskId} has already ended (${status}). Nothing changed.`];
   return {
     document: { task_id: taskId, status, ended, refunded, workflow_told: workflowTold },
     text: sentences.join('\n'),
@@ -193,6 +195,6 @@ async function redeliver(deps: UpstreamDeps, { id }: { id: string }, actor: stri
   await recordAudit(deps.db, { actor, action: 'tasks.redeliver', subject: id });
   return {
     document: { task_id: id, callback },
-    text: `The callback of ${id} is on its way again (${callback?.state ?? 'pending'}).`,
+    text: `The callback of ${id} is being sent again (${callback?.state ?? 'pending'}).`,
   };
 }
