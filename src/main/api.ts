@@ -17,7 +17,7 @@ const { deps, close } = await doneOrExit(() => buildDeps(config, 'api'));
 const { logger, db } = deps;
 await doneOrExit(() => assertSchemaVersion(db));
 
-// Details are worth no outage: without their partitions they are lost and counted.
+// Missing partitions must not prevent the start: the detail rows are lost and counted.
 await ensureDetailPartitions(db).catch((error: unknown) => {
   logger.warn({ err: error, alarm: true }, "the days' partitions of API details could not be made");
 });
@@ -45,7 +45,7 @@ const httpDeps = {
   },
 };
 const routes = createRoutes(httpDeps);
-/** The longest a job's caller waits for; the run itself goes on elsewhere. */
+/** The longest time that the caller of a job waits. The run itself goes on in a worker. */
 const adminDrainSeconds = 10;
 const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
 const admin = await startAdminListener();
@@ -73,8 +73,8 @@ stopOnSignals(
 );
 
 /**
- * With ADMIN_PORT: the internal routes, the probes and the metrics, away from the port that the world reaches. It answers
- * until the public listener has drained, so that balancers see us leave.
+ * With ADMIN_PORT: serves the internal routes, health probes and metrics on a port of their own. It answers until the public
+ * listener has drained, so that load balancers notice the stop.
  */
 async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
   if (config.http.adminPort === null) return null;

@@ -27,7 +27,7 @@ export interface Built {
   close: () => Promise<void>;
 }
 
-/** How to reach Temporal, as the configuration has it. */
+/** How to reach Temporal, by the configuration. */
 export const temporalAccess = ({
   address,
   namespace,
@@ -42,7 +42,7 @@ export const temporalAccess = ({
   tls: { caFile, certFile, keyFile },
 });
 
-/** How long a provider is waited for, as the configuration has it; a call may set limits of its own. */
+/** The timeouts of upstream calls, by the configuration. A call may set its own. */
 export const upstreamPatience = (attempts: Config['attempts']): UpstreamTimeouts => ({
   connectMs: attempts.connectTimeoutSeconds * 1000,
   headersMs: attempts.headersTimeoutSeconds * 1000,
@@ -50,10 +50,10 @@ export const upstreamPatience = (attempts: Config['attempts']): UpstreamTimeouts
   totalMs: attempts.submitTimeoutSeconds * 1000,
 });
 
-/** How stale a cache may be when no notification reaches this process. */
+/** How stale a cache may be if no notification reaches this process. */
 const cacheWithoutNotifyMs = 5_000;
 
-/** Builds everything a process needs, once, by hand. */
+/** Builds the dependencies of a process. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
   const logger = createLogger(config.logging.level, name);
   const db = await openDatabase({
@@ -61,7 +61,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     poolMax: config.database.poolMax,
     connectTimeoutMs: config.database.connectTimeoutMs,
     statementTimeoutMs: config.database.statementTimeoutMs,
-    // The pool hangs its whole client on the error.
+    // The pool attaches its whole client to the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
   const egress = createEgress(config.egress);
@@ -88,7 +88,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     },
   });
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
-  // No shorter than what a statement may take, and what its answer may take beyond that.
+  // At least the statement timeout plus the time that the answer may take beyond it.
   const patienceMs = config.database.statementTimeoutMs + 1_000;
   const ledger = new Ledger(db, {
     membersMax: config.tasks.createBatchMax,

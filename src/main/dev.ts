@@ -4,8 +4,8 @@ import { StartRefused } from './dev/start-refused.ts';
 import { fileURLToPath } from 'node:url';
 
 /**
- * `npm start`: everything on one machine, until Ctrl-C, SIGTERM, SIGHUP or the death of npm. Exit code 0 after an orderly stop,
- * 1 when it could not start, 2 for an unknown argument.
+ * `npm start`: everything on one machine, until Ctrl-C, SIGTERM, SIGHUP or the end of npm. Exit code 0 after a graceful stop, 1 if it
+ * could not start, 2 for an unknown argument.
  */
 export async function dev({ args, env, programs }: DevOptions): Promise<void> {
   const unknown = args.find((arg) => arg !== '--fresh');

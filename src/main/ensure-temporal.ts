@@ -5,8 +5,8 @@ import type { Deps } from '../deps.ts';
 const timeoutMs = 10_000;
 
 /**
- * Sees to it that Temporal has our namespace, search attributes and Schedules: a wiped one has none of them. True when all is
- * there; what is in the way is logged, and the next look tries again.
+ * Creates Tollgate's namespace, search attributes and Schedules if Temporal lacks them, as after a wipe. True if all exist. Failures
+ * are logged, and the next check tries again.
  */
 export async function ensureTemporal({ config, logger, workflows }: Deps): Promise<boolean> {
   const schedules = jobIntervals(config).map((job) => ({
@@ -18,7 +18,7 @@ export async function ensureTemporal({ config, logger, workflows }: Deps): Promi
   return troubles.length === 0;
 }
 
-/** For the start of a worker: a new namespace is known to all parts of the server only after a moment. */
+/** For the start of a worker: it takes a moment until all parts of the server know a new namespace. */
 export async function ensureTemporalPatiently(deps: Deps): Promise<void> {
   for (let tries = 1; tries <= startTries; tries++) {
     if (await ensureTemporal(deps)) return;
@@ -26,5 +26,5 @@ export async function ensureTemporalPatiently(deps: Deps): Promise<void> {
   }
 }
 
-/** Then the worker goes on as it is: where it may not look, as on a hosted server, an operator has made all this. */
+/** After this the worker starts anyway: on a hosted server it may not be allowed to check, and an operator has created everything. */
 const startTries = 5;

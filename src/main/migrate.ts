@@ -2,7 +2,7 @@ import { openDatabase } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { configOrExit, doneOrExit } from './run-process.ts';
 
-/** Brings the database up to this code's schema, once per release. Two at once wait for each other. */
+/** Migrates the database to this release. Concurrent runs wait for each other. */
 const config = configOrExit();
 const db = await openDatabase({
   url: config.database.url,

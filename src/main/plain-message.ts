@@ -1,4 +1,4 @@
-/** What went wrong, in one sentence for an operator: no stack, and a name for what cannot be reached. */
+/** An error as one sentence for an operator: without a stack, with the name of the unreachable server. */
 export function plainMessage(error: unknown): string {
   const { code, path } = facts(error);
   if (code === 'ENOENT' && path !== undefined) return `There is no file ${path}.`;

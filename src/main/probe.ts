@@ -1,8 +1,8 @@
 import { get } from 'node:http';
 
 /**
- * `node src/main/probe.ts URL`: ends with 0 when a GET of it is answered with 200 within three seconds, else with 1 and the
- * reason on stderr. For health checks of an image that has neither curl nor wget.
+ * `node src/main/probe.ts URL`: exits with 0 if a GET is answered with 200 within three seconds, else with 1 and the reason on stderr.
+ * For health checks in an image without curl and wget.
  */
 const url = process.argv[2] ?? '';
 const timeoutMs = 3_000;

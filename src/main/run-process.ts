@@ -1,7 +1,7 @@
 import { ConfigError, loadConfig, type Config } from '../config/load-config.ts';
 import { plainMessage } from './plain-message.ts';
 
-/** Reads the environment, or says in plain words what is wrong with it and exits with 2. */
+/** Reads the configuration from the environment. If it is invalid, prints the errors and exits with 2. */
 export function configOrExit(): Config {
   try {
     return loadConfig(process.env);
@@ -12,7 +12,7 @@ export function configOrExit(): Config {
   }
 }
 
-/** Does what a start needs, or says in one sentence why it cannot be done and exits with 1. */
+/** Runs a step of the start. If it fails, prints the reason in one sentence and exits with 1. */
 export async function doneOrExit<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -22,14 +22,14 @@ export async function doneOrExit<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One line on stdout that tells a supervisor that this process serves. */
+/** Prints the line that tells a supervisor that this process is ready. */
 export const announce = (listening: string | null): void => {
   process.stdout.write(`${JSON.stringify({ listening, ready: true })}\n`);
 };
 
 /**
- * Runs `stop` once on SIGTERM, SIGINT or the end of the supervisor's pipe, then exits. What nobody caught ends the process:
- * state lives in PostgreSQL, so a fresh start is safe and a limping process is not.
+ * Runs `stop` once on SIGTERM, SIGINT or the end of the supervisor's pipe, then exits. An uncaught error ends the process: the state
+ * is in PostgreSQL, so a restart is safer than continuing.
  */
 export function stopOnSignals(stop: () => Promise<void>, logFatal: (error: unknown) => void): void {
   let stopping = false;

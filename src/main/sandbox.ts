@@ -1,9 +1,8 @@
 import { createSandbox } from '../sandbox/create-sandbox.ts';
 
 /**
- * The sandbox upstream as a process of its own. `PORT` (8090; 0 takes a free one) and `HOST` (127.0.0.1). Says
- * `{"listening":"…"}` on one line of stdout when it serves. With `TOLLGATE_PARENT_PIPE=1` it ends when stdin ends, so
- * that it never outlives the process that holds the other end, however that process died.
+ * The program of the sandbox upstream. `PORT` (8090; 0 means a free one) and `HOST` (127.0.0.1). Prints `{"listening":"…"}` when it is
+ * ready. With `TOLLGATE_PARENT_PIPE=1` it ends when stdin ends, so that it never outlives its parent, even a killed one.
  */
 const port = Number(process.env.PORT || 8090);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {

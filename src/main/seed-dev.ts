@@ -23,8 +23,8 @@ const demoCredits = 100_000;
 const actor = 'npm start';
 
 /**
- * What `npm start` needs once: the catalog, the sandbox's channels, a demo project with credits and a key. Run again it
- * keeps the project and brings the rest up to date. Answers on stdout with one line of JSON.
+ * Creates what `npm start` needs: the catalog, the sandbox's channels, a demo project with credits and a key. A later run keeps the
+ * project and updates the rest. Prints one line of JSON.
  */
 async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { providers: ProviderChannel[] }> {
   const { config } = deps;
@@ -49,7 +49,7 @@ async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   return secrets;
 }
 
-/** It may have been rotated since; one that was sealed under keys that are gone cannot be told. */
+/** The current callback secret. Null if it was sealed under a master key that is gone. */
 async function currentSecret(deps: Deps, { project_id: id, webhook_secret: known }: Secrets): Promise<string> {
   try {
     return (await showProjectSecret(deps, id)).webhookSecret;
@@ -66,9 +66,8 @@ const sandboxChannels = [
 ];
 
 /**
- * The first family has the plain names; a channel speaks one family, so each further one has three channels of its own. They
- * come after those of the families before it: the three attempts at a model that several families offer are then made at
- * sandbox-a, -b and -c, whichever family it is.
+ * A channel speaks one family, so each family has three channels. Those of the first family have the plain names. Later families have
+ * higher priority numbers, so that the three attempts at a model of several families go to sandbox-a, -b and -c of one family.
  */
 async function ensureSandboxChannels(deps: Deps, family: string, groups: string[]): Promise<void> {
   const place = Object.keys(adapterFamilies).indexOf(family);
@@ -83,7 +82,7 @@ async function ensureSandboxChannels(deps: Deps, family: string, groups: string[
       weight,
       actor,
     });
-    // It answers every model, those of a newer catalog, too.
+    // The sandbox answers every model, also those of a newer catalog.
     if (!created) await joinGroups(deps.db, channelId, groups);
   }
 }

@@ -12,7 +12,7 @@ export interface Workers {
   /** Resolves when all have drained after `shutdown`. */
   run(): Promise<void>;
   shutdown(): void;
-  /** Whether all of them take work and Temporal answers within `timeoutMs`. */
+  /** Whether all workers poll their queues and Temporal answers within `timeoutMs`. */
   isReady(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       ...common,
       taskQueue: taskQueues.attempts,
       activities: { attempt },
-      // Attempts mostly wait for the upstream; each costs a timer and a few kilobytes.
+      // Attempts mostly wait for the upstream. Each costs a timer and a few kilobytes.
       maxConcurrentActivityTaskExecutions: config.attempts.inFlightMax,
       maxHeartbeatThrottleInterval: '15 seconds',
     }),
@@ -76,12 +76,12 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
 
 const connectRetryMs = 1_000;
 
-/** Temporal may come up later than its workers, or be away when one is restarted. */
+/** Temporal may start later than its workers, or be unavailable when a worker restarts. */
 async function connectPatiently({ config, logger }: Deps): Promise<NativeConnection> {
   for (let tries = 1; ; tries++) {
     try {
       const options = temporalConnectionOptions(temporalAccess(config.temporal));
-      // Compressing what never leaves the machine costs a tenth of the worker's time.
+      // Compression on loopback would cost a tenth of the worker's CPU time.
       const grpcCompression = isLoopback(config.temporal.address)
         ? { grpcCompression: { codec: 'none' as const } }
         : {};

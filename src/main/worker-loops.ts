@@ -9,14 +9,14 @@ import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
 
 export interface Loops {
-  /** Lets each loop finish its turn. */
+  /** Stops the loops after their current turn. */
   stop(): Promise<void>;
 }
 
 /**
- * What every worker does beside its workflows: start what waits, resume what is silent, decide what was left undecided, end what is stale. These are the
- * commands of the jobs, at a quicker pace and without their lock or record: the net below the Schedules, needing neither
- * Temporal nor a scheduler. The last loop runs the jobs themselves when nobody else has.
+ * The loops of every worker: they start waiting tasks, resume silent ones, decide abandoned cancels and end stale tasks. They run the
+ * commands of the jobs more often and without their lock or record, so that tasks end even without Temporal and a scheduler. The last
+ * loop runs overdue jobs.
  */
 export function startLoops(deps: Deps): Loops {
   const { config } = deps;
@@ -28,7 +28,7 @@ export function startLoops(deps: Deps): Loops {
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
       const { claimed, started } = await startUnstartedTasks(deps);
-      // A full batch means that more is waiting; a failed one that Temporal needs a moment.
+      // A full batch means that more tasks wait. After a failed one Temporal needs a moment.
       if (claimed > started) return 1_000;
       return claimed === config.starter.batchMax ? 0 : config.starter.intervalMs;
     }),
@@ -69,7 +69,7 @@ export function startLoops(deps: Deps): Loops {
 
 const afterErrorMs = 2_000;
 
-/** Turn after turn until stopped; a turn says how long to rest, and an error is logged and rested out. */
+/** Repeats a turn until stopped. A turn returns the pause after it. An error is logged. */
 async function loop({ logger }: Deps, signal: AbortSignal, name: string, turn: () => Promise<number>): Promise<void> {
   while (!signal.aborted) {
     const restMs = await turn().catch((error: unknown) => {

@@ -16,7 +16,7 @@ const temporalAnswersWithinMs = 900;
 let workers: Workers | null = null;
 let running: Promise<void> = Promise.resolve();
 const health = await startHealthListener();
-// Before Temporal has answered: what they do must not wait for it.
+// The loops start before Temporal has answered, because they must work without it.
 const loops = startLoops(deps);
 stopOnSignals(
   async () => {
@@ -41,8 +41,8 @@ await running.catch((error: unknown) => {
 });
 
 /**
- * `/livez`, `/readyz` and `/metrics` where WORKER_HEALTH_PORT says. Ready: the database has our schema, every worker takes
- * work, and Temporal answers, without which a worker is of no use. It answers to the end of a stop.
+ * Serves `/livez`, `/readyz` and `/metrics` on WORKER_HEALTH_PORT until the process ends. Ready means that the database has the
+ * expected schema, every worker polls its queue, and Temporal answers.
  */
 async function startHealthListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
   if (config.worker.healthPort === null) return null;

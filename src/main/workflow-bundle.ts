@@ -8,8 +8,8 @@ const source = dirname(dirname(fileURLToPath(import.meta.url)));
 const cacheDirectory = join(dirname(source), 'node_modules', '.cache', 'tollgate');
 
 /**
- * The workflows as Temporal runs them, built once per state of their sources (about three seconds) and remembered; where
- * nothing can be written, built in memory. With `mustRemember` that is an error.
+ * The bundled workflows. Built once per version of their sources (about three seconds) and cached in a file. If the file cannot be
+ * written, the bundle stays in memory; with `mustRemember` that is an error.
  */
 export async function workflowBundle({ mustRemember = false } = {}): Promise<WorkflowBundle> {
   const file = join(cacheDirectory, `workflows-${await sourcesHash()}.js`);
@@ -19,7 +19,7 @@ export async function workflowBundle({ mustRemember = false } = {}): Promise<Wor
     workflowsPath: join(source, 'workflows', 'index.ts'),
     logger: quiet,
   });
-  // Best effort: an image with a read-only root carries the file already.
+  // Best effort: an image with a read-only root already has the file.
   await remember(file, code).catch((error: unknown) => {
     if (mustRemember) throw error;
   });

@@ -7,8 +7,8 @@ import { devSecrets } from '../dev/dev-secrets.ts';
 import type { Environment } from './operator-deps.ts';
 
 /**
- * The environment as given where it names a database, else that of the running `npm start`. Throws `OperatorError` when there
- * is neither. The secrets of a state folder are taken only for that folder's own database: another could not use them.
+ * The given environment if it names a database, else that of the running `npm start`. Throws `OperatorError` if there is neither. The
+ * secrets of a state folder are used only for the database of that folder.
  */
 export function operatorEnvironment(env: Environment): Environment {
   const home = resolve(projectFolder, env['TOLLGATE_HOME'] || '.tollgate');

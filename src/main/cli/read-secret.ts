@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers';
 import { OperatorError } from '../../commands/operator-error.ts';
 
 /**
- * One line from stdin, without its line end: of a pipe or file all there is, of a terminal what is typed, which is not shown.
- * Throws `OperatorError` when nothing comes within a minute, or when it is empty or too long for a secret.
+ * Reads one line from stdin, without its line end. Of a pipe or file it reads everything; on a terminal the input is not shown. Throws
+ * `OperatorError` if nothing comes within a minute, or if the input is empty or too long.
  */
 export async function readSecret(what: string): Promise<string> {
   const signal = AbortSignal.timeout(patienceMs);

@@ -11,7 +11,7 @@ interface Parts {
   sandboxUrl: string;
 }
 
-/** The environment of our own processes under `npm start`: that of the person, with what only this command can know. */
+/** The environment of Tollgate's processes under `npm start`: the user's, with the values that only this command knows. */
 export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sandboxUrl }: Parts) {
   return {
     ...env,
@@ -23,27 +23,27 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     TEMPORAL_UI_URL: temporal.uiUrl,
     ...(temporal.own ? plainTemporal : {}),
     SANDBOX_URL: sandboxUrl,
-    // Set but empty is a choice: as strict as production towards clients.
+    // An empty value is a choice: then clients are treated as strictly as in production.
     EGRESS_ALLOW_CIDRS: env.EGRESS_ALLOW_CIDRS ?? '127.0.0.0/8,::1/128',
     FILES_LOCAL_DIR: env.FILES_LOCAL_DIR || join(home, 'files'),
     TOLLGATE_HOME: home,
     TOLLGATE_DEV_SECRETS_FILE: join(home, 'demo.json'),
-    // Who tries it out looks at the books at once, and no transaction lasts longer here.
+    // A person who tries `npm start` reads the ledger immediately, and no development transaction lasts longer than this.
     BOOKS_LAG_SECONDS: env.BOOKS_LAG_SECONDS || '5',
-    // No load balancer has to notice, and nobody waits half a minute after Ctrl-C; what is cut off resumes at the next start.
+    // There is no load balancer, and Ctrl-C must not take half a minute. Interrupted work resumes at the next start.
     SHUTDOWN_READY_DELAY_SECONDS: '0',
     WORKER_SHUTDOWN_GRACE_SECONDS: env.WORKER_SHUTDOWN_GRACE_SECONDS || '5',
     WORKER_SHUTDOWN_FORCE_SECONDS: env.WORKER_SHUTDOWN_FORCE_SECONDS || '10',
   };
 }
 
-/** The variables that hold providers' keys. Only who seals them needs them; the gateway opens the sealed ones. */
+/** The variables with providers' keys. Only the seed, which seals them, gets them. The gateway unseals the stored ones. */
 export const withoutProviderKeys = <E extends Record<string, string | undefined>>(env: E): E => ({
   ...env,
   ...Object.fromEntries(providerKeyNames.map((name) => [name, undefined])),
 });
 
-// Our own server speaks plain text on loopback, whatever a cloud account in the environment would need.
+// The local server has no TLS and no API key, even if the environment has settings for a cloud account.
 const plainTemporal = {
   TEMPORAL_NAMESPACE: 'default',
   TEMPORAL_API_KEY: '',

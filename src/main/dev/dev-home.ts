@@ -4,7 +4,7 @@ import { takeHomeLock, type HomeLock } from './home-lock.ts';
 import { StartRefused } from './start-refused.ts';
 import { writePrivate } from './write-private.ts';
 
-/** What dev.json tells tools about a running stack. */
+/** The content of dev.json, for tools that use a running stack. */
 export interface DevFacts {
   base_url: string;
   api_key: string;
@@ -26,7 +26,7 @@ export function writeDevFacts(home: string, facts: DevFacts, pids: Record<string
 
 export const removeDevFacts = (home: string): void => rmSync(devFile(home), { force: true });
 
-/** Makes the state folder and locks it. Throws `StartRefused` when another `npm start` runs on it. */
+/** Creates the state folder and locks it. Throws `StartRefused` if another `npm start` uses it. */
 export function claimHome(home: string, say: (text: string) => void): Extract<HomeLock, { kind: 'taken' }> {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const lock = takeHomeLock(home);
@@ -43,7 +43,7 @@ export function claimHome(home: string, say: (text: string) => void): Extract<Ho
 
 const stateNames = /^(postgres(\.new)?|temporal-.*|files|logs|(secrets|demo|dev|children)\.json|initdb-.*\.log)$/;
 
-/** Removes the stack's own files and nothing else: TOLLGATE_HOME may name a folder that holds more. */
+/** Removes the stack's own files only, because TOLLGATE_HOME may name a folder that has other files. */
 export function removeState(home: string): void {
   for (const name of readdirSync(home).filter((entry) => stateNames.test(entry))) {
     rmSync(join(home, name), { recursive: true, force: true, maxRetries: 3 });

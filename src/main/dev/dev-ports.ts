@@ -3,7 +3,7 @@ import { StartRefused } from './start-refused.ts';
 
 const defaultPorts = { PORT: 8080, SANDBOX_PORT: 8090, TEMPORAL_PORT: 7233, TEMPORAL_UI_PORT: 8233, PGPORT: 5432 };
 
-/** The ports that the environment asks for. Throws `StartRefused` for text that is no port. */
+/** The ports in the environment. Throws `StartRefused` for text that is not a port. */
 export function wantedPorts(env: Record<string, string | undefined>): typeof defaultPorts {
   const port = (name: keyof typeof defaultPorts) => {
     const text = env[name];
@@ -22,15 +22,15 @@ export function wantedPorts(env: Record<string, string | undefined>): typeof def
 }
 
 export interface PortKeeper {
-  /** Starts a server on its port: the first time on the wanted port or a free one, afterwards always on the same. */
+  /** Starts a server: the first time on the wanted port or a free one, afterwards always on the same port. */
   start<T>(run: (port: number) => Promise<T>): Promise<T>;
-  /** The port, chosen now if none was chosen before. */
+  /** The port. Chosen now if none was chosen before. */
   port(): Promise<number>;
 }
 
 export type Ports = ReturnType<typeof createPorts>;
 
-/** Gives each server a port of its own. `notes` tells the banner of each port that is not the wanted one. */
+/** Gives each server a port. `notes` collects a sentence for each port that is not the wanted one. */
 export function createPorts() {
   const taken = new Set<number>();
   const notes: string[] = [];
@@ -54,7 +54,7 @@ export function createPorts() {
             settled = true;
             return running;
           } catch (error) {
-            // Before the server listens another program may take the port. Only the first start may then choose another.
+            // Another program may take the port before the server listens. Only the first start may then choose another port.
             const lost = !settled && tries < 3 && (await choosePort(port, new Set(), host)) !== port;
             if (!lost) throw error;
             await choose(0);

@@ -13,8 +13,8 @@ const DevSecrets = z.object({
 export type DevSecrets = z.infer<typeof DevSecrets>;
 
 /**
- * The secrets of a state folder: made once, then read. Throws where they are missing or damaged while the database is there, for
- * new ones could not read what the old ones sealed.
+ * The secrets of a state folder, created once. Throws if they are missing or damaged while the database exists, because new secrets
+ * cannot unseal its values.
  */
 export function devSecrets(home: string): DevSecrets {
   const path = join(home, 'secrets.json');

@@ -8,7 +8,7 @@ import { startNodeChild, type NodeChildOptions } from './node-child.ts';
 import { StartRefused } from './start-refused.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** What every server of the stack is started with. */
+/** The options that every server of the stack is started with. */
 export interface ServerContext {
   env: Record<string, string | undefined>;
   home: string;
@@ -65,7 +65,7 @@ export async function startEngine(
   return { address: server.address, uiUrl: server.uiUrl, own: true };
 }
 
-/** Starts the sandbox upstream. It plays a stranger, so it gets nothing of the gateway's environment. */
+/** Starts the sandbox upstream. Like a real provider it gets nothing of the gateway's environment. */
 export async function startSandbox(context: ServerContext, wanted: number, script: string): Promise<string> {
   const place = context.ports.keep({ label: 'the sandbox', wanted });
   const { PATH, HOME } = context.env;

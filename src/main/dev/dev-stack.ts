@@ -61,7 +61,7 @@ export class DevStack {
     };
   }
 
-  /** Starts everything, writes dev.json and returns the banner. Rejects with `StartRefused` where a person must decide. */
+  /** Starts everything, writes dev.json and returns the banner. Rejects with `StartRefused` if a person must decide. */
   async start(): Promise<string> {
     const { env, fresh, say, programs } = this.#options;
     const { logFolder, ports } = this.#context;
@@ -108,18 +108,18 @@ export class DevStack {
     });
   }
 
-  /** Stops everything in order. Resolves when nothing is left, after bounded waits. */
+  /** Stops everything in order. Resolves when nothing runs any more. Every wait is bounded. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stopAll());
   }
 
-  /** Kills what a stop still waits for. */
+  /** Kills the processes that a stop still waits for. */
   hurry(): void {
     this.#options.say('killing what is left');
     this.#context.supervisor.kill();
   }
 
-  /** Migrates, applies the catalog and makes the demo project. Only the seed sees the providers' keys. */
+  /** Migrates, applies the catalog and creates the demo project. Only the seed gets the providers' keys. */
   async #prepareDatabase(common: Environment, whole: Environment): Promise<z.infer<typeof Seeded>> {
     const { programs } = this.#options;
     const run = (name: string, script: string, env: Environment) =>
@@ -133,7 +133,7 @@ export class DevStack {
     );
   }
 
-  /** Starts the API and then the worker, whose links lead to the API's port. Returns the API's URL. */
+  /** Starts the API and then the worker, whose file URLs need the API's port. Returns the API's URL. */
   async #startGateway(common: Environment, wanted: number): Promise<string> {
     const { env, programs } = this.#options;
     const { ports, supervisor } = this.#context;
@@ -167,7 +167,7 @@ export class DevStack {
 
   async #stopAll(): Promise<void> {
     if (this.#lock === null) return;
-    // First, because nothing may rely on dev.json from here on.
+    // Removed first, because no tool may rely on dev.json from here on.
     removeDevFacts(this.#home);
     for (const names of [['api', 'worker', 'sandbox'], ['temporal'], ['postgres']]) {
       await this.#context.supervisor.stop(names);
@@ -186,17 +186,17 @@ const Seeded = z.object({
   providers: z.array(z.object({ channel: z.string(), variable: z.string(), enabled: z.boolean() })).default([]),
 });
 
-/** The worker lets running activities end; `devEnvironment` gives it less than this. */
+/** Longer than the time that `devEnvironment` gives the worker to finish running activities. */
 const workerGraceSeconds = 15;
 
-/** A server that listens on all addresses is reached by loopback on this machine. */
+/** The address of a server on this machine. Loopback, if it listens on all addresses. */
 function reachable(url: string): string {
   const parsed = new URL(url);
   if (parsed.hostname === '0.0.0.0' || parsed.hostname === '[::]') parsed.hostname = '127.0.0.1';
   return parsed.origin;
 }
 
-/** Waits for all, so that nothing is still starting after a failure, and then rejects with the first failure. */
+/** Waits for all promises, so that nothing is still starting after a failure, and then rejects with the first failure. */
 async function all<T extends readonly Promise<unknown>[]>(work: [...T]): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
   await Promise.allSettled(work);
   return Promise.all(work);

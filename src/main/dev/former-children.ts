@@ -7,7 +7,7 @@ import { writePrivate } from './write-private.ts';
 
 const Former = z.record(z.string(), z.object({ pid: z.number().int(), start: z.string() }));
 
-/** Notes which processes run on this folder, for a later start that finds them without their supervisor. */
+/** Records which processes use this folder, for a later start that finds them without their supervisor. */
 export function noteChildren(home: string, pids: Record<string, number>): void {
   const known = Object.entries(pids).flatMap(([name, pid]) => {
     const start = processStart(pid);
@@ -16,12 +16,12 @@ export function noteChildren(home: string, pids: Record<string, number>): void {
   writePrivate(file(home), Object.fromEntries(known));
 }
 
-/** Stops what an earlier run left behind: normally nothing, the guardian does it, but both may have been killed at once. */
+/** Stops the processes of an earlier run. Normally there are none, unless supervisor and guardian were killed together. */
 export async function stopFormerChildren(home: string): Promise<void> {
   if (!existsSync(file(home))) return;
   const parsed = Former.safeParse(readJson(file(home)));
   const children = Object.entries(parsed.data ?? {});
-  // The servers last: what uses them may still want to say goodbye.
+  // Servers are stopped last, because the other processes use them while they stop.
   const servers = new Set(['temporal', 'postgres']);
   for (const late of [false, true]) {
     await Promise.all(

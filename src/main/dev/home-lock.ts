@@ -6,12 +6,12 @@ import { processStart } from '../servers/process-identity.ts';
 
 export type HomeLock =
   | { kind: 'taken'; tookOverFrom: number | null; release(): void }
-  /** Another `npm start` runs on this folder. */
+  /** Another `npm start` uses this folder. */
   | { kind: 'running'; pid: number };
 
 /**
- * Claims a state folder for this process, so that two starts never share one. A lock whose process has ended is taken over, also
- * when its process id has since been given to another program.
+ * Locks a state folder for this process, so that two starts never share one. Takes over the lock of a process that has ended, even if
+ * another program has its process id by now.
  */
 export function takeHomeLock(home: string): HomeLock {
   const file = join(home, 'lock');
@@ -35,7 +35,7 @@ export function takeHomeLock(home: string): HomeLock {
 const Owner = z.object({ pid: z.number().int(), start: z.string().min(1) });
 const triesMax = 20;
 
-/** Puts the whole file there in one step, or says that one is there. */
+/** Creates the complete lock file atomically. False if one exists. */
 function createWhole(file: string, text: string): boolean {
   const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
   writeFileSync(draft, text, { mode: 0o600 });
@@ -50,7 +50,7 @@ function createWhole(file: string, text: string): boolean {
   }
 }
 
-/** Takes a stale lock away, unless a rival replaced it since it was read: then that one is put back. */
+/** Removes a stale lock. If another process has replaced it since it was read, that lock is put back. */
 function moveAside(file: string, stale: string): boolean {
   const aside = `${file}.stale-${process.pid}-${randomBytes(4).toString('hex')}`;
   try {

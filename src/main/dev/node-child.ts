@@ -11,17 +11,17 @@ export interface NodeChildOptions {
   env: Record<string, string | undefined>;
   logFolder: string;
   guardian?: Guardian;
-  /** How long its own orderly stop may take. */
+  /** How long its own graceful stop may take. */
   graceSeconds: number;
   readySecondsMax?: number;
 }
 
 export interface ReadyChild extends LaunchedProcess {
-  /** Where it can be reached, null for one that listens nowhere. */
+  /** Its URL. Null for a process that does not listen. */
   listening: string | null;
 }
 
-/** Starts one of our own processes and waits for its line `{"listening": …}`. Rejects, with it stopped, when that does not come. */
+/** Starts one of Tollgate's programs and waits for its line `{"listening": …}`. If that does not come, stops it and rejects. */
 export async function startNodeChild(options: NodeChildOptions): Promise<ReadyChild> {
   const { name, readySecondsMax = 60 } = options;
   const said = Promise.withResolvers<string | null>();
@@ -48,7 +48,7 @@ export async function startNodeChild(options: NodeChildOptions): Promise<ReadyCh
   }
 }
 
-/** Runs one of our own processes to its end. Answers the lines it wrote; rejects when it fails or takes too long. */
+/** Runs one of Tollgate's programs to its end. Returns the lines it wrote. Rejects if it fails or takes too long. */
 export async function runNodeOnce(options: NodeChildOptions): Promise<string[]> {
   const { name, readySecondsMax = 120 } = options;
   const lines: string[] = [];
@@ -62,7 +62,7 @@ export async function runNodeOnce(options: NodeChildOptions): Promise<string[]> 
   throw new Error(`${name}: it ${how}; its log is ${logFile(options)}\n${child.logTail()}`);
 }
 
-/** The line as this shape, null when it is another one. */
+/** The line if it has this shape, else null. */
 export function readLine<T>(shape: z.ZodType<T>, line: string): T | null {
   try {
     return shape.parse(JSON.parse(line));
@@ -79,7 +79,7 @@ function launchNode(options: NodeChildOptions, onLine: (line: string) => void): 
   return launch({
     command: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', script],
-    // What one process has compiled, the next start of any of them loads: a third less CPU for a warm start.
+    // The processes share a compile cache, which saves a third of the CPU of a warm start.
     env: { NODE_COMPILE_CACHE: join(cwd, 'node_modules', '.cache', 'tollgate', 'compiled'), ...env },
     cwd,
     logFile: logFile(options),

@@ -1,6 +1,6 @@
 /**
- * Calls `onGone` once when the process that started us has ended. For `npm start`: npm that is killed cannot pass anything on,
- * and nobody would ever stop what it started. Answers how to stop watching.
+ * Calls `onGone` once when the parent process has ended. `npm start` needs it, because a killed npm forwards no signal. Returns the
+ * function that stops watching.
  */
 export function watchParent(onGone: () => void): () => void {
   const parent = process.ppid;

@@ -1,4 +1,4 @@
-/** Says what is being done once it takes more than a second, and at its end how long it took. */
+/** Prints a step once it takes more than a second, and its duration at the end. */
 export async function withProgress<T>(say: (text: string) => void, label: string, work: Promise<T>): Promise<T> {
   const startedAt = Date.now();
   const seconds = () => (Date.now() - startedAt) / 1000;

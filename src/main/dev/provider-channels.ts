@@ -12,15 +12,15 @@ type ProviderDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'catalog'>;
 
 export interface ProviderChannel {
   channel: string;
-  /** Where its key came from. */
+  /** The environment variable of its key. */
   variable: ProviderKeyName;
   enabled: boolean;
 }
 
 /**
- * Brings the channels that stand for keys in the environment in step with it: added before the sandbox's, sealed anew when
- * the key has changed, disabled when it is gone and enabled when it is back. What an operator set or disabled stays. Answers
- * those whose key is there.
+ * Updates the channels of the provider keys in the environment. A new channel comes before the sandbox's. A changed key is sealed
+ * again. A channel without its key is disabled, and enabled when the key is back. An operator's changes stay. Returns the channels
+ * that have a key.
  */
 export async function syncProviderChannels(deps: ProviderDeps, actor: string): Promise<ProviderChannel[]> {
   const { channels } = await listChannels(deps.db);
@@ -48,7 +48,7 @@ export async function syncProviderChannels(deps: ProviderDeps, actor: string): P
   return present;
 }
 
-/** Whether it is enabled now. */
+/** Enables or disables the channel. Returns whether it is enabled now. */
 async function bringUpToDate(
   deps: ProviderDeps,
   { existing, key, actor }: { existing: ChannelRow; key: string; actor: string },
@@ -69,7 +69,7 @@ function holds({ sealer }: ProviderDeps, { id, sealedCredential }: ChannelRow, k
   try {
     return sealer.open(sealedCredential, credentialContext(id)) === key;
   } catch (error) {
-    // Sealed under keys that are gone: the one in the environment is all there is.
+    // The stored credential was sealed under a master key that is gone, so the key in the environment replaces it.
     if (error instanceof SealError) return false;
     throw error;
   }

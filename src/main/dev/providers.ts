@@ -1,6 +1,6 @@
-/** Base URLs as the adapters' headers name them. Groups of models that the provider itself sells, where the catalog has them. */
+/** The base URL of each provider, and the channel groups of the catalog's models that it sells. */
 export const providers = [
-  // Its videos ended in September 2026 (see `openai-media.ts`).
+  // OpenAI ended its video API in September 2026 (see `openai-media.ts`).
   {
     variable: 'OPENAI_API_KEY',
     setting: 'openaiApiKey',

@@ -1,2 +1,2 @@
-/** A start that was not tried, with the reason in words for a person. */
+/** A refused start. The message tells a person the reason. */
 export class StartRefused extends Error {}

@@ -1,38 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Something that runs as a process of its own and can be started again. */
+/** A child process that can be restarted. */
 export interface ChildPlan<Child extends RunningChild = RunningChild> {
   name: string;
-  /** Resolves when it is ready to be used; rejects, with nothing left running, when it is not. */
+  /** Starts the child and resolves when it is ready. If it rejects, nothing is left running. */
   start: () => Promise<Child>;
 }
 
 export interface RunningChild {
   pid: number;
-  /** Resolves with words for a person once it has ended. Never rejects. */
+  /** Resolves with a description once the child has ended. Never rejects. */
   exited: Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface SupervisorOptions {
   say: (text: string) => void;
-  /** Called whenever a child has been started, with all that run. */
+  /** Called with all running children whenever one has been started. */
   onPids: (pids: Record<string, number>) => void;
   backoff?: { minSeconds: number; maxSeconds: number; calmSeconds: number };
 }
 
 export interface Supervisor {
-  /** Starts a child and from then on keeps it running. Rejects when the first start fails. */
+  /** Starts a child and restarts it whenever it ends. Rejects if the first start fails. */
   start<Child extends RunningChild>(plan: ChildPlan<Child>): Promise<Child>;
-  /** The process of each child; of one that is just down, the last. */
+  /** The process of each child. For a child that is down: its last process. */
   pids(): Record<string, number>;
-  /** Stops these children together, for good. Resolves when they are gone. */
+  /** Stops these children together, without restart. Resolves when they have ended. */
   stop(names: readonly string[]): Promise<void>;
-  /** Kills all that run, at once, for a stop that may take no longer. */
+  /** Kills all running children, to cut a stop short. */
   kill(): void;
 }
 
-/** Starts children and starts each one again when it dies, a little later each time; one that ran calmly begins at the shortest wait. */
+/** Restarts children that end, with a growing backoff. After a long run the backoff starts again at the shortest wait. */
 export function createSupervisor({ say, onPids, backoff = usualBackoff }: SupervisorOptions): Supervisor {
   const children = new Map<string, Child>();
 
@@ -41,7 +41,7 @@ export function createSupervisor({ say, onPids, backoff = usualBackoff }: Superv
   async function keepRunning(plan: ChildPlan, first: RunningChild, stopping: AbortController): Promise<void> {
     let running: RunningChild | null = first;
     let waitSeconds = backoff.minSeconds;
-    // Ends with `stop`; a child that can never start again is tried at the longest wait for as long as we run.
+    // Ends with `stop`. A child that cannot start is tried again at the longest wait.
     while (!stopping.signal.aborted) {
       if (running !== null) {
         const since = Date.now();
@@ -62,7 +62,7 @@ export function createSupervisor({ say, onPids, backoff = usualBackoff }: Superv
         continue;
       }
       setRunning(plan.name, running);
-      // A stop that came while it was starting finds it here.
+      // A stop during the start of the child finds it here.
       if (stopping.signal.aborted) return running.stop();
       say(`${plan.name} runs again`);
       onPids(pids());
@@ -92,7 +92,7 @@ export function createSupervisor({ say, onPids, backoff = usualBackoff }: Superv
           if (!child) return;
           child.stopping.abort();
           await child.running?.stop();
-          // One that was just being started is waited for only so long; the guardian has it.
+          // A child that is still starting is waited for only this long. The guardian stops it.
           await Promise.race([child.loop, sleep(startingMsMax, undefined, { ref: false })]);
           children.delete(name);
         }),
@@ -104,7 +104,7 @@ export function createSupervisor({ say, onPids, backoff = usualBackoff }: Superv
         try {
           process.kill(running.pid, 'SIGKILL');
         } catch {
-          // It has just ended.
+          // The child has just ended.
         }
       }
     },

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * The wanted TCP port on `host` if it is free, else a free one; 0 means any. Ports in `avoid` count as taken, so that two
- * servers which are started together never get the same one: the answer is added to it.
+ * Returns the wanted TCP port on `host` if it is free, else a free one; 0 means any. Ports in `avoid` count as taken. The result is
+ * added to `avoid`, so that two servers that start together never get the same port.
  */
 export async function choosePort(wanted: number, avoid: Set<number>, host = '127.0.0.1'): Promise<number> {
   for (let tries = 0; tries < triesMax; tries++) {
@@ -16,8 +16,8 @@ export async function choosePort(wanted: number, avoid: Set<number>, host = '127
 
 const triesMax = 100;
 
-// Below the range from which systems give out ports by themselves (Linux from 32768, macOS from 49152): a port from that range can
-// become some connection's own end between our choice and the server's start, or while a killed server is started again.
+// Below the ephemeral range (Linux from 32768, macOS from 49152). A connection could take a port of that range between this choice and
+// the server's start, or while a killed server restarts.
 const anyPort = () => 20_000 + Math.floor(Math.random() * 12_000);
 
 function isFree(port: number, host: string): Promise<boolean> {

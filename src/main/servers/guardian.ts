@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { stopProcess, type StopOrder } from './stop-process.ts';
 
 /**
- * A process that outlives its parent only to stop what the parent started. It is told by lines of JSON on its standard input;
- * when that ends, because the parent closed it or was killed, it stops every process still listed, the highest rank first, and
- * removes the folders it was given. Started by `startGuardian`.
+ * A process that stops its parent's children after the parent has ended. It reads lines of JSON from standard input. When the input
+ * ends, because the parent closed it or was killed, the guardian stops every listed process, highest rank first, and removes the listed
+ * folders. Started by `startGuardian`.
  */
 export const GuardianLine = z.discriminatedUnion('do', [
   z.object({
@@ -25,7 +25,7 @@ export type GuardianLine = z.infer<typeof GuardianLine>;
 if (import.meta.main) await guard();
 
 async function guard(): Promise<void> {
-  // A Ctrl-C in the terminal is for the parent; we end with our input.
+  // Ctrl-C in the terminal is for the parent. The guardian ends with its input.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   const watched = new Map<number, StopOrder & { rank: number }>();
   const folders: string[] = [];

@@ -9,32 +9,32 @@ export interface LaunchOptions {
   args: readonly string[];
   env: Record<string, string | undefined>;
   cwd?: string;
-  /** Where its output goes, appended, mode 0600. Without it the output is dropped. */
+  /** The file that its output is appended to, mode 0600. Without it the output is dropped. */
   logFile?: string;
-  /** Each whole line of its standard output, which then stays out of the log: it may hold a key. */
+  /** Gets each line of its standard output, which is then not logged, because it may have a key. */
   onLine?: (line: string) => void;
   stopSignal: 'SIGINT' | 'SIGTERM';
   graceSeconds: number;
-  /** What stops it when we die; a higher rank is stopped earlier. */
+  /** Stops the process if this one dies. A higher rank is stopped earlier. */
   guardian?: Guardian;
   rank?: number;
 }
 
-/** A process that we started. */
+/** A started child process. */
 export interface LaunchedProcess {
   pid: number;
-  /** Resolves once it has ended, with words for a person: "ended with code 1", "was ended by SIGKILL". Never rejects. */
+  /** Resolves once it has ended, with a description: "ended with code 1", "was ended by SIGKILL". Never rejects. */
   exited: Promise<string>;
   hasExited(): boolean;
-  /** Asks it to end and kills it after its grace. Resolves when it is gone. */
+  /** Sends SIGTERM and kills it after its grace. Resolves when it has ended. */
   stop(): Promise<void>;
-  /** The last lines it wrote to its log since it started. */
+  /** The last lines of its log since its start. */
   logTail(): string;
 }
 
 /**
- * Starts a program in a session of its own, so that a Ctrl-C in the terminal reaches only us and we stop things in order.
- * Rejects when it cannot be started at all.
+ * Starts a program in its own session, so that Ctrl-C in the terminal reaches only this process, which stops its children in order.
+ * Rejects if the program cannot be started.
  */
 export async function launch(options: LaunchOptions): Promise<LaunchedProcess> {
   const { command, args, env, cwd, logFile, onLine, stopSignal, graceSeconds, guardian, rank = 0 } = options;
@@ -83,7 +83,7 @@ const logBytesMax = 10_000_000;
 const lineBytesMax = 65_536;
 
 function openLog(path: string): number {
-  // Checked whenever something starts: one old file is kept, so the two are bounded by what one run writes.
+  // Rotated at every start. One old file is kept, so the size is bounded by the output of one run.
   if (existsSync(path) && statSync(path).size > logBytesMax) renameSync(path, `${path}.1`);
   const file = openSync(path, 'a', 0o600);
   chmodSync(path, 0o600);

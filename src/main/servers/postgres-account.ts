@@ -4,16 +4,16 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Account {
-  /** Absent when the server runs as ourselves. */
+  /** Absent if the server runs as the current user. */
   uid?: number;
   gid?: number;
-  /** How to run a program as this account. */
+  /** The command that runs a program as this account. */
   wrap(command: string, args: readonly string[]): { command: string; args: string[] };
 }
 
 /**
- * The account that PostgreSQL runs as: ourselves, or, because it refuses to run as root, an unprivileged one. Where that one may
- * not pass through the folders above `dir` or our packages (a clone under /root), it keeps the one capability that lets it.
+ * The account that PostgreSQL runs as: the current user, or an unprivileged one, because PostgreSQL refuses to run as root. If that
+ * account may not enter the folders above `dir` or the packages (a clone under /root), it keeps the one capability for that.
  */
 export function unprivileged(dir: string): Account {
   if (process.getuid?.() !== 0) return { wrap: (command, args) => ({ command, args: [...args] }) };
@@ -26,7 +26,7 @@ export function unprivileged(dir: string): Account {
   return { uid, gid, wrap: (command, args) => ({ command: 'setpriv', args: [...identity, '--', command, ...args] }) };
 }
 
-/** `postgres` where the system has it, else `nobody`: no account is added to somebody's machine. */
+/** `postgres` if the system has it, else `nobody`. No account is created. */
 function accountIds(): { uid: number; gid: number } {
   for (const name of ['postgres', 'nobody']) {
     try {
@@ -37,7 +37,7 @@ function accountIds(): { uid: number; gid: number } {
       const ids = { uid: id('-u'), gid: id('-g') };
       if (ids.uid > 0 && ids.gid > 0) return ids;
     } catch {
-      // Not an account of this system.
+      // The system has no such account.
     }
   }
   throw new Error(

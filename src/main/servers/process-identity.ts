@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When the process with this id started, as an opaque word; null when no such process runs. Id and start together name one
- * process for good, because the system gives ids out again. A zombie has ended: null.
+ * The start time of a process as an opaque string, or null if no such process runs; a zombie has ended. Because the system reuses
+ * ids, only id and start time together identify a process.
  */
 export function processStart(pid: number): string | null {
   if (!Number.isSafeInteger(pid) || pid <= 0) return null;
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
 }
 
-/** The command line of a process, empty when it has ended or may not be read. */
+/** The command line of a process. Empty if the process has ended or is not readable. */
 export function processCommand(pid: number): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
@@ -23,7 +23,7 @@ export function processCommand(pid: number): string {
 function startFromProc(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): the name, second, stands in brackets and may hold spaces; after it the state is third, the start time 22nd.
+    // proc(5): the second field is the name in brackets and may contain spaces. The third is the state, the 22nd the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
   } catch {

@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url';
 import type { GuardianLine } from './guardian.ts';
 import { processStart } from './process-identity.ts';
 
-/** Sees to it that what we start ends with us, even when we are killed without a chance to stop it. */
+/** Stops the children of this process when it ends, even if it is killed. */
 export interface Guardian {
   pid: number;
-  /** From now on this process ends with ours; a higher rank is stopped earlier. False once closed: it must not run on. */
+  /** Registers a child. A higher rank is stopped earlier. False if the guardian is closed: then the caller must stop the child. */
   watch(pid: number, how: { signal: 'SIGINT' | 'SIGTERM'; graceSeconds: number; rank: number }): boolean;
   forget(pid: number): void;
-  /** The folder is removed when we are gone, after the processes. */
+  /** Registers a folder to remove after the processes have ended. */
   removeFolder(path: string): void;
-  /** Ends the guardian, and with it whatever is still watched. Resolves when both are done, after 90 s at most. */
+  /** Ends the guardian and all registered processes. Resolves when they have ended, after 90 s at most. */
   close(): Promise<void>;
 }
 
-/** Starts the guardian process in a session of its own, so that a signal to our group does not reach it. */
+/** Starts the guardian process in its own session, so that a signal to this process group does not reach it. */
 export function startGuardian(): Guardian {
   const known = new Map<string, GuardianLine>();
   let closing = false;
@@ -32,13 +32,13 @@ export function startGuardian(): Guardian {
     next.on('error', () => {});
     next.on('exit', () => {
       if (closing) return;
-      // It was killed on its own: a new one learns the same list. The pause bounds a guardian that cannot start at all.
+      // The guardian was killed: a new one gets the same list. The pause limits the restarts of one that cannot start.
       setTimeout(() => {
         if (!closing) child = launch();
       }, 1_000).unref();
     });
     for (const line of known.values()) next.stdin.write(`${JSON.stringify(line)}\n`);
-    // Neither the process nor its pipe keeps us running.
+    // Neither the process nor its pipe keeps this process running.
     next.unref();
     if (next.stdin instanceof Socket) next.stdin.unref();
     return next;

@@ -3,13 +3,13 @@ import { processStart } from './process-identity.ts';
 
 export interface StopOrder {
   pid: number;
-  /** What `processStart` said when it was ours; another process under the same id is left alone. */
+  /** The result of `processStart` for this process. Another process with the same id is left alone. */
   start: string;
   signal: 'SIGINT' | 'SIGTERM';
   graceSeconds: number;
 }
 
-/** Asks a process to end, waits `graceSeconds`, then kills it. Resolves when it is gone, also when it was gone before. */
+/** Sends SIGTERM, waits `graceSeconds`, then kills. Resolves when the process has ended, also if it had ended before. */
 export async function stopProcess({ pid, start, signal, graceSeconds }: StopOrder): Promise<void> {
   if (!send({ pid, start, signal })) return;
   if (await isGone({ pid, start, withinSeconds: graceSeconds })) return;

@@ -6,15 +6,15 @@ import { launch, type LaunchedProcess } from './launch.ts';
 import type { Guardian } from './start-guardian.ts';
 
 export interface TemporalOptions {
-  /** The Temporal CLI, as `findTemporal` answers it. */
+  /** The path of the Temporal CLI. */
   binary: string;
-  /** The SQLite file that holds everything; made when it is not there. */
+  /** The SQLite file of the server. Created if missing. */
   dbFile: string;
-  /** The wanted ports; taken or 0 means a free one, unless `keepPort`. */
+  /** The wanted ports. If one is taken or 0, a free one is used, unless `keepPort` is set. */
   port: number;
   uiPort: number;
   keepPort?: boolean;
-  /** The ports already given out to other servers. */
+  /** The ports that other servers already have. */
   avoid?: Set<number>;
   logFile?: string;
   guardian?: Guardian;
@@ -31,7 +31,7 @@ export interface TemporalServer {
   stop(): Promise<void>;
 }
 
-/** A local Temporal server with its UI, on loopback only. Resolves when the namespace `default` can be used; rejects after a minute. */
+/** Starts Temporal with its UI on loopback. Resolves when the namespace `default` is usable; rejects after a minute. */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
   const { binary, dbFile, keepPort = false, avoid = new Set(), logFile, guardian } = options;
   const port = keepPort ? options.port : await choosePort(options.port, avoid);
@@ -42,7 +42,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     args: [
       ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--ui-port', String(uiPort)],
       ...['--db-filename', dbFile],
-      // Without these two it starts 13 workflows a second instead of 31.
+      // Without these two pragmas the server starts 13 workflows per second instead of 31.
       ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
       ...['--dynamic-config-value', 'matching.enableFairness=true'],
       ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
@@ -64,7 +64,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   return { pid: server.pid, port, uiPort, address, uiUrl, exited: server.exited, stop: () => server.stop() };
 }
 
-/** start-dev never upgrades a file's schema, so every version has a file of its own. */
+/** start-dev never upgrades the schema of a file, so every version has its own file. */
 export function temporalFile(folder: string, version: string): string {
   return join(folder, `temporal-${version}.db`);
 }
@@ -72,7 +72,7 @@ export function temporalFile(folder: string, version: string): string {
 const searchAttributes = ['TollgateModel', 'TollgateProject', 'TollgateKind', 'TollgateOutcome'];
 const servingSecondsMax = 60;
 
-// A server that finds its port taken ends well within this time; until then another one's answer could be taken for its own.
+// A server whose port is taken ends within this time. Until then the answer could come from another server.
 const ownAnswerAfterMs = 1_000;
 
 async function untilServing(server: LaunchedProcess, address: string): Promise<string | null> {
