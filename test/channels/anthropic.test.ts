@@ -13,7 +13,7 @@ chatAdapterSuite({
     {
       name: 'thinking and text, partly from the cache',
       body: saved('message'),
-      comesTo: {
+      expected: {
         content: 'Two friends agree.',
         finishReason: 'stop',
         usage: { inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
@@ -22,7 +22,7 @@ chatAdapterSuite({
     {
       name: 'text and two tool calls',
       body: saved('tool-use'),
-      comesTo: {
+      expected: {
         content: 'I will look.',
         finishReason: 'tool_calls',
         toolCalls: [
@@ -31,21 +31,21 @@ chatAdapterSuite({
         ],
       },
     },
-    { name: 'a refusal', body: saved('refusal'), comesTo: { content: null, finishReason: 'content_filter' } },
+    { name: 'a refusal', body: saved('refusal'), expected: { content: null, finishReason: 'content_filter' } },
     {
       name: 'a cut answer',
       body: { content: text, stop_reason: 'max_tokens' },
-      comesTo: { finishReason: 'length', usage: null },
+      expected: { finishReason: 'length', usage: null },
     },
     {
-      name: 'a reason and a block that nobody told us',
+      name: 'an undocumented stop reason and block',
       body: { content: [...text, { type: 'hologram' }], stop_reason: 'bored' },
-      comesTo: { content: 'a', finishReason: 'stop' },
+      expected: { content: 'a', finishReason: 'stop' },
     },
     {
-      name: 'usage of wrong types, in part',
+      name: 'usage with some wrong types',
       body: { content: text, usage: { input_tokens: 1.5, output_tokens: 5 } },
-      comesTo: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
+      expected: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
     },
   ],
   unusable: [
@@ -58,9 +58,9 @@ chatAdapterSuite({
   ],
   errors: [
     {
-      name: 'overload in its own status',
+      name: 'overload with status 529',
       reply: { status: 529, body: problem('overloaded_error', 'secret-marker') },
-      comesTo: { kind: 'transient', errorClass: 'provider_error', status: 529 },
+      expected: { kind: 'transient', errorClass: 'provider_error', status: 529 },
     },
     {
       name: 'an empty account, as a 400',
@@ -68,15 +68,15 @@ chatAdapterSuite({
         status: 400,
         body: problem('invalid_request_error', 'Your credit balance is too low to access the API. secret-marker'),
       },
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
-      name: 'our own spend limit, as a 400',
+      name: 'a reached spend limit, as a 400',
       reply: {
         status: 400,
         body: problem('invalid_request_error', 'You have reached your specified API usage limits. secret-marker'),
       },
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
       name: 'a prompt that is too long',
@@ -84,7 +84,7 @@ chatAdapterSuite({
         status: 400,
         body: problem('invalid_request_error', 'prompt is too long: 208310 tokens > 200000 maximum secret-marker'),
       },
-      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+      expected: { kind: 'refused', clientCode: 'context_length_exceeded' },
     },
     {
       name: 'content policy, in prose',
@@ -92,17 +92,17 @@ chatAdapterSuite({
         status: 400,
         body: problem('invalid_request_error', 'Output blocked by content filtering policy secret-marker'),
       },
-      comesTo: { kind: 'refused', clientCode: 'content_policy_violation' },
+      expected: { kind: 'refused', clientCode: 'content_policy_violation' },
     },
     {
       name: 'a bad value',
       reply: { status: 400, body: problem('invalid_request_error', 'temperature: range secret-marker') },
-      comesTo: { kind: 'refused', clientCode: 'invalid_value' },
+      expected: { kind: 'refused', clientCode: 'invalid_value' },
     },
     {
       name: 'an unknown model',
       reply: { status: 404, body: problem('not_found_error', 'model: secret-marker') },
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
   ],
   unsupported: [

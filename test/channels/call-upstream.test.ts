@@ -17,7 +17,7 @@ const readError: ReadError = (json) =>
     ? { words: [json.code] }
     : null;
 
-describe('what an outcome of a media submit means', () => {
+describe('classifySubmit', () => {
   const answered = (status: number, json?: unknown, headers: Record<string, string> = {}): CallOutcome => ({
     kind: 'answered',
     status,
@@ -28,16 +28,21 @@ describe('what an outcome of a media submit means', () => {
 
   it.each<[string, CallOutcome, string, string | undefined]>([
     ['a good answer', answered(200, { id: 'a' }), 'ok', undefined],
-    ['nothing was sent', { kind: 'not_sent', detail: 'ECONNREFUSED' }, 'transient', 'connect'],
-    ['cut after it was sent', { kind: 'interrupted', detail: 'UND_ERR_SOCKET' }, 'unknown', 'interrupted'],
+    ['a failure before anything was sent', { kind: 'not_sent', detail: 'ECONNREFUSED' }, 'transient', 'connect'],
+    [
+      'a connection that breaks after the request was sent',
+      { kind: 'interrupted', detail: 'UND_ERR_SOCKET' },
+      'unknown',
+      'interrupted',
+    ],
     ['200 without a reference', answered(200, {}), 'unknown', 'unreadable'],
     ['200 that is not JSON', answered(200), 'unknown', 'unreadable'],
     ['202 that is not JSON', answered(202), 'unknown', 'unreadable'],
     ['301', answered(301), 'transient', 'redirect'],
     ['307', answered(307), 'transient', 'redirect'],
     ['400', answered(400, own('bad_input')), 'refused', 'rejected'],
-    ['400 that speaks of moderation', answered(400, own('content_policy_violation')), 'refused', 'content_policy'],
-    ['403 that speaks of moderation', answered(403, own('content_filter')), 'refused', 'content_policy'],
+    ['400 for moderation', answered(400, own('content_policy_violation')), 'refused', 'content_policy'],
+    ['403 for moderation', answered(403, own('content_filter')), 'refused', 'content_policy'],
     ['413', answered(413), 'refused', 'rejected'],
     ['422', answered(422), 'refused', 'rejected'],
     ['401', answered(401), 'transient', 'account'],
@@ -51,13 +56,13 @@ describe('what an outcome of a media submit means', () => {
     ['425', answered(425), 'unknown', 'interrupted'],
     ['429', answered(429), 'transient', 'rate_limit'],
     ['503 from a proxy', answered(503), 'transient', 'provider_error'],
-    ['500 of its own', answered(500, own('internal')), 'transient', 'provider_error'],
-    ['502 of its own', answered(502, own('internal')), 'transient', 'provider_error'],
+    ["500 with the provider's error", answered(500, own('internal')), 'transient', 'provider_error'],
+    ["502 with the provider's error", answered(502, own('internal')), 'transient', 'provider_error'],
     ['500 from a proxy', answered(500), 'unknown', 'unreadable'],
     ['502 from a proxy', answered(502, { message: 'Bad Gateway' }), 'unknown', 'unreadable'],
     ['504 from a proxy', answered(504), 'unknown', 'unreadable'],
-    ['529 of its own', answered(529, own('overloaded')), 'transient', 'provider_error'],
-  ])('%s', (_name, outcome, kind, errorClass) => {
+    ["529 with the provider's error", answered(529, own('overloaded')), 'transient', 'provider_error'],
+  ])('classifies %s', (_name, outcome, kind, errorClass) => {
     const attempt = classifySubmit(outcome, read, readError);
     expect(attempt.kind).toBe(kind);
     expect(attempt.kind === 'ok' ? undefined : attempt.errorClass).toBe(errorClass);
@@ -83,7 +88,7 @@ describe('what an outcome of a media submit means', () => {
   });
 });
 
-describe('one call upstream', () => {
+describe('one upstream call', () => {
   let replies: ReplyServer;
   let caller: UpstreamCaller;
   beforeAll(async () => {
@@ -108,7 +113,7 @@ describe('one call upstream', () => {
       headers: { 'x-thing': 'y' },
       body: { json: { id: 'a' } },
     });
-    expect(replies.asked).toMatchObject([
+    expect(replies.received).toMatchObject([
       {
         method: 'POST',
         path: '/a?b=c',
@@ -118,18 +123,18 @@ describe('one call upstream', () => {
     ]);
   });
 
-  it('says that nothing was sent when there is no connection', async () => {
+  it('returns not_sent if there is no connection', async () => {
     const gone = await createReplyServer();
     await gone.close();
     expect(await call({}, gone.url)).toMatchObject({ kind: 'not_sent' });
     expect(await call({}, 'http://does-not-exist.invalid')).toMatchObject({ kind: 'not_sent' });
-    // A plain server where TLS was expected: the handshake fails before a byte of the request.
+    // TLS to a plain server: the handshake fails before any byte of the request.
     expect(await call({}, replies.url.replace('http:', 'https:'))).toMatchObject({ kind: 'not_sent' });
     expect(await call({}, 'not a url')).toMatchObject({ kind: 'not_sent' });
     expect(await call({ signal: AbortSignal.abort() })).toMatchObject({ kind: 'not_sent' });
   });
 
-  it('says that it was interrupted when the request left and no status came', async () => {
+  it('returns interrupted if the request was sent and no status came back', async () => {
     replies.answer((request) => request.socket.destroy());
     expect(await call()).toMatchObject({ kind: 'interrupted' });
     replies.answer(() => undefined);
@@ -139,7 +144,7 @@ describe('one call upstream', () => {
     expect(await call({ signal: controller.signal })).toMatchObject({ kind: 'interrupted' });
   });
 
-  it('ends a drip that never idles', async () => {
+  it('ends a slow body that never idles', async () => {
     replies.answer((_request, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('x'), 50);
@@ -150,7 +155,7 @@ describe('one call upstream', () => {
     expect(classifySubmit(outcome, read, readError)).toMatchObject({ kind: 'unknown', errorClass: 'interrupted' });
   });
 
-  it('ends headers that drip for ever', async () => {
+  it('ends headers that never end', async () => {
     const server = createServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const drip = setInterval(() => socket.write('x-a: b\r\n'), 50);
@@ -164,7 +169,7 @@ describe('one call upstream', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('keeps the status of an answer that breaks off, is too large, or is packed', async () => {
+  it('keeps the status of an answer that is cut off, too large or compressed', async () => {
     replies.answer((_request, response) => {
       response.writeHead(503, { 'content-length': 100 });
       response.write('{"id":', () => response.destroy());
@@ -183,10 +188,10 @@ describe('one call upstream', () => {
   it('never follows a redirect', async () => {
     replies.answer({ status: 307, headers: { location: '/b' } });
     expect(await call()).toMatchObject({ kind: 'answered', status: 307 });
-    expect(replies.asked).toHaveLength(1);
+    expect(replies.received).toHaveLength(1);
   });
 
-  it('never throws for a header that cannot be sent', async () => {
+  it('does not throw for a header that cannot be sent', async () => {
     expect(await call({ headers: { authorization: 'Key a\nb' } })).toMatchObject({ kind: 'not_sent' });
   });
 });

@@ -9,26 +9,26 @@ import type { Attempt } from '../../src/domain/upstream.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
 
-/** What one family tells the suite about itself. */
+/** One family's part of the suite. */
 export interface ChatFamily {
   /** The name in the sandbox's paths. */
   family: string;
   create: (caller: UpstreamCaller) => Adapter;
-  /** Saved good answers, and what they come to. */
-  answers: { name: string; body: unknown; comesTo: Partial<ChatReply> }[];
-  /** 2xx bodies with wrong types or nothing usable in them. */
+  /** Saved good answers and the replies that they become. */
+  answers: { name: string; body: unknown; expected: Partial<ChatReply> }[];
+  /** 2xx bodies with wrong types or without a usable answer. */
   unusable: unknown[];
-  /** Saved errors. None of their prose, which has the word `secret-marker`, may show in a `detail`. */
-  errors: { name: string; reply: CannedReply; comesTo: Partial<Attempt<ChatReply>> & { clientCode?: string } }[];
-  /** Fields of a request that this family cannot take. */
+  /** Saved errors. Their prose contains the word `secret-marker`, which must not appear in a `detail`. */
+  errors: { name: string; reply: CannedReply; expected: Partial<Attempt<ChatReply>> & { clientCode?: string } }[];
+  /** Request fields that this family does not support. */
   unsupported: [field: string, request: Partial<UpstreamChat>][];
-  /** What `fullRequest` looks like on this family's wire. */
+  /** `fullRequest` in this family's wire format. */
   wire: { path: string; headers: Record<string, string>; body: JsonObject };
 }
 
 const png = 'data:image/png;base64,iVBORw0KGgo=';
 
-/** A conversation that has everything that every family can take. */
+/** A conversation with every feature that all families support. */
 export const fullRequest: UpstreamChat = {
   model: 'upstream-model',
   messages: [
@@ -74,7 +74,7 @@ type ChatAdapter = Adapter & Required<Pick<Adapter, 'chat' | 'chatSupports' | 'p
 const isChatAdapter = (adapter: Adapter): adapter is ChatAdapter =>
   'chat' in adapter && 'chatSupports' in adapter && 'probe' in adapter;
 
-/** Every promise that a chat adapter makes, whatever its provider: tried against the sandbox and against saved replies. */
+/** The contract of every chat adapter, tested against the sandbox and against saved replies. */
 export function chatAdapterSuite(of: ChatFamily): void {
   describe(`the ${of.family} adapter`, () => {
     let sandbox: Sandbox;
@@ -123,7 +123,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
     };
     const tools = [{ name: 'look' }, { name: 'rest', parameters: { type: 'object' } }];
 
-    it('gives the answer with its usage, from one call', async () => {
+    it('returns the answer with its usage from one call', async () => {
       const reply = await answered('suite hello');
       expect(reply).toMatchObject({ refusal: null, toolCalls: [], finishReason: 'stop' });
       expect(reply.content).toContain('suite hello');
@@ -132,11 +132,11 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect(await hits('suite hello')).toMatchObject([{ kind: 'chat', channel: 'sandbox-a', family: of.family }]);
     });
 
-    it('says when the answer was cut at the asked length', async () => {
+    it('reports an answer that was cut at the requested length', async () => {
       expect(await answered('suite long '.repeat(10), { maxTokens: 5 })).toMatchObject({ finishReason: 'length' });
     });
 
-    it('gives a tool call, and the answer after it', async () => {
+    it('returns a tool call, and then the answer to its result', async () => {
       const first = await answered('suite tool [[tool=look args={"a":[1,"]]"]}]]', { tools });
       expect(first).toMatchObject({ finishReason: 'tool_calls', toolCalls: [{ name: 'look' }] });
       expect(JSON.parse(first.toolCalls[0]?.arguments ?? '')).toEqual({ a: [1, ']]'] });
@@ -159,25 +159,25 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['one tool', { name: 'rest' }, ['rest']],
       ['any tool', 'required', ['look']],
       ['no tool', 'none', []],
-      ['the model', 'auto', []],
-    ])('lets the request choose: %s', async (_name, toolChoice, expected) => {
+      ['the choice of the model', 'auto', []],
+    ])('sends the tool choice of the request: %s', async (_name, toolChoice, expected) => {
       const reply = await answered('suite choose', { tools, ...(toolChoice && { toolChoice }) });
       expect(reply.toolCalls.map(({ name }) => name)).toEqual(expected);
     });
 
-    it('gives usage as it was told, and none where none was', async () => {
+    it('returns the reported usage, and null without one', async () => {
       expect((await answered('x [[usage=1200,34]]')).usage).toMatchObject({ inputTokens: 1_200, outputTokens: 34 });
       expect((await answered('x [[usage=none]]')).usage).toBeNull();
       expect((await answered('x [[usage=-5,-1]]')).usage).toMatchObject({ inputTokens: -5, outputTokens: -1 });
     });
 
-    it('tells an answer with nothing in it', async () => {
+    it('recognises an empty answer', async () => {
       const reply = await answered('x [[fail=no_output]]');
       expect(reply).toMatchObject({ toolCalls: [], usage: { outputTokens: 0 } });
       expect(reply.content ?? '').toBe('');
     });
 
-    it('gives JSON where that is asked for and taken', async () => {
+    it('returns JSON on request if the family supports it', async () => {
       if (adapter.chatSupports.jsonObject) {
         const reply = await answered('x', { responseFormat: { type: 'json_object' } });
         expect(JSON.parse(reply.content ?? '')).toEqual(expect.any(Object));
@@ -192,7 +192,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
       }
     });
 
-    it('speaks with a system text alone', async () => {
+    it('sends a request that has a system message only', async () => {
       const attempt = await adapter.chat(
         inSandbox(),
         asking('', { messages: [{ role: 'system', content: 'Say hello.' }] }),
@@ -214,12 +214,12 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['huge', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
       ['lost', { kind: 'transient', errorClass: 'unknown_model', status: 404 }],
       ['late_fail', { kind: 'transient', errorClass: 'provider_error', status: 500 }],
-    ])('says what a chat came to that met %s', async (word, expected) => {
+    ])('classifies the failure of a chat: %s', async (word, expected) => {
       expect(await chat(`suite fail ${word} [[fail=${word}]]`)).toMatchObject(expected);
       expect((await hits(`suite fail ${word} `)).map(({ kind }) => kind)).toEqual(['chat']);
     });
 
-    it('fails where and as often as the words say', async () => {
+    it('fails on the channel and as often as the sandbox script says', async () => {
       const text = 'suite once [[fail=transient on=sandbox-a times=1]]';
       const kinds: string[] = [];
       for (const channel of ['sandbox-b', 'sandbox-a', 'sandbox-a']) {
@@ -228,18 +228,18 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect(kinds).toEqual(['ok', 'transient', 'ok']);
     });
 
-    it('puts everything into its own words, and sends the length always', async () => {
+    it('translates every field into its wire format and always sends the length', async () => {
       replies.answer({ status: 500 });
       await adapter.chat(canned(), fullRequest, options());
-      const [asked] = replies.asked;
-      expect(asked).toMatchObject({ method: 'POST', path: of.wire.path, headers: of.wire.headers });
-      expect(JSON.parse(asked?.body ?? '')).toEqual(of.wire.body);
+      const [sent] = replies.received;
+      expect(sent).toMatchObject({ method: 'POST', path: of.wire.path, headers: of.wire.headers });
+      expect(JSON.parse(sent?.body ?? '')).toEqual(of.wire.body);
     });
 
-    it('leaves a temperature out where the catalog says so', async () => {
+    it('omits the temperature if the catalog says so', async () => {
       replies.answer({ status: 500 });
       await adapter.chat(canned(), { ...asking('x'), temperature: 0.5, parameters: { temperature: null } }, options());
-      expect(replies.asked[0]?.body).not.toContain('temperature');
+      expect(replies.received[0]?.body).not.toContain('temperature');
     });
 
     it.each(of.answers.map((saved) => [saved.name, saved] as const))(
@@ -248,7 +248,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
         replies.answer({ status: 200, body: saved.body });
         const attempt = await adapter.chat(canned(), asking('x'), options());
         expect(attempt.kind).toBe('ok');
-        expect(attempt.kind === 'ok' && attempt.value).toMatchObject(saved.comesTo);
+        expect(attempt.kind === 'ok' && attempt.value).toMatchObject(saved.expected);
       },
     );
 
@@ -257,12 +257,12 @@ export function chatAdapterSuite(of: ChatFamily): void {
       async (_name, saved) => {
         replies.answer(saved.reply);
         const attempt = await adapter.chat(canned(), asking('x'), options());
-        expect(attempt).toMatchObject(saved.comesTo);
+        expect(attempt).toMatchObject(saved.expected);
         expect(attempt.kind === 'ok' ? '' : attempt.detail).not.toContain('secret-marker');
       },
     );
 
-    it('can use no 2xx answer of wrong types, or with nothing in it', async () => {
+    it('refuses a 2xx answer with wrong types or without content as unreadable', async () => {
       for (const body of [{}, [], null, 'ok', 7, { error: { message: 'secret-marker' } }, ...of.unusable]) {
         replies.answer({ status: 200, body });
         const attempt = await adapter.chat(canned(), asking('x'), options());
@@ -281,7 +281,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['truncated JSON', { status: 200, text: '{"choices":[{"mess' }, 'unreadable'],
       ['NaN in JSON', { status: 200, text: '{"usage":NaN}' }, 'unreadable'],
       [
-        'a packed answer that was not asked for',
+        'a compressed answer that was not requested',
         { status: 200, text: 'x', headers: { 'content-encoding': 'gzip' } },
         'unreadable',
       ],
@@ -295,10 +295,10 @@ export function chatAdapterSuite(of: ChatFamily): void {
     ])('lets another channel try after %s', async (_name, reply, errorClass) => {
       replies.answer(reply);
       expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({ kind: 'transient', errorClass });
-      expect(replies.asked).toHaveLength(1);
+      expect(replies.received).toHaveLength(1);
     });
 
-    it.each([400, 413, 422])('tells the client of a %i, whoever said it', async (status) => {
+    it.each([400, 413, 422])('refuses the request after a %i from any sender', async (status) => {
       replies.answer({ status, text: 'no' });
       expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({
         kind: 'refused',
@@ -307,7 +307,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
       });
     });
 
-    it('reads no packed bomb, and no more than 8 MB', async () => {
+    it('reads no compressed bomb, and no more than 8 MB', async () => {
       const bomb = gzipSync(Buffer.alloc(20_000_000, ' '));
       replies.answer((_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
@@ -321,7 +321,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
       });
     });
 
-    it('knows when nothing was sent, and when something may have been', async () => {
+    it('lets another channel try if nothing was sent, and after an answer that was cut off', async () => {
       const gone = await createReplyServer();
       await gone.close();
       expect(await adapter.chat({ ...canned(), baseUrl: gone.url }, asking('x'), options())).toMatchObject({
@@ -336,20 +336,20 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect(await adapter.chat(canned(), asking('x'), options())).toMatchObject({ kind: 'transient' });
     });
 
-    it('ends with its signal', async () => {
+    it('ends when its signal aborts', async () => {
       replies.answer(() => undefined);
       const attempt = await adapter.chat(canned(), asking('x'), { ...options(), signal: AbortSignal.timeout(100) });
       expect(attempt).toMatchObject({ kind: 'transient', errorClass: 'interrupted' });
     });
 
-    it('says beforehand what it cannot take, and only that', () => {
+    it('declares every field that it does not support, and no other', () => {
       for (const [field, more] of of.unsupported) {
         expect(unsupportedBy(adapter.chatSupports, asking('x', more))).toBe(field);
       }
       expect(unsupportedBy(adapter.chatSupports, fullRequest)).toBeNull();
     });
 
-    it('probes for free: there, not there, and not with this credential', async () => {
+    it('probes for free: success, a refused credential and an unreadable answer', async () => {
       expect(await adapter.probe(inSandbox(), options())).toEqual({ kind: 'ok', value: true });
       expect(await adapter.probe({ ...inSandbox(), credential: '' }, options())).toMatchObject({
         errorClass: 'account',

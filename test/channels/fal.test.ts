@@ -25,12 +25,12 @@ mediaAdapterSuite({
     { request_id: 'x'.repeat(600) },
     { status: 'IN_QUEUE' },
   ],
-  unusableLooks: ['COMPLETED', { status: 7 }, { status: 'PAUSED' }, { status: 'completed' }],
-  looks: [
+  unusablePolls: ['COMPLETED', { status: 7 }, { status: 'PAUSED' }, { status: 'completed' }],
+  polls: [
     {
       name: 'several images',
       replies: [completed, saved('result-images')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           { url: 'https://v3.fal.media/files/koala/abc_one.png', mimeType: 'image/png', width: 1024, height: 768 },
@@ -41,7 +41,7 @@ mediaAdapterSuite({
     {
       name: 'one image',
       replies: [completed, saved('result-image')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [{ url: 'https://v3.fal.media/files/koala/upscaled.webp', mimeType: 'image/webp' }],
       },
@@ -49,12 +49,12 @@ mediaAdapterSuite({
     {
       name: 'one clip',
       replies: [completed, saved('result-video')],
-      comesTo: { kind: 'done', outputs: [{ url: 'https://v3.fal.media/files/panda/out.mp4', mimeType: 'video/mp4' }] },
+      expected: { kind: 'done', outputs: [{ url: 'https://v3.fal.media/files/panda/out.mp4', mimeType: 'video/mp4' }] },
     },
     {
       name: 'several clips, one of them named twice',
       replies: [completed, saved('result-videos')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           { url: 'https://v3.fal.media/files/panda/a.mp4' },
@@ -62,108 +62,108 @@ mediaAdapterSuite({
         ],
       },
     },
-    { name: 'completed, but blacked out', replies: [completed, saved('result-nsfw')], comesTo: byPolicy },
-    { name: 'completed without outputs', replies: [completed, saved('result-empty')], comesTo: byPolicy },
+    { name: 'completed with a black image', replies: [completed, saved('result-nsfw')], expected: byPolicy },
+    { name: 'completed without outputs', replies: [completed, saved('result-empty')], expected: byPolicy },
     {
       name: 'completed, refused by a content checker',
       replies: [completed, saved('result-content-policy')],
-      comesTo: { kind: 'refused', code: 'content_policy_violation', status: 422 },
+      expected: { kind: 'refused', code: 'content_policy_violation', status: 422 },
     },
     {
-      name: 'completed, an input was not acceptable',
+      name: 'completed with an invalid input',
       replies: [completed, saved('result-image-too-small')],
-      comesTo: { kind: 'refused', code: 'upstream_failed', status: 422 },
+      expected: { kind: 'refused', code: 'upstream_failed', status: 422 },
     },
     {
       name: 'completed, no media generated',
       replies: [completed, saved('result-no-media')],
-      comesTo: { kind: 'refused', code: 'content_policy_violation', status: 422 },
+      expected: { kind: 'refused', code: 'content_policy_violation', status: 422 },
     },
     {
       name: 'completed with an internal error',
       replies: [completed, saved('result-internal-error')],
-      comesTo: { kind: 'failed', status: 500 },
+      expected: { kind: 'failed', status: 500 },
     },
     {
       name: "completed with a partner's error",
       replies: [completed, saved('result-downstream-error')],
-      comesTo: { kind: 'failed', status: 400 },
+      expected: { kind: 'failed', status: 400 },
     },
     {
-      name: 'completed with a timeout that the status tells, too',
+      name: 'completed with a timeout that the status also reports',
       replies: [saved('status-completed-with-error'), saved('result-timed-out')],
-      comesTo: { kind: 'failed', status: 504 },
+      expected: { kind: 'failed', status: 504 },
     },
     {
       name: 'completed with an error in a result of 200',
       replies: [saved('status-completed-with-error'), { status: 200, body: {} }],
-      comesTo: { kind: 'failed' },
+      expected: { kind: 'failed' },
     },
     {
-      name: 'completed, and the result is behind a gateway in trouble',
+      name: 'completed, and a failing gateway hides the result',
       replies: [completed, { status: 503, text: 'upstream connect error' }],
-      comesTo: { kind: 'unclear', status: 503 },
+      expected: { kind: 'unclear', status: 503 },
     },
     {
       name: 'completed, and the result has wrong types',
       replies: [completed, { status: 200, body: { images: 'many' } }],
-      comesTo: { kind: 'unclear' },
+      expected: { kind: 'unclear' },
     },
     {
       name: 'completed, and the result is not there yet',
       replies: [completed, { status: 404, body: { detail: 'not found' } }],
-      comesTo: { kind: 'missing' },
+      expected: { kind: 'missing' },
     },
   ],
   refusals: [
     {
       name: 'content policy',
       reply: saved('result-content-policy'),
-      comesTo: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy' },
+      expected: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy' },
     },
     {
-      name: 'an input was not acceptable',
+      name: 'an invalid input',
       reply: saved('result-image-too-small'),
-      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+      expected: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
     },
     {
-      name: 'our balance is used up',
+      name: 'an exhausted balance',
       reply: saved('account-locked'),
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
-      name: 'an own error with 500',
+      name: "a 500 with the provider's error",
       reply: saved('result-internal-error'),
-      comesTo: { kind: 'transient', errorClass: 'provider_error', detail: 'HTTP 500 internal_server_error' },
+      expected: { kind: 'transient', errorClass: 'provider_error', detail: 'HTTP 500 internal_server_error' },
     },
     {
-      name: "somebody else's JSON with 500",
+      name: 'a 500 with other JSON',
       reply: { status: 500, body: { message: 'Internal Server Error' } },
-      comesTo: { kind: 'unknown', errorClass: 'unreadable' },
+      expected: { kind: 'unknown', errorClass: 'unreadable' },
     },
     {
       name: 'an unknown model',
       reply: { status: 404, body: { detail: 'Application "flux" not found' } },
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
   ],
 });
 
-describe('what fal is sent', () => {
+describe('the fal adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({
       create: createFal,
       credential: 'id:secret',
       submitted: saved('submit'),
-      asks: { type: 'image', model: 'fal-ai/flux/dev' },
+      defaults: { type: 'image', model: 'fal-ai/flux/dev' },
     });
   });
   afterAll(() => wire.close());
 
-  it('names the whole model at submit, and owner and app only afterwards', async () => {
-    const { attempt, asked } = await wire.submit({});
-    expect(asked).toMatchObject({
+  it('has the whole model in the submit path, and owner and app only in later paths', async () => {
+    const { attempt, sent } = await wire.submit({});
+    expect(sent).toMatchObject({
       method: 'POST',
       path: '/fal-ai/flux/dev',
       headers: { authorization: 'Key id:secret' },
@@ -174,14 +174,14 @@ describe('what fal is sent', () => {
     });
   });
 
-  it('sends the mapped parameters as they are, and no parameter can replace the prompt', async () => {
+  it('sends mapped parameters unchanged, and no parameter can replace the prompt', async () => {
     const { body } = await wire.submit({
       parameters: { num_images: 2, prompt: 'another', image_size: { width: 640, height: 480 } },
     });
     expect(body).toEqual({ num_images: 2, prompt: 'a fox', image_size: { width: 640, height: 480 } });
   });
 
-  it('puts one picture, several pictures, a clip and a sound where fal looks for them', async () => {
+  it('has a field for one image, several images, a clip and a sound', async () => {
     const [first, second, third] = [
       { url: 'https://x.test/1' },
       { url: 'https://x.test/2' },
@@ -206,27 +206,27 @@ describe('what fal is sent', () => {
     });
   });
 
-  it('is asked first where a job that runs is to be spared, and believed when it took one out of the queue', async () => {
+  it('polls the status before a cancel with spare, and cancels queued jobs only', async () => {
     const cancel = (running: 'spare' | 'stop', ...answers: CannedReply[]) => {
       wire.replies.answer(...answers);
       const job = { app: 'fal-ai/flux', request_id: 'r1' };
       return wire.adapter.cancelMedia?.(wire.upstream, job, { ...wire.options(), running });
     };
-    const asked = () => wire.replies.asked.map(({ method, path }) => `${method} ${path}`);
-    const look = 'GET /fal-ai/flux/requests/r1/status';
+    const calls = () => wire.replies.received.map(({ method, path }) => `${method} ${path}`);
+    const status = 'GET /fal-ai/flux/requests/r1/status';
     const stop = 'PUT /fal-ai/flux/requests/r1/cancel';
     const answer = (status: number, word: string): CannedReply => ({ status, body: { status: word } });
     const waiting = saved('status-in-queue');
     for (const reply of [saved('status-in-progress'), completed, answer(404, 'NOT_FOUND'), { status: 502, text: '' }]) {
       expect(await cancel('spare', reply)).toBe('not_stopped');
-      expect(asked()).toEqual([look]);
+      expect(calls()).toEqual([status]);
     }
     expect(await cancel('spare', waiting, answer(200, 'OK'))).toBe('stopped');
-    expect(asked()).toEqual([look, stop]);
+    expect(calls()).toEqual([status, stop]);
     expect(await cancel('spare', waiting, answer(202, 'CANCELLATION_REQUESTED'))).toBe('unclear');
     expect(await cancel('spare', waiting, answer(400, 'ALREADY_COMPLETED'))).toBe('not_stopped');
     expect(await cancel('spare', waiting, { status: 502, text: '' })).toBe('unclear');
     expect(await cancel('stop', answer(202, 'CANCELLATION_REQUESTED'))).toBe('unclear');
-    expect(asked()).toEqual([stop]);
+    expect(calls()).toEqual([stop]);
   });
 });

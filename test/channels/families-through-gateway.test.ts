@@ -14,7 +14,7 @@ import { projectFolder } from '../support/program.ts';
 import { accountOf } from '../support/rows.ts';
 
 let gateway: Gateway;
-/** Has a picture at /picture.png and nothing else. */
+/** Serves a picture at /picture.png and nothing else. */
 let pictures: Server;
 let picturesUrl = '';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-families-'));
@@ -37,7 +37,7 @@ beforeAll(async () => {
       SUBMIT_AT_ONCE_TIMEOUT_SECONDS: '6',
     },
   });
-  // Every shipped model is left to the families beside fal; fal serves the model behind the chained gateway.
+  // All families except fal serve the shipped models. fal serves the model behind the chained gateway.
   await gateway.database.query({
     name: 'test-groups',
     text: `update channel set groups = case when adapter = 'fal' then array['inner'] else array_remove(array_remove(groups, 'inner'), 'chain') end`,
@@ -97,7 +97,7 @@ describe('a job of each family', () => {
     expect(await gateway.hits(prompt, 'submit')).toMatchObject([{ family }]);
   });
 
-  it('keeps no picture in a row, wherever it came from', async () => {
+  it('keeps no picture in a database row', async () => {
     const { task, taskId } = await run('image', { model: 'nano-banana-pro', prompt: 'inline [[latency=0]]' });
     expect(task.status).toBe('succeeded');
     expect(await attemptsOf(taskId)).toEqual([
@@ -105,7 +105,7 @@ describe('a job of each family', () => {
     ]);
   });
 
-  it('is not begun where no family makes what is asked for', async () => {
+  it('is refused with 503 if no family can make it', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const body = { model: 'veo-3.1', prompt: 'a fox', duration: 5 };
     const answer = await gateway.create(apiKey, mediaRoutes.video, body);
@@ -114,20 +114,20 @@ describe('a job of each family', () => {
   });
 });
 
-describe('a picture that comes with the submit', () => {
-  it('is refused and refunded when the provider holds it back', async () => {
+describe('a synchronous picture', () => {
+  it('fails with content_policy_violation and is refunded if the provider withholds it', async () => {
     const { task, account } = await run('image', { model: 'nano-banana-pro', prompt: 'held back [[fail=no_output]]' });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'content_policy_violation' } });
     expect(account).toEqual({ balance: 1_000, reserved: 0 });
   });
 
-  it('is asked of the next channel when the first says that it failed', async () => {
+  it('is bought from the next channel if the first reports a failure', async () => {
     const prompt = 'elsewhere [[latency=0]] [[fail=late_fail times=1]]';
     expect((await run('image', { model: 'nano-banana-pro', prompt })).task.status).toBe('succeeded');
     expect(await gateway.hits('elsewhere', 'submit')).toHaveLength(2);
   });
 
-  it('is not bought again when its worker dies after the submit', async () => {
+  it('is not bought again if its worker dies after the submit', async () => {
     const { apiKey, projectId } = await gateway.project();
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
       model: 'nano-banana-pro',
@@ -135,7 +135,7 @@ describe('a picture that comes with the submit', () => {
     });
     await eventually(async () => (await gateway.hits('lost on the way', 'submit')).length === 1);
     await gateway.kill('worker-1');
-    // As if the answer had come and been noted, and its pictures had died with the process.
+    // As if the worker had saved the answer and died before it copied the pictures.
     await gateway.database.query(
       {
         name: 'test-answered',
@@ -155,13 +155,13 @@ describe('a picture that comes with the submit', () => {
 });
 
 describe('an input', () => {
-  it('is fetched for a provider that takes bytes only', async () => {
+  it('is fetched for a provider that accepts bytes only', async () => {
     const prompt = 'from a picture [[latency=0]]';
     const image = `${picturesUrl}/picture.png`;
     expect((await run('video', { model: 'sora-2', prompt, image })).task.status).toBe('succeeded');
   });
 
-  it('that cannot be fetched buys nothing', async () => {
+  it('that cannot be fetched fails the task before anything is bought', async () => {
     const prompt = 'from nothing [[latency=0]]';
     const { task, account } = await run('video', { model: 'sora-2', prompt, image: `${picturesUrl}/gone.png` });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_failed' } });
@@ -171,7 +171,7 @@ describe('an input', () => {
 });
 
 describe('a submit whose answer is lost', () => {
-  it('is asked for again under its key where the provider replays it', async () => {
+  it('is repeated with the same key if the provider replays keys', async () => {
     const { task } = await run('video', { model: 'wan-2.5', prompt: 'replayed [[latency=0]] [[fail=reset times=1]]' });
     expect(task.status).toBe('succeeded');
     const keys = (await gateway.hits('replayed', 'submit')).map((hit) => hit.idempotency_key);
@@ -179,7 +179,7 @@ describe('a submit whose answer is lost', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it('is never repeated where the provider cannot tell', async () => {
+  it('is never repeated if the provider cannot report the outcome', async () => {
     const { task, account } = await run('video', { model: 'kling-2.5-turbo', prompt: 'not told [[fail=reset]]' });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_outcome_unknown' } });
     expect(await gateway.hits('not told', 'submit')).toHaveLength(1);
@@ -190,19 +190,19 @@ describe('a submit whose answer is lost', () => {
 describe('a gateway behind a gateway', () => {
   const chained = (prompt: string, more: object = {}) => ({ model: 'chained-1', prompt, ...more });
 
-  it('makes, and takes inputs', async () => {
+  it('makes an image from an input', async () => {
     const image = `data:image/png;base64,${(await picture({ width: 64, height: 64, seed: 2 })).toString('base64')}`;
     const { task } = await run('image', chained('through two [[latency=0]]', { img_size: '2k', image }));
     expect(task).toMatchObject({ status: 'succeeded', output: [{ width: 2_048, height: 2_048 }] });
     expect(await gateway.hits('through two', 'submit')).toMatchObject([{ family: 'fal' }]);
   });
 
-  it('says what was refused', async () => {
+  it('passes the refusal of a request on', async () => {
     const { task } = await run('image', chained('refused behind [[fail=refused]]'));
     expect(task).toMatchObject({ status: 'failed', error: { code: 'content_policy_violation' } });
   });
 
-  it('takes a job back from the far end of the chain', async () => {
+  it('cancels the job at the last provider of the chain', async () => {
     const { apiKey, projectId } = await gateway.project();
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, chained('taken back [[latency=60000]]'));
     await eventually(async () => (await gateway.hits('taken back', 'poll')).length > 0);

@@ -30,13 +30,13 @@ mediaAdapterSuite({
     { name: `operations/${'x'.repeat(600)}` },
     { done: false },
   ],
-  unusableLooks: ['done', { name: 7 }, { name: 'operations/a', done: 'true' }, { done: true }],
-  atOnce: {
+  unusablePolls: ['done', { name: 7 }, { name: 'operations/a', done: 'true' }, { done: true }],
+  synchronous: {
     replies: [
       {
         name: 'pictures among text',
         reply: saved('images'),
-        comesTo: {
+        expected: {
           kind: 'done',
           outputs: [
             { url: expect.stringMatching(/^data:image\/jpeg;base64,iVBOR/), mimeType: 'image/jpeg' },
@@ -47,15 +47,15 @@ mediaAdapterSuite({
       {
         name: 'a sketch of a thinking model is not the result',
         reply: saved('image-with-sketch'),
-        comesTo: { kind: 'done', outputs: [{ url: expect.stringMatching(/base64,iVBOR/), mimeType: 'image/png' }] },
+        expected: { kind: 'done', outputs: [{ url: expect.stringMatching(/base64,iVBOR/), mimeType: 'image/png' }] },
       },
-      { name: 'a picture that was held back', reply: saved('image-held-back'), comesTo: byPolicy },
-      { name: 'text only', reply: saved('image-text-only'), comesTo: byPolicy },
-      { name: 'a blocked prompt', reply: saved('image-blocked'), comesTo: byPolicy },
+      { name: 'a picture that was held back', reply: saved('image-held-back'), expected: byPolicy },
+      { name: 'text only', reply: saved('image-text-only'), expected: byPolicy },
+      { name: 'a blocked prompt', reply: saved('image-blocked'), expected: byPolicy },
       {
         name: 'a finish reason that nobody has told us',
         reply: { status: 200, body: { candidates: [{ finishReason: 'TIRED' }] } },
-        comesTo: byPolicy,
+        expected: byPolicy,
       },
     ],
     unusable: [
@@ -65,11 +65,11 @@ mediaAdapterSuite({
       { candidates: [{ content: { parts: [{ inlineData: { data: 5 } }] } }] },
     ],
   },
-  looks: [
+  polls: [
     {
       name: 'done',
       replies: [saved('operation-done')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           {
@@ -79,46 +79,46 @@ mediaAdapterSuite({
         ],
       },
     },
-    { name: 'done, and every clip was filtered', replies: [saved('operation-filtered')], comesTo: byPolicy },
-    { name: 'done without outputs', replies: [saved('operation-empty')], comesTo: byPolicy },
-    { name: 'failed on their side', replies: [saved('operation-failed')], comesTo: { kind: 'failed' } },
-    { name: 'failed on usage guidelines', replies: [saved('operation-guidelines')], comesTo: byPolicy },
+    { name: 'done, and every clip was filtered', replies: [saved('operation-filtered')], expected: byPolicy },
+    { name: 'done without outputs', replies: [saved('operation-empty')], expected: byPolicy },
+    { name: 'failed at the provider', replies: [saved('operation-failed')], expected: { kind: 'failed' } },
+    { name: 'failed by usage guidelines', replies: [saved('operation-guidelines')], expected: byPolicy },
     {
-      name: 'failed on an input',
+      name: 'failed because of an input',
       replies: [saved('operation-bad-input')],
-      comesTo: { kind: 'refused', code: 'upstream_failed' },
+      expected: { kind: 'refused', code: 'upstream_failed' },
     },
   ],
   refusals: [
     {
-      name: 'a bad key, which is a 400 there',
+      name: 'an invalid key, as a 400',
       reply: saved('key-invalid'),
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
-      name: 'a place that is not served',
+      name: 'an unsupported region',
       reply: saved('precondition'),
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
       name: 'an unknown model',
       reply: saved('model-not-found'),
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
     {
-      name: 'an argument that is not acceptable',
+      name: 'an invalid argument',
       reply: saved('invalid-argument'),
-      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+      expected: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
     },
     {
-      name: "somebody else's JSON with 500",
+      name: 'a 500 with other JSON',
       reply: { status: 500, body: { message: 'Internal Server Error' } },
-      comesTo: { kind: 'unknown', errorClass: 'unreadable' },
+      expected: { kind: 'unknown', errorClass: 'unreadable' },
     },
   ],
 });
 
-describe('what Gemini is sent', () => {
+describe('the Gemini media adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({
@@ -126,16 +126,16 @@ describe('what Gemini is sent', () => {
       credential: 'AIza-secret',
       basePath: '/v1beta',
       submitted: saved('operation'),
-      asks: { type: 'image', model: 'banana' },
+      defaults: { type: 'image', model: 'banana' },
     });
   });
   afterAll(() => wire.close());
 
   const picture = { url: 'data:image/png;base64,AAAA' };
 
-  it('is asked for a picture with the key in a header, the pictures behind the prompt', async () => {
-    const { asked, body } = await wire.submit({ image: picture, parameters: { aspectRatio: '16:9' } });
-    expect(asked).toMatchObject({
+  it('requests an image with the key in a header and the input images after the prompt', async () => {
+    const { sent, body } = await wire.submit({ image: picture, parameters: { aspectRatio: '16:9' } });
+    expect(sent).toMatchObject({
       path: '/v1beta/models/banana:generateContent',
       headers: { 'x-goog-api-key': 'AIza-secret', 'idempotency-key': 'att_1' },
     });
@@ -146,15 +146,15 @@ describe('what Gemini is sent', () => {
     expect((await wire.submit({})).body).toMatchObject({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
   });
 
-  it('is asked for a clip by its own words, the first frame apart from the references', async () => {
-    const { asked, body } = await wire.submit({
+  it('requests a clip with the first frame apart from the references', async () => {
+    const { sent, body } = await wire.submit({
       type: 'video',
       model: 'veo-3.1-generate-preview',
       image: picture,
       referenceImages: [picture],
       parameters: { durationSeconds: 8 },
     });
-    expect(asked.path).toBe('/v1beta/models/veo-3.1-generate-preview:predictLongRunning');
+    expect(sent.path).toBe('/v1beta/models/veo-3.1-generate-preview:predictLongRunning');
     expect(body).toEqual({
       instances: [
         {

@@ -26,7 +26,7 @@ chatAdapterSuite({
     {
       name: 'thoughts and text, partly from the cache',
       body: saved('response'),
-      comesTo: {
+      expected: {
         content: 'The Nile, the Ob, the Mackenzie.',
         finishReason: 'stop',
         usage: { inputTokens: 4_100, outputTokens: 212, cachedTokens: 4_000, reasoningTokens: 200 },
@@ -35,7 +35,7 @@ chatAdapterSuite({
     {
       name: 'two function calls with a signature',
       body: saved('function-calls'),
-      comesTo: {
+      expected: {
         content: null,
         finishReason: 'tool_calls',
         toolCalls: [
@@ -47,22 +47,22 @@ chatAdapterSuite({
     {
       name: 'a filtered answer',
       body: saved('safety'),
-      comesTo: { content: null, finishReason: 'content_filter', usage: { inputTokens: 12, outputTokens: 0 } },
+      expected: { content: null, finishReason: 'content_filter', usage: { inputTokens: 12, outputTokens: 0 } },
     },
     {
       name: 'a cut answer',
       body: candidate([{ text: 'a' }], 'MAX_TOKENS'),
-      comesTo: { finishReason: 'length', usage: null },
+      expected: { finishReason: 'length', usage: null },
     },
     {
-      name: 'a reason nobody told us, with text',
+      name: 'an undocumented finish reason, with text',
       body: candidate([{ text: 'a' }], 'BORED'),
-      comesTo: { content: 'a', finishReason: 'stop' },
+      expected: { content: 'a', finishReason: 'stop' },
     },
     {
-      name: 'usage without the count of what was said',
+      name: 'usage without an output count',
       body: { ...candidate([{ text: 'a' }]), usageMetadata: { promptTokenCount: 9 } },
-      comesTo: { usage: { inputTokens: 9, outputTokens: null } },
+      expected: { usage: { inputTokens: 9, outputTokens: null } },
     },
   ],
   unusable: [
@@ -82,20 +82,20 @@ chatAdapterSuite({
         status: 200,
         body: { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 4 } },
       },
-      comesTo: { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' },
+      expected: { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' },
     },
     {
-      name: 'a bad key, as a 400',
+      name: 'an invalid key, as a 400',
       reply: {
         status: 400,
         body: problem(400, 'INVALID_ARGUMENT', 'API key not valid. secret-marker', 'API_KEY_INVALID'),
       },
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
-      name: 'a place it does not serve, as a 400',
+      name: 'an unsupported region, as a 400',
       reply: { status: 400, body: problem(400, 'FAILED_PRECONDITION') },
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
       name: 'a prompt that is too long',
@@ -107,22 +107,22 @@ chatAdapterSuite({
           'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576). secret-marker',
         ),
       },
-      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+      expected: { kind: 'refused', clientCode: 'context_length_exceeded' },
     },
     {
       name: 'a bad value',
       reply: { status: 400, body: problem(400, 'INVALID_ARGUMENT') },
-      comesTo: { kind: 'refused', clientCode: 'invalid_value' },
+      expected: { kind: 'refused', clientCode: 'invalid_value' },
     },
     {
       name: 'too many requests',
       reply: { status: 429, body: problem(429, 'RESOURCE_EXHAUSTED') },
-      comesTo: { kind: 'transient', errorClass: 'rate_limit' },
+      expected: { kind: 'transient', errorClass: 'rate_limit' },
     },
     {
       name: 'an unknown model',
       reply: { status: 404, body: problem(404, 'NOT_FOUND') },
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
   ],
   unsupported: [
@@ -181,15 +181,15 @@ chatAdapterSuite({
   },
 });
 
-describe('the gemini adapter, towards Gemini alone', () => {
+describe('the Gemini chat adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({ create: createGemini, credential: 'k' });
   });
   afterAll(() => wire.close());
 
-  it('gives a call its sealed thoughts back, and asks for JSON by schema', async () => {
-    const { asked, body } = await wire.chat({
+  it('returns the thought signature of a call and requests JSON by schema', async () => {
+    const { sent, body } = await wire.chat({
       ...fullRequest,
       model: 'a/b?c',
       messages: [
@@ -201,7 +201,7 @@ describe('the gemini adapter, towards Gemini alone', () => {
       topK: 40,
       responseFormat: { type: 'json_schema', name: 's', schema: { type: 'object' } },
     });
-    expect(asked.path).toBe('/models/a%2Fb%3Fc:generateContent');
+    expect(sent.path).toBe('/models/a%2Fb%3Fc:generateContent');
     expect(body).toMatchObject({
       contents: [{}, { parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'Ct4B' }] }, {}],
       generationConfig: {

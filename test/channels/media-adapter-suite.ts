@@ -16,53 +16,53 @@ import type { TaskType } from '../../src/domain/task.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { createReplyServer, type CannedReply, type ReplyServer } from './reply-server.ts';
 
-/** What one family tells the suite about itself. */
+/** One family's part of the suite. */
 export interface MediaFamily {
   /** The name in the sandbox's paths. */
   family: string;
   create: (caller: UpstreamCaller) => Adapter;
-  /** What it makes; whichever is absent it does not make. */
+  /** The types that the family generates. */
   image?: { model: string; parameters: JsonObject; width: number; height: number };
   video?: { model: string; parameters: JsonObject };
-  /** The type whose submit gives a reference to poll. */
+  /** The type whose submit returns a reference to poll. */
   jobs: TaskType;
-  /** Most results of one such job; without it as many as are asked for. */
+  /** The maximum of outputs of one such job. Without it, as many as requested. */
   outputsMax?: 1;
-  /** Pictures that come with the submit: saved replies, and 2xx answers that are none. */
-  atOnce?: {
-    replies: { name: string; reply: CannedReply; comesTo: Expected<Attempt<Operation> | SubmitDone> }[];
+  /** Synchronous results: saved replies, and 2xx answers that are unusable. */
+  synchronous?: {
+    replies: { name: string; reply: CannedReply; expected: Expected<Attempt<Operation> | SubmitDone> }[];
     unusable: unknown[];
   };
-  /** `test-credential` when absent, and what of it every call carries. */
+  /** The credential, by default `test-credential`, and the part of it that every call sends. */
   credential?: { whole: string; seen: string };
   supports: { find: boolean; cancel: boolean; probe: boolean };
-  /** A saved good submit, and replies to a look that mean "still at it". */
+  /** A saved good submit, and poll replies of a job that is still running. */
   submit: CannedReply;
   pending: CannedReply[];
-  /** 2xx answers to a submit without a usable reference, beside what no family can use. */
+  /** 2xx answers to a submit without a usable reference, beyond those that no family can use. */
   unusableSubmits: unknown[];
-  /** 2xx answers to a look with wrong types or words that nobody has told us about. */
-  unusableLooks: unknown[];
+  /** 2xx answers to a poll with wrong types or undocumented values. */
+  unusablePolls: unknown[];
   /**
-   * Saved conversations of one look: what was answered, in order, and what that comes to. No prose of a saved reply, which
-   * has the word `secret-marker`, may show in a `detail`.
+   * The saved replies of one poll, in order, and the result. Their prose contains the word `secret-marker`, which must not
+   * appear in a `detail`.
    */
-  looks: { name: string; replies: CannedReply[]; comesTo: Expected<PollResult> }[];
+  polls: { name: string; replies: CannedReply[]; expected: Expected<PollResult> }[];
   /** Saved refusals of a submit. */
-  refusals: { name: string; reply: CannedReply; comesTo: Expected<Attempt<Operation>> }[];
+  refusals: { name: string; reply: CannedReply; expected: Expected<Attempt<Operation>> }[];
 }
 
 /** Some members of one of the kinds, by value or by matcher. */
 type Expected<T> = T extends { kind: string } ? Pick<T, 'kind'> & { [K in keyof T]?: unknown } : never;
 
-/** What a result or a request comes to that a provider's policy has turned down. */
+/** The result of a request or an output that the provider's policy refused. */
 export const byPolicy = { kind: 'refused', code: 'content_policy_violation' } as const;
 
 type MediaAdapter = Adapter & Required<Pick<Adapter, 'submitMedia' | 'pollMedia'>>;
 const isMediaAdapter = (adapter: Adapter): adapter is MediaAdapter =>
   'submitMedia' in adapter && 'pollMedia' in adapter;
 
-/** What each script word at a submit must come to, whatever the family (rules "Routing", column Media submit). */
+/** The result of a submit for each sandbox failure, the same for all families (rules "Routing", column Media submit). */
 const submitFaults: [string, Partial<Attempt<Operation>>][] = [
   ['transient', { kind: 'transient', errorClass: 'provider_error', status: 503 }],
   ['rate_limit', { kind: 'transient', errorClass: 'rate_limit', status: 429, retryAfterSeconds: 7 }],
@@ -79,13 +79,13 @@ const piece = 'x'.repeat(65_536);
 
 const keyOf = (prompt: string): string => `att_${prompt.replaceAll(/\W+/g, '_')}`;
 
-/** 2xx answers that no family can use; each has others of its own. */
+/** 2xx answers that no family can use. */
 const neverUsable: readonly unknown[] = [{}, [], null, 'ok'];
 
-/** What is kept is JSON: an operation must survive being stored. */
+/** An operation is stored as JSON and must survive that. */
 const stored = (operation: Operation): Operation => JSON.parse(JSON.stringify(operation)) as Operation;
 
-/** Every promise that a media adapter makes, whatever its provider: tried against the sandbox and against saved replies. */
+/** The contract of every media adapter, tested against the sandbox and against saved replies. */
 export function mediaAdapterSuite(of: MediaFamily): void {
   describe(`the ${of.family} adapter`, () => {
     let sandbox: Sandbox;
@@ -114,7 +114,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       credential,
     });
     const canned = (): Upstream => ({ channelId: 'canned', baseUrl: replies.url, credential });
-    /** Each prompt has a key of its own: some providers answer the same job for the same key. */
+    /** Each prompt has its own key, because some providers return the same job for the same key. */
     const requestFor = (prompt: string, type: TaskType = of.jobs): MediaRequest => ({
       type,
       model: of[type]?.model ?? '',
@@ -126,13 +126,13 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       adapter.submitMedia(inSandbox(), requestFor(prompt, type), options());
     const accepted = async (prompt: string, type?: TaskType): Promise<Operation> => {
       const attempt = await submit(prompt, type);
-      // What was done in the call itself can be asked for again.
+      // A finished submit may also have a reference.
       const operation = attempt.kind === 'ok' ? attempt.value : attempt.kind === 'done' ? attempt.operation : undefined;
       if (!operation) throw new Error(`not accepted: ${JSON.stringify(attempt)}`);
       return stored(operation);
     };
     const settled = async (operation: Operation): Promise<PollResult> => {
-      for (let look = 0; look < 200; look += 1) {
+      for (let polls = 0; polls < 200; polls += 1) {
         const result = await adapter.pollMedia(inSandbox(), operation, options());
         if (result.kind !== 'pending') return result;
         await sleep(25);
@@ -148,12 +148,12 @@ export function mediaAdapterSuite(of: MediaFamily): void {
 
     const { image } = of;
     if (image) {
-      it('makes an image of the asked size from one submit, and says where it is', async () => {
+      it('makes an image of the requested size with one submit and returns its URL', async () => {
         const attempt = await submit('suite image [[latency=60]]', 'image');
         const result = attempt.kind === 'ok' ? await settled(stored(attempt.value)) : attempt;
         expect(result).toMatchObject({
           kind: 'done',
-          outputs: [{ url: expect.stringMatching(of.atOnce ? /^data:image\/png;base64,/ : /^http:/) }],
+          outputs: [{ url: expect.stringMatching(of.synchronous ? /^data:image\/png;base64,/ : /^http:/) }],
         });
         if (result.kind !== 'done') return;
         const bytes = new Uint8Array(await (await fetched(result.outputs[0]?.url ?? '')).arrayBuffer());
@@ -161,7 +161,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         const calls = await hits('suite image');
         expect(calls.filter(({ kind }) => kind === 'submit')).toHaveLength(1);
         expect(calls.find(({ kind }) => kind === 'submit')?.idempotency_key).toBe(keyOf('suite image [[latency=60]]'));
-        expect(calls.at(-1)?.kind).toBe(of.atOnce ? 'submit' : 'fetch');
+        expect(calls.at(-1)?.kind).toBe(of.synchronous ? 'submit' : 'fetch');
       });
     }
 
@@ -179,19 +179,19 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       });
     }
 
-    it('gives as many outputs as the upstream made', async () => {
+    it('returns every output that the upstream made', async () => {
       const result = await settled(await accepted('suite many [[latency=0 outputs=3]]'));
       expect(result.kind === 'done' && result.outputs).toHaveLength(of.outputsMax ?? 3);
     });
 
-    const { atOnce } = of;
-    if (atOnce) {
-      describe('whose pictures come with the submit', () => {
-        const asked = (prompt: string, upstream = inSandbox()) =>
+    const { synchronous } = of;
+    if (synchronous) {
+      describe('with synchronous results', () => {
+        const submitImage = (prompt: string, upstream = inSandbox()) =>
           adapter.submitMedia(upstream, requestFor(prompt, 'image'), options());
 
-        it('gives as many as the upstream made', async () => {
-          const attempt = await asked('suite at once many [[latency=0 outputs=3]]');
+        it('returns every output that the upstream made', async () => {
+          const attempt = await submitImage('suite at once many [[latency=0 outputs=3]]');
           expect(attempt.kind === 'done' && attempt.outputs).toHaveLength(3);
         });
 
@@ -201,31 +201,30 @@ export function mediaAdapterSuite(of: MediaFamily): void {
           ['lost', { kind: 'transient', errorClass: 'unknown_model', status: 404 }],
           ['late_fail', { kind: 'transient', errorClass: 'provider_error', status: 500 }],
         ])('says what a submit came to that met %s', async (word, expected) => {
-          const patience = { headersMs: 800 };
           const prompt = `suite at once ${word} [[latency=0 fail=${word}]]`;
           expect(
-            await adapter.submitMedia(inSandbox(), requestFor(prompt, 'image'), { ...options(), ...patience }),
+            await adapter.submitMedia(inSandbox(), requestFor(prompt, 'image'), { ...options(), headersMs: 800 }),
           ).toMatchObject(expected);
           expect((await hits(`suite at once ${word} `)).map(({ kind }) => kind)).toEqual(['submit']);
         });
 
-        it.each(atOnce.replies.map((saved) => [saved.name, saved] as const))(
+        it.each(synchronous.replies.map((saved) => [saved.name, saved] as const))(
           'reads the saved reply: %s',
           async (_name, saved) => {
             replies.answer(saved.reply);
-            const attempt = await asked('x', canned());
-            expect(attempt).toMatchObject(saved.comesTo);
+            const attempt = await submitImage('x', canned());
+            expect(attempt).toMatchObject(saved.expected);
             expect('detail' in attempt ? attempt.detail : '').not.toContain('secret-marker');
           },
         );
 
-        it('does not know what became of a submit whose answer has wrong types or is cut off', async () => {
-          for (const body of [...neverUsable, ...atOnce.unusable]) {
+        it('returns unknown for a submit whose answer has wrong types or is cut off', async () => {
+          for (const body of [...neverUsable, ...synchronous.unusable]) {
             replies.answer({ status: 200, body });
-            expect(await asked('x', canned())).toMatchObject({ kind: 'unknown', errorClass: 'unreadable' });
+            expect(await submitImage('x', canned())).toMatchObject({ kind: 'unknown', errorClass: 'unreadable' });
           }
-          replies.answer({ status: 200, text: JSON.stringify(atOnce.replies[0]?.reply.body).slice(0, -9) });
-          expect(await asked('x', canned())).toMatchObject({ kind: 'unknown', errorClass: 'unreadable' });
+          replies.answer({ status: 200, text: JSON.stringify(synchronous.replies[0]?.reply.body).slice(0, -9) });
+          expect(await submitImage('x', canned())).toMatchObject({ kind: 'unknown', errorClass: 'unreadable' });
         });
       });
     }
@@ -241,19 +240,19 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       ['never', { kind: 'pending' }],
       ['lost', { kind: 'missing' }],
       ['late_fail', { kind: 'failed' }],
-    ])('says what became of an accepted job that met %s', async (word, expected) => {
+    ])('reports the result of an accepted job: %s', async (word, expected) => {
       const operation = await accepted(`suite job [[latency=0 fail=${word}]]`);
       expect(await adapter.pollMedia(inSandbox(), operation, options())).toMatchObject(expected);
     });
 
-    it('may be repeated elsewhere when nothing was sent', async () => {
+    it('lets another channel try if nothing was sent', async () => {
       const gone = await createReplyServer();
       await gone.close();
       const attempt = await adapter.submitMedia({ ...canned(), baseUrl: gone.url }, requestFor('x'), options());
       expect(attempt).toMatchObject({ kind: 'transient', errorClass: 'connect' });
     });
 
-    it('never follows a redirect, at submit or at a look', async () => {
+    it('never follows a redirect of a submit or a poll', async () => {
       const away: CannedReply = { status: 302, headers: { location: `${sandbox.url}/elsewhere` } };
       replies.answer(away);
       expect(await adapter.submitMedia(canned(), requestFor('x'), options())).toMatchObject({
@@ -265,10 +264,10 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       if (attempt.kind !== 'ok') throw new Error('not accepted');
       replies.answer(away);
       expect(await adapter.pollMedia(canned(), attempt.value, options())).toMatchObject({ kind: 'unclear' });
-      expect(replies.asked).toHaveLength(1);
+      expect(replies.received).toHaveLength(1);
     });
 
-    it('does not know what became of a submit whose answer has no usable reference', async () => {
+    it('returns unknown for a submit whose answer has no usable reference', async () => {
       for (const body of [...neverUsable, ...of.unusableSubmits]) {
         replies.answer({ status: 200, body });
         expect(await adapter.submitMedia(canned(), requestFor('x'), options())).toMatchObject({
@@ -286,12 +285,12 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         if (attempt.kind !== 'ok') throw new Error('not accepted');
         operation = attempt.value;
       });
-      const look = () => adapter.pollMedia(canned(), operation, options());
+      const poll = () => adapter.pollMedia(canned(), operation, options());
 
-      it('keeps polling while the upstream is at it', async () => {
+      it('returns pending while the upstream works', async () => {
         for (const reply of of.pending) {
           replies.answer(reply);
-          expect(await look()).toMatchObject({ kind: 'pending' });
+          expect(await poll()).toMatchObject({ kind: 'pending' });
         }
       });
 
@@ -304,70 +303,73 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         ['a truncated body', { status: 200, text: '{"status":"COMP' }],
         ['NaN in JSON', { status: 200, text: '{"status":NaN}' }],
         ['an empty body', { status: 200, text: '' }],
-        ['a packed body that was not asked for', { status: 200, text: 'x', headers: { 'content-encoding': 'gzip' } }],
-      ])('learns nothing from %s', async (_name, reply) => {
+        [
+          'a compressed body that was not requested',
+          { status: 200, text: 'x', headers: { 'content-encoding': 'gzip' } },
+        ],
+      ])('returns unclear for %s', async (_name, reply) => {
         replies.answer(reply);
-        expect(await look()).toMatchObject({ kind: 'unclear' });
+        expect(await poll()).toMatchObject({ kind: 'unclear' });
       });
 
-      it('learns nothing from wrong types and from words it does not know', async () => {
-        for (const body of [...neverUsable, ...of.unusableLooks]) {
+      it('returns unclear for wrong types and unknown values', async () => {
+        for (const body of [...neverUsable, ...of.unusablePolls]) {
           replies.answer({ status: 200, body });
-          expect(await look()).toMatchObject({ kind: 'unclear' });
+          expect(await poll()).toMatchObject({ kind: 'unclear' });
         }
       });
 
-      it('tells an early 404 from a failure', async () => {
+      it('returns missing for a 404', async () => {
         replies.answer({ status: 404, body: { detail: 'Request not found' } });
-        expect(await look()).toMatchObject({ kind: 'missing' });
+        expect(await poll()).toMatchObject({ kind: 'missing' });
       });
 
-      it('ends a look that hangs or is cut off, and learns nothing from it', async () => {
+      it('ends a poll that hangs or is cut off, and returns unclear', async () => {
         replies.answer((request) => request.socket.destroy());
-        expect(await look()).toMatchObject({ kind: 'unclear' });
+        expect(await poll()).toMatchObject({ kind: 'unclear' });
         replies.answer(() => undefined);
-        expect(await look()).toMatchObject({ kind: 'unclear' });
+        expect(await poll()).toMatchObject({ kind: 'unclear' });
       });
 
-      it('stops reading a look that never ends, and learns nothing from it', async () => {
+      it('stops reading an answer that never ends, and returns unclear', async () => {
         let sent = 0;
         let isGone = false;
         replies.answer((_request, response) => {
           response.once('close', () => (isGone = true));
           response.writeHead(200, { 'content-type': 'application/json' }).write('{"status":"');
           const pour = (): void => {
-            // A bound for a reader that has none.
+            // A limit, in case the adapter reads without end.
             while (!response.destroyed && (sent += 1) < 2_000) if (!response.write(piece)) return;
           };
           response.on('drain', pour);
           pour();
         });
-        expect(await look()).toMatchObject({ kind: 'unclear' });
+        expect(await poll()).toMatchObject({ kind: 'unclear' });
         for (let waits = 0; waits < 100 && !isGone; waits += 1) await sleep(10);
         expect(sent * piece.length).toBeLessThan(64_000_000);
         expect(isGone).toBe(true);
       });
 
-      it('ends at once when its signal does', async () => {
+      it('ends immediately if its signal has aborted', async () => {
         replies.answer(() => undefined);
         const result = await adapter.pollMedia(canned(), operation, { signal: AbortSignal.abort() });
         expect(result).toMatchObject({ kind: 'unclear' });
-        expect(replies.asked).toHaveLength(0);
+        expect(replies.received).toHaveLength(0);
       });
 
-      it('sends its credential to the channel only, wherever the replies point', async () => {
+      it('sends its credential to the channel only, whatever URLs the replies contain', async () => {
         replies.answer(...of.pending);
-        await look();
-        expect(JSON.stringify(replies.asked[0]?.headers)).toContain(of.credential?.seen ?? credential);
-        expect(replies.asked[0]?.headers.host).toBe(new URL(replies.url).host);
+        await poll();
+        expect(JSON.stringify(replies.received[0]?.headers)).toContain(of.credential?.seen ?? credential);
+        expect(replies.received[0]?.headers.host).toBe(new URL(replies.url).host);
       });
 
-      it.each(of.looks.map((saved) => [saved.name, saved] as const))(
+      it.each(of.polls.map((saved) => [saved.name, saved] as const))(
         'reads the saved reply: %s',
         async (_name, saved) => {
           replies.answer(...saved.replies);
-          const result = await look();
-          expect(result).toMatchObject(saved.comesTo);
+          const result = await poll();
+          expect(result).toMatchObject(saved.expected);
           expect('detail' in result ? result.detail : '').not.toContain('secret-marker');
         },
       );
@@ -378,12 +380,12 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       async (_name, saved) => {
         replies.answer(saved.reply);
         const attempt = await adapter.submitMedia(canned(), requestFor('x'), options());
-        expect(attempt).toMatchObject(saved.comesTo);
+        expect(attempt).toMatchObject(saved.expected);
         expect('detail' in attempt ? attempt.detail : '').not.toContain('secret-marker');
       },
     );
 
-    it('offers what it lists, and nothing else', () => {
+    it('has exactly the optional methods that its family declares', () => {
       expect({
         find: 'findMedia' in adapter,
         cancel: 'cancelMedia' in adapter,
@@ -392,7 +394,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     });
 
     if (of.supports.find) {
-      it('finds the job of a submit whose answer was lost, by its key, and never a second one', async () => {
+      it('finds the job of a submit whose answer was lost, by its key, without a second job', async () => {
         const request = requestFor('suite find [[latency=0]]');
         const submitted = await adapter.submitMedia(inSandbox(), request, options());
         expect(submitted.kind).toBe('ok');
@@ -404,7 +406,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     }
 
     if (of.supports.cancel) {
-      it('says stopped only of a job that will surely not run', async () => {
+      it('returns stopped only for a job that will certainly not run', async () => {
         for (const running of ['spare', 'stop'] as const) {
           const cancel = (job: Operation, where = inSandbox()) =>
             adapter.cancelMedia?.(where, job, { ...options(), running });
@@ -421,7 +423,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         }
       });
 
-      it('leaves a job that runs as it is where it is to be spared, so that its results come', async () => {
+      it('leaves a running job alone with spare, so that its results arrive', async () => {
         const job = await accepted('suite spared [[latency=1200]]');
         await sleep(700);
         expect(await adapter.cancelMedia?.(inSandbox(), job, { ...options(), running: 'spare' })).toBe('not_stopped');
@@ -430,7 +432,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     }
 
     if (of.supports.probe) {
-      it('probes for free: there, not there, and not with this credential', async () => {
+      it('probes for free: success, no connection and a refused credential', async () => {
         expect(await adapter.probe?.(inSandbox(), options())).toEqual({ kind: 'ok', value: true });
         const gone = await createReplyServer();
         await gone.close();

@@ -1,21 +1,21 @@
 import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
 import type { Adapter, CallOptions, MediaRequest, Upstream } from '../../src/channels/channel.ts';
 import type { UpstreamChat } from '../../src/domain/chat.ts';
-import { createReplyServer, type Asked, type CannedReply } from './reply-server.ts';
+import { createReplyServer, type ReceivedRequest, type CannedReply } from './reply-server.ts';
 
 export interface WireOptions {
   create: (caller: UpstreamCaller) => Adapter;
   credential: string;
-  /** Where the family lies on the channel's origin; at its root when absent. */
+  /** The path of the family on the channel's origin. The default is the root. */
   basePath?: string;
-  /** What a submit is answered where a test does not say. */
+  /** The default reply to a submit. */
   submitted?: CannedReply;
-  /** What a submit asks for where a test does not say: instead of a clip of the model `m`. */
-  asks?: Partial<MediaRequest>;
+  /** The default request of a submit. Otherwise a clip of the model `m`. */
+  defaults?: Partial<MediaRequest>;
 }
 
-/** One adapter, and a reply server in its provider's place: for what a family alone is sent and how it reads the answer. */
-export async function openWire({ create, credential, basePath = '', submitted = down, asks = {} }: WireOptions) {
+/** One adapter and a reply server in place of its provider, for tests of one family's requests and replies. */
+export async function openWire({ create, credential, basePath = '', submitted = down, defaults = {} }: WireOptions) {
   const replies = await createReplyServer();
   const caller = createUpstreamCaller();
   const adapter = create(caller);
@@ -27,7 +27,7 @@ export async function openWire({ create, credential, basePath = '', submitted = 
     prompt: 'a fox',
     parameters: {},
     idempotencyKey: 'att_1',
-    ...asks,
+    ...defaults,
     ...over,
   });
   return {
@@ -36,17 +36,17 @@ export async function openWire({ create, credential, basePath = '', submitted = 
     upstream,
     options,
     request,
-    /** Submits once, and says what was sent and what the answer came to. */
+    /** Submits once and returns the request that was sent and the result. */
     async submit(over: Partial<MediaRequest>, answer: CannedReply = submitted) {
       replies.answer(answer);
       const attempt = await adapter.submitMedia?.(upstream, request(over), options());
-      return { attempt, ...firstOf(replies.asked) };
+      return { attempt, ...firstOf(replies.received) };
     },
-    /** Asks once, and says what was sent. */
+    /** Chats once and returns the request that was sent. */
     async chat(chat: UpstreamChat) {
       replies.answer(down);
       await adapter.chat?.(upstream, chat, options());
-      return firstOf(replies.asked);
+      return firstOf(replies.received);
     },
     async close(): Promise<void> {
       await caller.close();
@@ -58,9 +58,9 @@ export type Wire = Awaited<ReturnType<typeof openWire>>;
 
 const down: CannedReply = { status: 500 };
 
-/** The call that came first, and its body where that is JSON. */
-function firstOf([asked]: readonly Asked[]): { asked: Asked; body: unknown } {
-  if (!asked) throw new Error('nothing was sent');
-  const isJson = asked.headers['content-type'] === 'application/json';
-  return { asked, body: isJson ? JSON.parse(asked.body) : undefined };
+/** The first request, and its body if that is JSON. */
+function firstOf([sent]: readonly ReceivedRequest[]): { sent: ReceivedRequest; body: unknown } {
+  if (!sent) throw new Error('nothing was sent');
+  const isJson = sent.headers['content-type'] === 'application/json';
+  return { sent, body: isJson ? JSON.parse(sent.body) : undefined };
 }

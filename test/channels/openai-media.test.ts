@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createOpenai } from '../../src/channels/openai.ts';
 import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
 import { openWire, type Wire } from './open-wire.ts';
-import type { Asked } from './reply-server.ts';
+import type { ReceivedRequest } from './reply-server.ts';
 import { savedReplies } from './saved-replies.ts';
 
 const saved = savedReplies('openai');
@@ -19,13 +19,13 @@ mediaAdapterSuite({
   submit: saved('video-queued'),
   pending: [saved('video-queued'), saved('video-in-progress')],
   unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../models' }, { id: 'x'.repeat(600) }, { status: 'queued' }],
-  unusableLooks: ['completed', { status: 7 }, { status: 'paused' }, { status: 'COMPLETED' }],
-  atOnce: {
+  unusablePolls: ['completed', { status: 7 }, { status: 'paused' }, { status: 'COMPLETED' }],
+  synchronous: {
     replies: [
       {
         name: 'several pictures in base64',
         reply: saved('images'),
-        comesTo: {
+        expected: {
           kind: 'done',
           outputs: [
             { url: expect.stringMatching(/^data:image\/webp;base64,iVBOR/), mimeType: 'image/webp' },
@@ -36,22 +36,22 @@ mediaAdapterSuite({
       {
         name: 'a picture by its URL',
         reply: saved('images-url'),
-        comesTo: { kind: 'done', outputs: [{ url: expect.stringMatching(/^https:\/\/oaidalle/) }] },
+        expected: { kind: 'done', outputs: [{ url: expect.stringMatching(/^https:\/\/oaidalle/) }] },
       },
-      { name: 'no picture', reply: saved('images-empty'), comesTo: byPolicy },
+      { name: 'no picture', reply: saved('images-empty'), expected: byPolicy },
       {
         name: 'blocked by moderation',
         reply: saved('images-moderation'),
-        comesTo: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy', status: 400 },
+        expected: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy', status: 400 },
       },
     ],
     unusable: [{ data: null }, { data: 'x' }, { data: [{ b64_json: 5 }] }, { data: [7] }],
   },
-  looks: [
+  polls: [
     {
-      name: 'completed: the file is behind the key, on the channel itself',
+      name: 'completed, with the file on the channel itself',
       replies: [saved('video-completed')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           {
@@ -61,50 +61,50 @@ mediaAdapterSuite({
         ],
       },
     },
-    { name: 'how far it is', replies: [saved('video-in-progress')], comesTo: { kind: 'pending', progress: 33 } },
-    { name: 'failed', replies: [saved('video-failed')], comesTo: { kind: 'failed' } },
-    { name: 'failed by moderation', replies: [saved('video-moderated')], comesTo: byPolicy },
+    { name: 'progress', replies: [saved('video-in-progress')], expected: { kind: 'pending', progress: 33 } },
+    { name: 'failed', replies: [saved('video-failed')], expected: { kind: 'failed' } },
+    { name: 'failed by moderation', replies: [saved('video-moderated')], expected: byPolicy },
     {
-      name: "another gateway's word for the end",
+      name: "another gateway's status for a failure",
       replies: [{ status: 200, body: { ...video, status: 'expired' } }],
-      comesTo: { kind: 'failed' },
+      expected: { kind: 'failed' },
     },
     {
-      name: 'an error of a strange type beside a good status',
+      name: 'an error of a wrong type with a good status',
       replies: [{ status: 200, body: { ...video, status: 'processing', error: 'secret-marker', progress: 'half' } }],
-      comesTo: { kind: 'pending' },
+      expected: { kind: 'pending' },
     },
   ],
   refusals: [
     {
       name: 'moderation',
       reply: saved('images-moderation'),
-      comesTo: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy' },
+      expected: { kind: 'refused', code: 'content_policy_violation', errorClass: 'content_policy' },
     },
     {
-      name: 'our quota is used up',
+      name: 'an exhausted quota',
       reply: saved('insufficient-quota'),
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
-      name: 'a parameter nobody knows there',
+      name: 'an unknown parameter',
       reply: saved('unknown-parameter'),
-      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+      expected: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
     },
     {
-      name: "somebody else's JSON with 500",
+      name: 'a 500 with other JSON',
       reply: { status: 500, body: { message: 'Internal Server Error' } },
-      comesTo: { kind: 'unknown', errorClass: 'unreadable' },
+      expected: { kind: 'unknown', errorClass: 'unreadable' },
     },
     {
-      name: 'an own error with 500',
+      name: "a 500 with the provider's error",
       reply: { status: 500, body: { error: { message: 'secret-marker', type: 'server_error', code: null } } },
-      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
     },
   ],
 });
 
-describe('what OpenAI is sent', () => {
+describe('the OpenAI media adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({
@@ -112,18 +112,18 @@ describe('what OpenAI is sent', () => {
       credential: 'sk-secret',
       basePath: '/v1',
       submitted: saved('images'),
-      asks: { type: 'image', model: 'gpt-image-1' },
+      defaults: { type: 'image', model: 'gpt-image-1' },
     });
   });
   afterAll(() => wire.close());
 
-  const formOf = ({ headers, body }: Asked) =>
+  const formOf = ({ headers, body }: ReceivedRequest) =>
     new Response(body, { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
   const picture = { url: `data:image/png;base64,${Buffer.from('picture').toString('base64')}` };
 
-  it('is asked for a picture as JSON, and no parameter can replace model or prompt', async () => {
-    const { asked, body } = await wire.submit({ parameters: { n: 2, prompt: 'another', model: 'dearer' } });
-    expect(asked).toMatchObject({
+  it('requests an image as JSON, and no parameter can replace model or prompt', async () => {
+    const { sent, body } = await wire.submit({ parameters: { n: 2, prompt: 'another', model: 'dearer' } });
+    expect(sent).toMatchObject({
       method: 'POST',
       path: '/v1/images/generations',
       headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1', 'content-type': 'application/json' },
@@ -131,10 +131,10 @@ describe('what OpenAI is sent', () => {
     expect(body).toEqual({ n: 2, model: 'gpt-image-1', prompt: 'a fox' });
   });
 
-  it('is given pictures as files of a form, the fields beside them', async () => {
-    const { asked } = await wire.submit({ image: picture, referenceImages: [picture], parameters: { n: 2 } });
-    expect(asked.path).toBe('/v1/images/edits');
-    const form = await formOf(asked);
+  it('sends input images as files of a form, together with the fields', async () => {
+    const { sent } = await wire.submit({ image: picture, referenceImages: [picture], parameters: { n: 2 } });
+    expect(sent.path).toBe('/v1/images/edits');
+    const form = await formOf(sent);
     expect([form.get('prompt'), form.get('model'), form.get('n')]).toEqual(['a fox', 'gpt-image-1', '2']);
     const files = form.getAll('image[]');
     expect(files).toHaveLength(2);
@@ -143,17 +143,17 @@ describe('what OpenAI is sent', () => {
     expect([file.type, file.name, await file.text()]).toEqual(['image/png', 'input.png', 'picture']);
   });
 
-  it('is asked for a clip, with the first frame as a file', async () => {
+  it('requests a clip with the first frame as a file', async () => {
     const plain = await wire.submit({ type: 'video', model: 'sora-2', parameters: { seconds: '8' } });
-    expect(plain.asked.path).toBe('/v1/videos');
+    expect(plain.sent.path).toBe('/v1/videos');
     expect(plain.body).toEqual({ seconds: '8', model: 'sora-2', prompt: 'a fox' });
-    const { asked } = await wire.submit({
+    const { sent } = await wire.submit({
       type: 'video',
       model: 'sora-2',
       parameters: { seconds: '8' },
       image: picture,
     });
-    const form = await formOf(asked);
+    const form = await formOf(sent);
     expect([form.get('seconds'), form.get('input_reference') instanceof File]).toEqual(['8', true]);
   });
 });

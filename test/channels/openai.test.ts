@@ -17,7 +17,7 @@ chatAdapterSuite({
     {
       name: 'text with cached and reasoning tokens',
       body: saved('completion'),
-      comesTo: {
+      expected: {
         content: 'Under the old gate',
         refusal: null,
         finishReason: 'stop',
@@ -27,7 +27,7 @@ chatAdapterSuite({
     {
       name: 'two tool calls',
       body: saved('tool-calls'),
-      comesTo: {
+      expected: {
         content: null,
         finishReason: 'tool_calls',
         toolCalls: [
@@ -36,35 +36,39 @@ chatAdapterSuite({
         ],
       },
     },
-    { name: 'a refusal', body: saved('refusal'), comesTo: { content: null, refusal: 'I cannot help with that.' } },
+    { name: 'a refusal', body: saved('refusal'), expected: { content: null, refusal: 'I cannot help with that.' } },
     {
       name: 'a filtered answer',
       body: choice({ content: '' }, 'content_filter'),
-      comesTo: { content: '', finishReason: 'content_filter' },
+      expected: { content: '', finishReason: 'content_filter' },
     },
     {
       name: 'an answer in parts',
       body: choice({ content: [{ type: 'text', text: 'a' }, { type: 'thinking' }] }),
-      comesTo: { content: 'a' },
+      expected: { content: 'a' },
     },
-    { name: 'a reason nobody told us', body: choice({ content: 'a' }, 'eos'), comesTo: { finishReason: 'stop' } },
+    {
+      name: 'an undocumented finish reason',
+      body: choice({ content: 'a' }, 'eos'),
+      expected: { finishReason: 'stop' },
+    },
     {
       name: 'arguments as an object, and no id',
       body: choice({ tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] }, 'tool_calls'),
-      comesTo: { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] },
+      expected: { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] },
     },
     {
-      name: 'usage of wrong types, in part',
+      name: 'usage with some wrong types',
       body: {
         ...choice({ content: 'a' }),
         usage: { prompt_tokens: '12', completion_tokens: 5, prompt_tokens_details: 7 },
       },
-      comesTo: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
+      expected: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
     },
     {
-      name: 'usage that is none',
+      name: 'usage that is not an object',
       body: { ...choice({ content: 'a' }), usage: 'many' },
-      comesTo: { content: 'a', usage: null },
+      expected: { content: 'a', usage: null },
     },
   ],
   unusable: [
@@ -81,12 +85,12 @@ chatAdapterSuite({
     {
       name: 'an empty account',
       reply: { status: 429, body: problem({ type: 'insufficient_quota', code: 'insufficient_quota' }) },
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
       name: 'a prompt that is too long',
       reply: { status: 400, body: problem({ code: 'context_length_exceeded', param: 'messages' }) },
-      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+      expected: { kind: 'refused', clientCode: 'context_length_exceeded' },
     },
     {
       name: 'the same, in prose only',
@@ -94,32 +98,32 @@ chatAdapterSuite({
         status: 400,
         body: problem({ message: "This model's maximum context length is 131072 tokens. secret-marker" }),
       },
-      comesTo: { kind: 'refused', clientCode: 'context_length_exceeded' },
+      expected: { kind: 'refused', clientCode: 'context_length_exceeded' },
     },
     {
-      name: 'content policy, by each of its words',
+      name: 'a content filter',
       reply: { status: 400, body: problem({ code: 'content_filter' }) },
-      comesTo: { kind: 'refused', code: 'content_policy_violation', clientCode: 'content_policy_violation' },
+      expected: { kind: 'refused', code: 'content_policy_violation', clientCode: 'content_policy_violation' },
     },
     {
       name: 'a flagged prompt',
       reply: { status: 400, body: problem({ code: 'invalid_prompt' }) },
-      comesTo: { kind: 'refused', clientCode: 'content_policy_violation' },
+      expected: { kind: 'refused', clientCode: 'content_policy_violation' },
     },
     {
       name: 'an unknown model with 400',
       reply: { status: 400, body: problem({ message: 'The model `secret-marker` does not exist' }) },
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
     {
       name: 'a bad value',
       reply: { status: 400, body: problem({ type: 'invalid_request_error', code: 400 }) },
-      comesTo: { kind: 'refused', clientCode: 'invalid_value', status: 400 },
+      expected: { kind: 'refused', clientCode: 'invalid_value', status: 400 },
     },
     {
       name: "a compatible server's own 500",
       reply: { status: 500, body: { object: 'error', message: 'secret-marker', type: 'internal', code: 500 } },
-      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
     },
   ],
   unsupported: [['stop', { stop: ['a', 'b', 'c', 'd', 'e'] }]],
@@ -173,14 +177,14 @@ chatAdapterSuite({
   },
 });
 
-describe('the openai adapter, towards OpenAI alone', () => {
+describe('the OpenAI chat adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({ create: createOpenai, credential: 'k' });
   });
   afterAll(() => wire.close());
 
-  it("passes unknown fields on, and none of them in a priced field's place", async () => {
+  it('passes unknown fields on, but lets none replace a priced field', async () => {
     const { body } = await wire.chat({
       ...fullRequest,
       seed: 7,

@@ -14,12 +14,12 @@ const tests = readdirSync(here)
   .map((name) => readFileSync(new URL(name, here), 'utf8'));
 
 describe('every provider family', () => {
-  it('is spoken by the sandbox, and the sandbox speaks no other', () => {
+  it('is served by the sandbox, and the sandbox serves no other', () => {
     expect(Object.keys(families).sort()).toEqual(Object.keys(adapterFamilies).sort());
   });
 
   it.each(Object.entries(adapters))(
-    'passes the contract suites of what it offers, from saved replies: %s',
+    'passes the contract suites of its methods with saved replies: %s',
     (family, adapter) => {
       const runs = (suite: string) => tests.some((text) => text.includes(`${suite}({\n  family: '${family}',`));
       expect({ chat: runs('chatAdapterSuite'), media: runs('mediaAdapterSuite') }).toEqual({
@@ -31,14 +31,14 @@ describe('every provider family', () => {
     },
   );
 
-  it.each(Object.keys(adapters))('says which documents it follows and when they were read: %s', (family) => {
+  it.each(Object.keys(adapters))('names its documentation and the date when it was read: %s', (family) => {
     const file = new URL(`../../src/channels/${family}.ts`, import.meta.url);
     expect(readFileSync(file, 'utf8')).toMatch(/read on \d{4}-\d{2}-\d{2}/i);
   });
 
-  it('sells some model of the shipped catalog', async () => {
+  it('serves a model of the shipped catalog', async () => {
     const { entries } = await loadCatalog(new URL('../../catalog/catalog.yaml', import.meta.url).pathname);
-    const sold = new Set(entries.flatMap((entry) => Object.keys(entry.private.upstream)));
-    expect([...sold].sort()).toEqual(Object.keys(adapterFamilies).sort());
+    const served = new Set(entries.flatMap((entry) => Object.keys(entry.private.upstream)));
+    expect([...served].sort()).toEqual(Object.keys(adapterFamilies).sort());
   });
 });

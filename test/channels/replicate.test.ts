@@ -16,7 +16,7 @@ mediaAdapterSuite({
     height: 1_024,
   },
   video: { model: 'google/veo-3.1', parameters: { duration: 8, resolution: '720p' } },
-  // A picture is waited for in the create call, a clip is not.
+  // The create call waits for an image, but not for a clip.
   jobs: 'video',
   supports: { find: false, cancel: true, probe: true },
   submit: saved('starting'),
@@ -29,17 +29,17 @@ mediaAdapterSuite({
     { status: 'starting' },
     { id: 'abc', status: 'resting' },
   ],
-  unusableLooks: ['done', { id: 'abc', status: 7 }, { id: 'abc', status: 'SUCCEEDED' }, { id: 'abc' }],
-  looks: [
+  unusablePolls: ['done', { id: 'abc', status: 7 }, { id: 'abc', status: 'SUCCEEDED' }, { id: 'abc' }],
+  polls: [
     {
-      name: 'one address',
+      name: 'one URL',
       replies: [saved('succeeded')],
-      comesTo: { kind: 'done', outputs: [{ url: 'https://replicate.delivery/xezq/one.webp' }] },
+      expected: { kind: 'done', outputs: [{ url: 'https://replicate.delivery/xezq/one.webp' }] },
     },
     {
-      name: 'a list of addresses',
+      name: 'a list of URLs',
       replies: [saved('succeeded-in-time')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           { url: 'https://replicate.delivery/xezq/one.png' },
@@ -48,46 +48,46 @@ mediaAdapterSuite({
       },
     },
     {
-      name: 'an object that holds an address',
+      name: 'an object that contains a URL',
       replies: [saved('succeeded-object')],
-      comesTo: { kind: 'done', outputs: [{ url: 'https://replicate.delivery/xezq/out.mp4' }] },
+      expected: { kind: 'done', outputs: [{ url: 'https://replicate.delivery/xezq/out.mp4' }] },
     },
-    { name: 'succeeded with text', replies: [saved('succeeded-text')], comesTo: byPolicy },
-    { name: 'succeeded, its data removed', replies: [saved('succeeded-removed')], comesTo: byPolicy },
-    { name: 'failed', replies: [saved('failed')], comesTo: { kind: 'failed' } },
-    { name: 'failed as not safe', replies: [saved('failed-nsfw')], comesTo: byPolicy },
-    { name: 'failed as flagged', replies: [saved('failed-flagged')], comesTo: byPolicy },
-    { name: 'canceled', replies: [saved('canceled')], comesTo: { kind: 'failed' } },
-    { name: 'aborted', replies: [saved('aborted')], comesTo: { kind: 'failed' } },
-    { name: 'not there yet', replies: [saved('not-found')], comesTo: { kind: 'missing' } },
+    { name: 'succeeded with text', replies: [saved('succeeded-text')], expected: byPolicy },
+    { name: 'succeeded, its data removed', replies: [saved('succeeded-removed')], expected: byPolicy },
+    { name: 'failed', replies: [saved('failed')], expected: { kind: 'failed' } },
+    { name: 'failed with NSFW content', replies: [saved('failed-nsfw')], expected: byPolicy },
+    { name: 'failed as flagged', replies: [saved('failed-flagged')], expected: byPolicy },
+    { name: 'canceled', replies: [saved('canceled')], expected: { kind: 'failed' } },
+    { name: 'aborted', replies: [saved('aborted')], expected: { kind: 'failed' } },
+    { name: 'not there yet', replies: [saved('not-found')], expected: { kind: 'missing' } },
   ],
   refusals: [
     {
-      name: 'an input that the model does not know',
+      name: 'an input that the model does not have',
       reply: saved('invalid'),
-      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+      expected: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
     },
-    { name: 'no credit', reply: saved('no-credit'), comesTo: { kind: 'transient', errorClass: 'account' } },
-    { name: 'throttled', reply: saved('throttled'), comesTo: { kind: 'transient', errorClass: 'rate_limit' } },
+    { name: 'no credit', reply: saved('no-credit'), expected: { kind: 'transient', errorClass: 'account' } },
+    { name: 'throttled', reply: saved('throttled'), expected: { kind: 'transient', errorClass: 'rate_limit' } },
     {
       name: 'an unknown model',
       reply: saved('not-found'),
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
     {
-      name: 'an own error with 500',
+      name: "a 500 with the provider's error",
       reply: { status: 500, body: { detail: 'secret-marker', status: 500 } },
-      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
     },
     {
-      name: "somebody else's JSON with 500",
+      name: 'a 500 with other JSON',
       reply: { status: 500, body: { message: 'Internal Server Error' } },
-      comesTo: { kind: 'unknown', errorClass: 'unreadable' },
+      expected: { kind: 'unknown', errorClass: 'unreadable' },
     },
   ],
 });
 
-describe('what Replicate is sent', () => {
+describe('the Replicate adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({ create: createReplicate, credential: 'r8_secret', submitted: saved('starting') });
@@ -98,25 +98,25 @@ describe('what Replicate is sent', () => {
   const second = { url: 'https://x.test/2' };
   const third = { url: 'data:image/png;base64,AAAA' };
 
-  it('runs a model under its name, and a version under its own', async () => {
-    const { asked, body, attempt } = await wire.submit({
+  it('has one path for an official model and another for a version', async () => {
+    const { sent, body, attempt } = await wire.submit({
       model: 'google/veo-3.1',
       parameters: { prompt: 'another', seed: 1 },
     });
-    expect(asked).toMatchObject({
+    expect(sent).toMatchObject({
       path: '/models/google/veo-3.1/predictions',
       headers: { authorization: 'Bearer r8_secret', 'idempotency-key': 'att_1' },
     });
     expect(body).toEqual({ input: { prompt: 'a fox', seed: 1 } });
     expect(attempt).toEqual({ kind: 'ok', value: { prediction_id: 'gm3qorzdhgbfurvjtvhg6dckhu' } });
     const version = await wire.submit({ model: 'someone/theirs:0123abcd' });
-    expect(version.asked.path).toBe('/predictions');
+    expect(version.sent.path).toBe('/predictions');
     expect(version.body).toEqual({ version: 'someone/theirs:0123abcd', input: { prompt: 'a fox' } });
   });
 
-  it('waits for a picture only, and takes what is there in time with its reference', async () => {
-    expect((await wire.submit({})).asked.headers.prefer).toBeUndefined();
-    expect((await wire.submit({ type: 'image' })).asked.headers.prefer).toBe('wait=5');
+  it('waits for images only, and returns a timely result with its reference', async () => {
+    expect((await wire.submit({})).sent.headers.prefer).toBeUndefined();
+    expect((await wire.submit({ type: 'image' })).sent.headers.prefer).toBe('wait=5');
     const { attempt } = await wire.submit({ type: 'image', model: 'a/b' }, saved('succeeded-in-time'));
     expect(attempt).toMatchObject({
       kind: 'done',
@@ -125,7 +125,7 @@ describe('what Replicate is sent', () => {
     });
   });
 
-  it('puts inputs under the names that the model has for them', async () => {
+  it('uses the names that the model has for its inputs', async () => {
     const inputs = { model: 'a/b', image: first, referenceImages: [second], videoUrl: third, audioUrl: first };
     expect((await wire.submit(inputs)).body).toEqual({
       input: { prompt: 'a fox', image: first.url, reference_images: [second.url], video: third.url, audio: first.url },
@@ -143,29 +143,29 @@ describe('what Replicate is sent', () => {
     );
     return wire.adapter.cancelMedia?.(wire.upstream, { prediction_id: 'abc' }, { ...wire.options(), running });
   };
-  const asked = () => wire.replies.asked.map(({ method, path }) => `${method} ${path}`);
-  const look = 'GET /predictions/abc';
+  const calls = () => wire.replies.received.map(({ method, path }) => `${method} ${path}`);
+  const status = 'GET /predictions/abc';
   const stop = 'POST /predictions/abc/cancel';
 
-  it('is asked first where a job that runs is to be spared, and sent the stop of one that has not begun', async () => {
+  it('polls the status before a cancel with spare, and cancels jobs that have not started', async () => {
     for (const name of ['processing', 'succeeded', 'failed', 'not-found', 'in trouble']) {
       expect([name, await cancel('spare', name)]).toEqual([name, 'not_stopped']);
-      expect(asked()).toEqual([look]);
+      expect(calls()).toEqual([status]);
     }
     expect(await cancel('spare', 'starting', 'canceled')).toBe('stopped');
-    expect(asked()).toEqual([look, stop]);
-    // A stop of before.
+    expect(calls()).toEqual([status, stop]);
+    // A repeated cancel.
     expect(await cancel('spare', 'canceled')).toBe('stopped');
-    expect(asked()).toEqual([look]);
+    expect(calls()).toEqual([status]);
     expect(await cancel('spare', 'starting', 'succeeded')).toBe('not_stopped');
     for (const name of ['in trouble', 'starting', 'processing']) {
       expect([name, await cancel('spare', 'starting', name)]).toEqual([name, 'unclear']);
     }
   });
 
-  it('is sent the stop at once of what nobody wants any more, running or not', async () => {
+  it('cancels immediately with stop, whether the job runs or not', async () => {
     expect(await cancel('stop', 'canceled')).toBe('stopped');
-    expect(asked()).toEqual([stop]);
+    expect(calls()).toEqual([stop]);
     expect(await cancel('stop', 'succeeded')).toBe('not_stopped');
     expect(await cancel('stop', 'not-found')).toBe('not_stopped');
     expect(await cancel('stop', 'in trouble')).toBe('unclear');

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 
-export interface Asked {
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -10,23 +10,23 @@ export interface Asked {
 export interface CannedReply {
   status: number;
   body?: unknown;
-  /** Sent as it is instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   text?: string;
   headers?: Record<string, string>;
 }
 
 type Answer = CannedReply | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A real server that gives one prepared answer after another, the last one again and again, and remembers what it was asked. */
+/** A real server that returns prepared answers in turn, repeats the last one, and records the requests. */
 export async function createReplyServer() {
   let answers: Answer[] = [];
-  const asked: Asked[] = [];
+  const received: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
-      asked.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body });
+      received.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body });
       const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? { status: 500 };
       if (typeof answer === 'function') return answer(request, response);
       response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
@@ -38,10 +38,10 @@ export async function createReplyServer() {
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     url: `http://127.0.0.1:${address.port}`,
-    asked,
+    received,
     answer(...next: Answer[]): void {
       answers = next;
-      asked.length = 0;
+      received.length = 0;
     },
     close: () =>
       new Promise<void>((resolve) => {

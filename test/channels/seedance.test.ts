@@ -16,64 +16,64 @@ mediaAdapterSuite({
   submit: saved('created'),
   pending: [saved('queued'), saved('running')],
   unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../models' }, { id: 'x'.repeat(600) }, { status: 'queued' }],
-  unusableLooks: ['done', { id: 'a', status: 7 }, { id: 'a', status: 'paused' }, { id: 'a' }],
-  looks: [
+  unusablePolls: ['done', { id: 'a', status: 7 }, { id: 'a', status: 'paused' }, { id: 'a' }],
+  polls: [
     {
       name: 'succeeded',
       replies: [saved('succeeded')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           { url: expect.stringMatching(/^https:\/\/ark-content-generation/), mimeType: 'video/mp4', duration: 5 },
         ],
       },
     },
-    { name: 'succeeded without a clip', replies: [saved('succeeded-empty')], comesTo: byPolicy },
-    { name: 'failed on their side', replies: [saved('failed')], comesTo: { kind: 'failed' } },
-    { name: 'failed as sensitive', replies: [saved('failed-sensitive')], comesTo: byPolicy },
-    { name: 'failed as risky', replies: [saved('failed-risk')], comesTo: byPolicy },
+    { name: 'succeeded without a clip', replies: [saved('succeeded-empty')], expected: byPolicy },
+    { name: 'failed at the provider', replies: [saved('failed')], expected: { kind: 'failed' } },
+    { name: 'failed as sensitive', replies: [saved('failed-sensitive')], expected: byPolicy },
+    { name: 'failed as risky', replies: [saved('failed-risk')], expected: byPolicy },
     {
-      name: 'failed on an input',
+      name: 'failed because of an input',
       replies: [saved('failed-parameter')],
-      comesTo: { kind: 'refused', code: 'upstream_failed' },
+      expected: { kind: 'refused', code: 'upstream_failed' },
     },
-    { name: 'cancelled', replies: [saved('cancelled')], comesTo: { kind: 'failed' } },
-    { name: 'expired', replies: [saved('expired')], comesTo: { kind: 'failed' } },
+    { name: 'cancelled', replies: [saved('cancelled')], expected: { kind: 'failed' } },
+    { name: 'expired', replies: [saved('expired')], expected: { kind: 'failed' } },
   ],
   refusals: [
-    { name: 'a picture of a person', reply: saved('sensitive'), comesTo: byPolicy },
-    { name: 'our account is overdue', reply: saved('overdue'), comesTo: { kind: 'transient', errorClass: 'account' } },
-    { name: 'our limit is reached', reply: saved('quota'), comesTo: { kind: 'transient', errorClass: 'account' } },
-    { name: 'overloaded', reply: saved('overloaded'), comesTo: { kind: 'transient', errorClass: 'rate_limit' } },
+    { name: 'a picture of a person', reply: saved('sensitive'), expected: byPolicy },
+    { name: 'an overdue account', reply: saved('overdue'), expected: { kind: 'transient', errorClass: 'account' } },
+    { name: 'an exhausted quota', reply: saved('quota'), expected: { kind: 'transient', errorClass: 'account' } },
+    { name: 'overloaded', reply: saved('overloaded'), expected: { kind: 'transient', errorClass: 'rate_limit' } },
     {
-      name: 'a model that is not open to us',
+      name: 'a model without access',
       reply: saved('not-open'),
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
     {
-      name: 'a closed endpoint, which is a 400 there',
+      name: 'a closed endpoint, as a 400',
       reply: saved('closed'),
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
     {
       name: 'an invalid parameter',
       reply: saved('invalid'),
-      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+      expected: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
     },
     {
-      name: 'an own error with 500',
+      name: "a 500 with the provider's error",
       reply: saved('internal'),
-      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
     },
     {
-      name: "somebody else's JSON with 500",
+      name: 'a 500 with other JSON',
       reply: { status: 500, body: { error: 'Internal Server Error' } },
-      comesTo: { kind: 'unknown', errorClass: 'unreadable' },
+      expected: { kind: 'unknown', errorClass: 'unreadable' },
     },
   ],
 });
 
-describe('what Seedance is sent', () => {
+describe('the Seedance adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({ create: createSeedance, credential: 'ark-secret', submitted: saved('created') });
@@ -84,8 +84,8 @@ describe('what Seedance is sent', () => {
   const second = { url: 'https://x.test/2' };
   const third = { url: 'data:image/png;base64,AAAA' };
 
-  it('is given the prompt and every input as one list, parameters beside it', async () => {
-    const { asked, body, attempt } = await wire.submit({
+  it('has the prompt and all inputs in one list, with the parameters beside it', async () => {
+    const { sent, body, attempt } = await wire.submit({
       model: 'seedance-1-0-pro-250528',
       parameters: { duration: 5, ratio: '16:9', content: [], model: 'dearer' },
       image: first,
@@ -93,7 +93,7 @@ describe('what Seedance is sent', () => {
       videoUrl: second,
       audioUrl: second,
     });
-    expect(asked).toMatchObject({
+    expect(sent).toMatchObject({
       method: 'POST',
       path: '/contents/generations/tasks',
       headers: { authorization: 'Bearer ark-secret' },
@@ -113,16 +113,16 @@ describe('what Seedance is sent', () => {
     expect(attempt).toEqual({ kind: 'ok', value: { task_id: 'cgt-20261121160000-abcde' } });
   });
 
-  it('is told to delete a queued task only, and believed when that is cancelled afterwards', async () => {
+  it('deletes queued tasks only, and returns stopped if the task is cancelled afterwards', async () => {
     const cancel = (...names: string[]) => {
       wire.replies.answer(...names.map((name) => (name === '' ? { status: 200, body: {} } : saved(name))));
       return wire.adapter.cancelMedia?.(wire.upstream, { task_id: 'cgt-1' }, { ...wire.options(), running: 'spare' });
     };
     expect(await cancel('queued', '', 'cancelled')).toBe('stopped');
-    expect(wire.replies.asked.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);
+    expect(wire.replies.received.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);
     expect(await cancel('running')).toBe('not_stopped');
     expect(await cancel('succeeded')).toBe('not_stopped');
-    expect(wire.replies.asked.map(({ method }) => method)).toEqual(['GET']);
+    expect(wire.replies.received.map(({ method }) => method)).toEqual(['GET']);
     expect(await cancel('queued', '', 'running')).toBe('not_stopped');
     expect(await cancel('queued', 'invalid')).toBe('not_stopped');
   });

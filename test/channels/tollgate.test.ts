@@ -22,12 +22,12 @@ mediaAdapterSuite({
     { task_id: 'x'.repeat(600) },
     { status: 'queued' },
   ],
-  unusableLooks: ['done', { task_id: 'a', status: 7 }, { task_id: 'a', status: 'paused' }, { task_id: 'a' }],
-  looks: [
+  unusablePolls: ['done', { task_id: 'a', status: 7 }, { task_id: 'a', status: 'paused' }, { task_id: 'a' }],
+  polls: [
     {
       name: 'succeeded with two pictures',
       replies: [saved('succeeded')],
-      comesTo: {
+      expected: {
         kind: 'done',
         outputs: [
           {
@@ -43,45 +43,49 @@ mediaAdapterSuite({
     {
       name: 'succeeded with a clip',
       replies: [saved('succeeded-clip')],
-      comesTo: { kind: 'done', outputs: [{ mimeType: 'video/mp4', duration: 8.04 }] },
+      expected: { kind: 'done', outputs: [{ mimeType: 'video/mp4', duration: 8.04 }] },
     },
-    { name: 'succeeded without outputs', replies: [saved('succeeded-empty')], comesTo: byPolicy },
-    { name: 'how far it is', replies: [saved('processing')], comesTo: { kind: 'pending', progress: 40 } },
-    { name: 'failed', replies: [saved('failed')], comesTo: { kind: 'failed' } },
-    { name: 'failed there as unknown, and refunded', replies: [saved('failed-unknown')], comesTo: { kind: 'failed' } },
-    { name: 'failed by policy', replies: [saved('failed-policy')], comesTo: byPolicy },
-    { name: 'canceled', replies: [saved('canceled')], comesTo: { kind: 'failed' } },
+    { name: 'succeeded without outputs', replies: [saved('succeeded-empty')], expected: byPolicy },
+    { name: 'progress', replies: [saved('processing')], expected: { kind: 'pending', progress: 40 } },
+    { name: 'failed', replies: [saved('failed')], expected: { kind: 'failed' } },
+    {
+      name: 'failed with an unknown outcome, and refunded',
+      replies: [saved('failed-unknown')],
+      expected: { kind: 'failed' },
+    },
+    { name: 'failed by policy', replies: [saved('failed-policy')], expected: byPolicy },
+    { name: 'canceled', replies: [saved('canceled')], expected: { kind: 'failed' } },
   ],
   refusals: [
     {
-      name: 'our credits there are used up',
+      name: 'exhausted credits',
       reply: saved('insufficient-credits'),
-      comesTo: { kind: 'transient', errorClass: 'account' },
+      expected: { kind: 'transient', errorClass: 'account' },
     },
     {
       name: 'an unknown model',
       reply: saved('unknown-model'),
-      comesTo: { kind: 'transient', errorClass: 'unknown_model' },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
     },
     {
-      name: 'a parameter that the model lacks',
+      name: 'an unsupported parameter',
       reply: saved('unsupported'),
-      comesTo: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
+      expected: { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected' },
     },
     {
       name: 'out of service',
       reply: saved('unavailable'),
-      comesTo: { kind: 'transient', errorClass: 'provider_error' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
     },
     {
-      name: 'the same key still at work',
+      name: 'a request with the same key that is still running',
       reply: saved('conflict'),
-      comesTo: { kind: 'unknown', errorClass: 'interrupted' },
+      expected: { kind: 'unknown', errorClass: 'interrupted' },
     },
   ],
 });
 
-describe('what another Tollgate is sent', () => {
+describe('the Tollgate adapter on the wire', () => {
   let wire: Wire;
   beforeAll(async () => {
     wire = await openWire({ create: createTollgate, credential: 'sk-secret', submitted: saved('created') });
@@ -92,12 +96,12 @@ describe('what another Tollgate is sent', () => {
   const second = { url: 'https://x.test/2' };
   const third = { url: 'data:image/png;base64,AAAA' };
 
-  it('is asked on its own routes, under our key for the attempt, and asked again for what was lost', async () => {
-    const { asked, body, attempt } = await wire.submit({
+  it('has one path per type and the key of the attempt, and repeats the create to find a job', async () => {
+    const { sent, body, attempt } = await wire.submit({
       model: 'veo-3.1',
       parameters: { duration: 8, prompt: 'another' },
     });
-    expect(asked).toMatchObject({
+    expect(sent).toMatchObject({
       method: 'POST',
       path: '/api/v1/video/generate',
       headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1' },
@@ -106,12 +110,12 @@ describe('what another Tollgate is sent', () => {
     const request = wire.request({ model: 'veo-3.1', parameters: { duration: 8 } });
     const found = await wire.adapter.findMedia?.(wire.upstream, request, wire.options());
     expect(found).toEqual(attempt);
-    expect(wire.replies.asked[1]?.path).toBe(asked.path);
-    expect(JSON.parse(wire.replies.asked[1]?.body ?? 'null')).toEqual(body);
-    expect((await wire.submit({ type: 'image' })).asked.path).toBe('/api/v1/images/generate');
+    expect(wire.replies.received[1]?.path).toBe(sent.path);
+    expect(JSON.parse(wire.replies.received[1]?.body ?? 'null')).toEqual(body);
+    expect((await wire.submit({ type: 'image' })).sent.path).toBe('/api/v1/images/generate');
   });
 
-  it('is given inputs in our own words', async () => {
+  it('has the inputs under the names of our API', async () => {
     const inputs = { image: first, referenceImages: [second], videoUrl: third, audioUrl: first };
     expect((await wire.submit(inputs)).body).toMatchObject({
       image: first.url,
