@@ -4,7 +4,7 @@ import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
-/** Deeper JSON has no use here and would only cost stack (docs/DECISIONS.md "Errors"). */
+/** Deeper JSON has no use here and would only cost stack (rules "Limits"). */
 const DEPTH_MAX = 32;
 
 /** The client disconnected while its request was still arriving. There is no answer and no error to log. */
