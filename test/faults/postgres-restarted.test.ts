@@ -83,8 +83,12 @@ describe('while PostgreSQL is restarted', () => {
     const everyJobRuns = async () =>
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
     await eventually(10, everyJobRuns);
+    const [last] = await gateway.database.query<{ deadline: Date }>(
+      { name: '', text: 'select max(deadline_at) as deadline from task where project_id = $1' },
+      [projectId],
+    );
     await postgres.stop();
-    await sleep(12_000);
+    await sleep(Number(last?.deadline) + 500 - Date.now());
     await postgres.start();
 
     const ends = await endsOf(gateway, projectId);
