@@ -27,7 +27,7 @@ export interface AuditRow {
 
 /** The newest changes first, of one subject or of all. */
 export async function listAudit(database: Database, subject: string | null, limit: number): Promise<AuditRow[]> {
-  const em = database.orm.em.fork();
+  const em = (await database.orm()).em.fork();
   const entries = await em.find(AuditEntry, subject === null ? {} : { subject }, { orderBy: { id: 'desc' }, limit });
   return entries.map(({ id, at, actor, action, subject, detail }) => ({ id, at, actor, action, subject, detail }));
 }

@@ -96,7 +96,7 @@ export async function updateChannel(
   change: (channelId: string) => Partial<ChannelRecord>,
   { forgetHealth }: { forgetHealth: boolean },
 ): Promise<UpdatedChannel | 'unknown' | 'name_taken' | 'busy'> {
-  return database.orm.em.fork().transactional(async (em) => {
+  return (await database.orm()).em.fork().transactional(async (em) => {
     const row = await em.findOne(
       Channel,
       { $or: [{ id: channel }, { name: channel }] },
@@ -143,7 +143,7 @@ export async function switchChannel(
   channel: string,
   enabled: boolean,
 ): Promise<{ channelId: string; name: string; changed: boolean } | null> {
-  const em = database.orm.em.fork();
+  const em = (await database.orm()).em.fork();
   const named = { $or: [{ id: channel }, { name: channel }] };
   const updatedAt = raw<Date>('clock_timestamp()');
   const changed = await em.nativeUpdate(Channel, { ...named, enabled: { $ne: enabled } }, { enabled, updatedAt });

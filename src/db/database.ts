@@ -1,8 +1,5 @@
-import { MikroORM } from '@mikro-orm/postgresql';
-import { Migrator } from '@mikro-orm/migrations';
+import type { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { entities } from './entities/index.ts';
-import { migrations } from './migrations/index.ts';
 
 /** A statement prepared once per connection under its name. */
 export interface Statement {
@@ -21,17 +18,15 @@ export interface DatabaseOptions {
   onIdleError?: (error: Error) => void;
 }
 
-/**
- * The two doors to PostgreSQL: prepared statements for the hot path, MikroORM for entities, migrations and everything an
- * operator does.
- */
+/** Access to PostgreSQL: prepared statements for the hot path, MikroORM for migrations and for what operators do. */
 export class Database {
-  readonly orm: MikroORM;
   readonly #pool: pg.Pool;
+  readonly #openOrm: () => Promise<MikroORM>;
+  #orm: Promise<MikroORM> | undefined;
 
-  constructor(orm: MikroORM, pool: pg.Pool) {
-    this.orm = orm;
+  constructor(pool: pg.Pool, openOrm: () => Promise<MikroORM>) {
     this.#pool = pool;
+    this.#openOrm = openOrm;
   }
 
   /** Runs one prepared statement; numbers of credits arrive as safe integers, times as `Date`. */
@@ -61,14 +56,19 @@ export class Database {
     }
   }
 
+  /** Loads MikroORM at the first call: it is a quarter of what a process loads, and the servers never use it. */
+  orm(): Promise<MikroORM> {
+    return (this.#orm ??= this.#openOrm());
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
-    await this.orm.close(true);
+    await (await this.#orm)?.close(true);
   }
 }
 
-/** Opens both doors; connects lazily. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+/** Opens a connection pool; connects lazily. */
+export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolMax,
@@ -84,16 +84,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   pool.on('error', (error) => options.onIdleError?.(error));
   // The connection of a checked-out client may die too; its query rejects, so there is nothing to add here.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const orm = await MikroORM.init({
-    clientUrl: options.url,
-    entities,
-    extensions: [Migrator],
-    pool: { min: 0, max: 2 },
-    driverOptions: { options: sessionSettings(300_000), connectionTimeoutMillis: options.connectTimeoutMs },
-    migrations: { tableName: 'schema_migration', migrationsList: migrations, snapshot: false, silent: true },
-    forceUtcTimezone: true,
+  return new Database(pool, async () => {
+    const { openOrm } = await import('./orm.ts');
+    return openOrm(options, sessionSettings(300_000));
   });
-  return new Database(orm, pool);
 }
 
 /** All four default to "for ever" in PostgreSQL. */

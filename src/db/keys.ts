@@ -87,7 +87,7 @@ export async function markKeyRevoked(
   database: Database,
   keyId: string,
 ): Promise<{ projectId: string; revokedAt: Date; changed: boolean } | null> {
-  const em = database.orm.em.fork();
+  const em = (await database.orm()).em.fork();
   const now = raw<Date>('clock_timestamp()');
   const marked = await em.nativeUpdate(ApiKey, { id: keyId, revokedAt: null }, { revokedAt: now });
   const key = await em.findOne(ApiKey, { id: keyId });
@@ -110,7 +110,7 @@ export async function updateKeyLimits(
   keyId: string,
   given: Partial<KeyLimits>,
 ): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked'> {
-  return database.orm.em.fork().transactional(async (em) => {
+  return (await database.orm()).em.fork().transactional(async (em) => {
     const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!key) return 'unknown';
     if (key.revokedAt) return 'revoked';

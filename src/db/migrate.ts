@@ -1,4 +1,4 @@
-import type { Transaction } from '@mikro-orm/core';
+import type { MikroORM, Transaction } from '@mikro-orm/postgresql';
 import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
 import { sqlFunctions, type SqlFunction } from './sql/functions.ts';
@@ -11,8 +11,9 @@ const migrationLock = 7_105_001;
  * call from several processes at once. Returns the names of the migrations and functions that it applied.
  */
 export async function migrate(database: Database): Promise<string[]> {
-  return database.orm.em.getConnection().transactional(async (transaction) => {
-    const run = inTransaction(database, transaction);
+  const orm = await database.orm();
+  return orm.em.getConnection().transactional(async (transaction) => {
+    const run = inTransaction(orm, transaction);
     // Another process may take minutes to migrate. Waiting for tables has its limit again, because clients wait behind it.
     await run(`select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
                       set_config('idle_in_transaction_session_timeout', '0', true)`);
@@ -29,7 +30,7 @@ export async function migrate(database: Database): Promise<string[]> {
       run,
       changed.filter(({ isTrigger }) => isTrigger),
     );
-    const applied = await database.orm.migrator.up({ transaction });
+    const applied = await orm.migrator.up({ transaction });
     await applyFunctions(
       run,
       changed.filter(({ isTrigger }) => !isTrigger),
@@ -41,9 +42,9 @@ export async function migrate(database: Database): Promise<string[]> {
 type Run = (text: string, values?: string[]) => Promise<{ name: string; checksum?: string }[]>;
 
 const inTransaction =
-  (database: Database, transaction: Transaction): Run =>
+  (orm: MikroORM, transaction: Transaction): Run =>
   (text, values) =>
-    database.orm.em.getConnection().execute(text, values, 'all', transaction);
+    orm.em.getConnection().execute(text, values, 'all', transaction);
 
 /** Functions of this release may not replace those of a newer one, and nothing here knows the tables of 0.1.0. */
 async function refuseUnknownMigrations(run: Run): Promise<void> {

@@ -14,7 +14,9 @@ export interface ProjectRow {
 
 /** The oldest projects first, with their credits. */
 export async function listProjects(database: Database, limit: number): Promise<ProjectRow[]> {
-  const accounts = await database.orm.em
+  const accounts = await (
+    await database.orm()
+  ).em
     .fork()
     .find(CreditAccount, {}, { populate: ['project'], orderBy: { project: { createdAt: 'asc', id: 'asc' } }, limit });
   return accounts.map(({ project: { id: projectId, name, status, createdAt }, balance, reserved }) => ({
@@ -29,7 +31,7 @@ export async function listProjects(database: Database, limit: number): Promise<P
 
 /** Switches a project; false when it was so before, null when there is none. */
 export async function switchProject(database: Database, projectId: string, enabled: boolean): Promise<boolean | null> {
-  const em = database.orm.em.fork();
+  const em = (await database.orm()).em.fork();
   const status = enabled ? 'active' : 'disabled';
   const changed = await em.nativeUpdate(Project, { id: projectId, status: { $ne: status } }, { status });
   return changed > 0 || ((await em.count(Project, { id: projectId })) > 0 ? false : null);

@@ -28,6 +28,6 @@ export async function insertResolution(
 
 /** How an operator has closed the case of this task; null while it is open. */
 export async function findResolution(database: Database, taskId: string): Promise<Resolution | null> {
-  const row = await database.orm.em.fork().findOne(TaskResolution, { taskId });
+  const row = await (await database.orm()).em.fork().findOne(TaskResolution, { taskId });
   return row && { outcome: row.outcome, reference: row.reference };
 }

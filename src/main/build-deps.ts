@@ -56,7 +56,7 @@ const cacheWithoutNotifyMs = 5_000;
 /** Builds the dependencies of a process. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
   const logger = createLogger(config.logging.level, name);
-  const db = await openDatabase({
+  const db = openDatabase({
     url: config.database.url,
     poolMax: config.database.poolMax,
     connectTimeoutMs: config.database.connectTimeoutMs,

@@ -4,7 +4,7 @@ import { configOrExit, doneOrExit } from './run-process.ts';
 
 /** Migrates the database to this release. Concurrent runs wait for each other. */
 const config = configOrExit();
-const db = await openDatabase({
+const db = openDatabase({
   url: config.database.url,
   poolMax: 2,
   connectTimeoutMs: config.database.connectTimeoutMs,

@@ -37,7 +37,7 @@ async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { provid
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const remembered = await readSecrets(secretsFile);
-  if (remembered && (await deps.db.orm.em.fork().findOne(Project, { id: remembered.project_id }))) {
+  if (remembered && (await (await deps.db.orm()).em.fork().findOne(Project, { id: remembered.project_id }))) {
     return { ...remembered, webhook_secret: await currentSecret(deps, remembered) };
   }
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const patient = new URL(scratch.url);
   patient.searchParams.set('options', '-c lock_timeout=30000 -c statement_timeout=30000');
   db = await scratch.open({ via: patient.href });
-  await db.orm.em.getConnection().execute(`set lock_timeout = '30s'`);
+  await (await db.orm()).em.getConnection().execute(`set lock_timeout = '30s'`);
   other = await scratch.open({ via: patient.href });
   ledger = openLedger(db);
   book = await openBook(db, { credits: 1_000 });

@@ -40,10 +40,10 @@ export async function createTestDatabase({
   const scratch: TestDatabase = {
     name,
     url,
-    async open({ poolMax = 4, via = url, statementTimeoutMs = 10_000 } = {}) {
-      const database = await openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs });
+    open({ poolMax = 4, via = url, statementTimeoutMs = 10_000 } = {}) {
+      const database = openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs });
       opened.push(database);
-      return database;
+      return Promise.resolve(database);
     },
     async shut() {
       await Promise.all(opened.splice(0).map((database) => database.close()));

@@ -71,7 +71,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     undo.push(() => scratch.drop());
     const temporal = await createTemporalNamespace();
     undo.push(() => temporal.close());
-    const database = await openDatabase({
+    const database = openDatabase({
       url: scratch.url,
       poolMax: 4,
       connectTimeoutMs: 30_000,

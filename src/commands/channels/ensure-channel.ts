@@ -21,7 +21,7 @@ export async function ensureChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
   { actor, ...given }: ChannelSettings & { actor: string },
 ): Promise<{ channelId: string; created: boolean }> {
-  const em = db.orm.em.fork();
+  const em = (await db.orm()).em.fork();
   const existing = await em.findOne(Channel, { name: given.name });
   if (existing) {
     if (existing.baseUrl !== given.baseUrl) {

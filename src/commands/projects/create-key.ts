@@ -25,7 +25,7 @@ export async function createKey(
 ): Promise<{ keyId: string; apiKey: string }> {
   const keyId = newId('key');
   const apiKey = generateApiKey();
-  const em = db.orm.em.fork();
+  const em = (await db.orm()).em.fork();
   if (!(await em.findOne(Project, { id: given.projectId })))
     throw new OperatorError(`There is no project ${given.projectId}.`);
   await em.transactional(async (inside) => {

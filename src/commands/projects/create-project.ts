@@ -18,7 +18,7 @@ export async function createProject(
 ): Promise<CreatedProject> {
   const projectId = newId('prj');
   const webhookSecret = newWebhookSecret();
-  await db.orm.em.fork().transactional(async (em) => {
+  await (await db.orm()).em.fork().transactional(async (em) => {
     const project = em.create(Project, {
       id: projectId,
       name,

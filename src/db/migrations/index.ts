@@ -1,8 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Constructor } from '@mikro-orm/core';
-import { Migration } from '@mikro-orm/migrations';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -12,13 +10,5 @@ const here = fileURLToPath(new URL('.', import.meta.url));
  */
 export const migrations = readdirSync(here, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
-  .map(({ name }) => ({ name, class: migrationOf(join(here, name)) }))
+  .map(({ name }) => ({ name, folder: join(here, name) }))
   .sort((a, b) => (a.name < b.name ? -1 : 1));
-
-function migrationOf(folder: string): Constructor<Migration> {
-  return class extends Migration {
-    override up(): void {
-      for (const file of readdirSync(folder).sort()) this.addSql(readFileSync(join(folder, file), 'utf8'));
-    }
-  };
-}

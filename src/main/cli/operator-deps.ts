@@ -77,7 +77,7 @@ function secretTools(config: Config): Omit<SecretsDeps, 'db'> {
 }
 
 async function openOperatorDatabase({ url, connectTimeoutMs }: Config['database']) {
-  const db = await openDatabase({
+  const db = openDatabase({
     url,
     poolMax: 2,
     connectTimeoutMs,

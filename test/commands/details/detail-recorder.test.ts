@@ -151,7 +151,7 @@ describe('API detail rows', () => {
 describe('the recorder', () => {
   it('keeps what fits while the database is away, counts what does not, and writes the rest when it is back', async () => {
     const name = `away_${randomUUID().slice(0, 8)}`;
-    const db = await openDatabase({
+    const db = openDatabase({
       url: gateway.databaseUrl,
       poolMax: 2,
       connectTimeoutMs: 1_000,
@@ -186,7 +186,7 @@ describe('the recorder', () => {
   });
 
   it('gives up on a database that stays away when the process ends, and counts that', async () => {
-    const db = await openDatabase({
+    const db = openDatabase({
       url: 'postgresql://nobody@127.0.0.1:1/nothing',
       poolMax: 2,
       connectTimeoutMs: 200,

@@ -141,7 +141,7 @@ describe('stale tasks', () => {
 const failingAt = (name: string): Database =>
   new Proxy(db, {
     get: (target, property) => {
-      if (property === 'orm') return target.orm;
+      if (property === 'orm') return target.orm.bind(target);
       if (property === 'transaction') return target.transaction.bind(target);
       return (statement: Statement, values?: unknown[]) =>
         statement.name === name ? throws() : target.query(statement, values);

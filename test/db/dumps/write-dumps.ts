@@ -14,7 +14,7 @@ import { fillEveryTable } from './fill-every-table.ts';
  */
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-dump-'));
 const server = await startPostgres({ dir: join(folder, 'postgres'), port: 0, password: 'dump' });
-const database = await openDatabase({
+const database = openDatabase({
   url: server.url,
   poolMax: 1,
   connectTimeoutMs: 10_000,
