@@ -11,7 +11,7 @@ import { probeBy } from './probe.ts';
 
 /**
  * Another Tollgate: images and video. The base URL is its origin, and the credential is an API key of one of its projects. The
- * documentation is our own (`README.md`), read on 2026-11-21. For chat use the family `openai` with the base URL `…/api/v1`.
+ * documentation is our own (`docs/API.md`), read on 2026-11-21. For chat use the family `openai` with the base URL `…/api/v1`.
  *
  * A repeated create with the same idempotency key returns the same task, so a lost answer never loses a job.
  */

@@ -45,15 +45,15 @@ mediaAdapterSuite({
         },
       },
       {
-        name: 'a sketch of a thinking model is not the result',
+        name: 'a draft in the thoughts of a model, which is not a result',
         reply: saved('image-with-sketch'),
         expected: { kind: 'done', outputs: [{ url: expect.stringMatching(/base64,iVBOR/), mimeType: 'image/png' }] },
       },
-      { name: 'a picture that was held back', reply: saved('image-held-back'), expected: byPolicy },
+      { name: 'a withheld picture', reply: saved('image-held-back'), expected: byPolicy },
       { name: 'text only', reply: saved('image-text-only'), expected: byPolicy },
       { name: 'a blocked prompt', reply: saved('image-blocked'), expected: byPolicy },
       {
-        name: 'a finish reason that nobody has told us',
+        name: 'an undocumented finish reason',
         reply: { status: 200, body: { candidates: [{ finishReason: 'TIRED' }] } },
         expected: byPolicy,
       },

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../../src/domain/callback-schedule.ts';
 import { spec } from '../spec/spec.ts';
 
-/** The default, by way of the configuration that production reads. */
+/** The default schedule, loaded as in production. */
 const retrySeconds = loadConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
@@ -28,7 +28,7 @@ describe('the callback schedule', () => {
     expect(steps[7]).toEqual({ state: 'exhausted' });
   });
 
-  it('spreads every wait by a fifth to both sides and no further', () => {
+  it('varies every wait randomly by at most 20 percent', () => {
     expect(step(1, { kind: 'failed' }, 0)).toEqual({ state: 'pending', delaySeconds: 4 });
     fc.assert(
       fc.property(
@@ -52,17 +52,17 @@ describe('the callback schedule', () => {
     [10, 10],
     [86_400, 10],
     [0, 5],
-  ])('takes a Retry-After of %d s as %d s where the step is 5 s', (asked, waits) => {
+  ])('reads a Retry-After of %d s as %d s if the scheduled wait is 5 s', (asked, waits) => {
     expect(step(1, answered(429, asked), 0)).toEqual({ state: 'pending', delaySeconds: waits });
     expect(step(1, answered(503, asked), 0.99)).toEqual({ state: 'pending', delaySeconds: waits });
   });
 
-  it('ends as delivered on any 2xx and nothing else', () => {
+  it('ends as delivered after any 2xx and no other status', () => {
     for (const status of [200, 201, 202, 204, 299]) expect(step(1, answered(status))).toEqual({ state: 'delivered' });
     for (const status of [100, 199, 300, 400, 404, 429, 500]) expect(step(1, answered(status)).state).toBe('pending');
   });
 
-  it('ends as gone on 410 and as blocked on an address that is not public, at whichever try', () => {
+  it('ends as gone after 410 and as blocked after a blocked address, at any try', () => {
     for (const n of [1, 4, 8]) {
       expect(step(n, answered(410))).toEqual({ state: 'gone' });
       expect(step(n, { kind: 'blocked' })).toEqual({ state: 'blocked' });
@@ -74,7 +74,7 @@ describe('the callback schedule', () => {
     expect(step(8, answered(status))).toEqual({ state: 'exhausted' });
   });
 
-  it('is delivered by a last try that succeeds, and exhausted by one that asks for more time', () => {
+  it('ends as delivered if the last try succeeds, and as exhausted if it fails or gets a Retry-After', () => {
     expect(step(8, answered(200))).toEqual({ state: 'delivered' });
     expect(step(8, answered(429, 5))).toEqual({ state: 'exhausted' });
     expect(step(8, { kind: 'failed' })).toEqual({ state: 'exhausted' });

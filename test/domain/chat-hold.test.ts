@@ -39,7 +39,7 @@ const imageTokens = 1_600;
 const data = `data:image/png;base64,${'A'.repeat(4_000)}`;
 
 describe('the hold of a chat', () => {
-  it('is half the UTF-8 bytes and 8 a message, and the whole answer that was asked for', () => {
+  it('is half the UTF-8 bytes plus 8 tokens per message, and the maximum length of the answer', () => {
     expect(chatHold(asking(), imageTokens)).toMatchObject({ inputTokens: 3 + 8, outputTokens: 1_024 });
     const two = asking({
       messages: [...asking().messages, { role: 'assistant', content: 'žluť 🦊', toolCalls: [] }],
@@ -48,7 +48,7 @@ describe('the hold of a chat', () => {
     expect(chatHold(two, imageTokens)).toMatchObject({ inputTokens: Math.ceil((5 + 11) / 2) + 16, outputTokens: 16 });
   });
 
-  it('counts an image by its tokens and none of its bytes', () => {
+  it('counts an image by its tokens and not by its bytes', () => {
     const content = [
       { type: 'text' as const, text: 'hello' },
       { type: 'image' as const, url: data },
@@ -57,7 +57,7 @@ describe('the hold of a chat', () => {
     expect(hold.inputTokens).toBe(5 + 8 + 2 * imageTokens);
   });
 
-  it('counts tool calls with their signatures, tools, the schema with its description, and fields that we do not know', () => {
+  it('counts tool calls with signatures, tools, the schema with its description, and unknown fields', () => {
     const plain = chatHold(asking(), imageTokens).inputTokens;
     const text = 'x'.repeat(1_000);
     for (const more of [
@@ -82,7 +82,7 @@ describe('the hold of a chat', () => {
     }
   });
 
-  it('is never below the likely input, and grows with every message', () => {
+  it('is never below the likely input and grows with every message', () => {
     const messages = fc.array(fc.string({ unit: 'binary' }), { minLength: 1 });
     fc.assert(
       fc.property(messages, fc.string(), (texts, more) => {
@@ -104,7 +104,7 @@ describe('the hold of a chat', () => {
     );
   });
 
-  it("refuses what is longer than the model's context, and nothing shorter", async () => {
+  it("is refused only if the request exceeds the model's context", async () => {
     const entry = (await loadCatalog('catalog/catalog.yaml')).entries.find(({ model }) => model.id === 'deepseek-v3.2');
     if (!entry) throw new Error('no deepseek-v3.2');
     const of = (bytes: number) =>
@@ -120,15 +120,15 @@ describe('the settlement of a chat', () => {
   const hold = chatHold(asking(), imageTokens);
   const usage = (inputTokens: number | null, outputTokens: number | null) => ({ inputTokens, outputTokens });
 
-  it('bills what was used', () => {
+  it('bills the reported usage', () => {
     const settled = settledUsage(reply({ usage: usage(1_000, 200) }), hold);
     expect(settled).toEqual({ input: 1_000, output: 200, estimated: false, empty: false });
     expect(settledCredits(pricing, settled, 100)).toEqual({ credits: 6, undercharged: 0 });
   });
 
-  it('estimates and flags what the provider left out or told wrongly', () => {
-    for (const told of [null, usage(null, null), usage(NaN, 1.5), usage(2 ** 60, Infinity)]) {
-      const settled = settledUsage(reply({ usage: told }), hold);
+  it('estimates and flags missing and invalid counts', () => {
+    for (const reported of [null, usage(null, null), usage(NaN, 1.5), usage(2 ** 60, Infinity)]) {
+      const settled = settledUsage(reply({ usage: reported }), hold);
       expect(settled).toEqual({ input: hold.likelyInputTokens, output: 3, estimated: true, empty: false });
     }
     expect(settledUsage(reply({ usage: usage(7, null) }), hold)).toMatchObject({
@@ -138,13 +138,13 @@ describe('the settlement of a chat', () => {
     });
   });
 
-  it('takes a negative count as zero', () => {
+  it('counts a negative number as zero', () => {
     const settled = settledUsage(reply({ usage: usage(-5, -1) }), hold);
     expect(settled).toEqual({ input: 0, output: 0, estimated: false, empty: false });
     expect(settledCredits(pricing, settled, 10)).toEqual({ credits: 1, undercharged: 0 });
   });
 
-  it('costs nothing when there is nothing in the answer', () => {
+  it('bills nothing for an empty answer', () => {
     for (const nothing of [
       reply({ content: null }),
       reply({ content: '', usage: usage(500, 0) }),
@@ -157,7 +157,7 @@ describe('the settlement of a chat', () => {
     }
   });
 
-  it('is no empty answer that thought, called a tool, or refused in words', () => {
+  it('does not treat thoughts, a tool call or a refusal as an empty answer', () => {
     const call = { id: '1', name: 'f', arguments: '{}' };
     for (const something of [
       reply({ content: null, usage: usage(5, 9) }),
@@ -169,7 +169,7 @@ describe('the settlement of a chat', () => {
     }
   });
 
-  it('never charges above the hold nor below zero, and says what was lost', () => {
+  it('never charges more than the hold or less than zero, and reports the undercharge', () => {
     spec('4.2 billing');
     const counts = fc.option(fc.oneof(fc.integer(), fc.double(), fc.maxSafeInteger()));
     const texts = fc.option(fc.string());

@@ -42,7 +42,7 @@ const none: ChatSupports = {
   extra: false,
 };
 
-describe('what a family can take', () => {
+describe('a family without support', () => {
   it.each<[string, Partial<ChatRequest>]>([
     ['messages', { messages: [{ role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png' }] }] }],
     ['response_format', { responseFormat: { type: 'json_object' } }],
@@ -52,7 +52,7 @@ describe('what a family can take', () => {
     ['parallel_tool_calls', { parallelToolCalls: false }],
     ['stop', { stop: ['a'] }],
     ['logit_bias', { extra: { logit_bias: {} } }],
-  ])('is asked for %s before anything is held', (field, more) => {
+  ])('for %s is excluded before any credits are held', (field, more) => {
     expect(unsupportedBy(none, asking(more))).toBe(field);
     expect(unsupportedBy(all, asking(more))).toBeNull();
     const supports = (family: string) => ({ all, none })[family];
@@ -62,7 +62,7 @@ describe('what a family can take', () => {
     );
   });
 
-  it('is everything plain, by every family', () => {
+  it('still serves plain chats, unless it offers no chat', () => {
     for (const more of [{}, picture, { responseFormat: { type: 'text' as const } }, { parallelToolCalls: true }]) {
       expect(unsupportedBy(none, asking(more))).toBeNull();
     }
@@ -70,8 +70,8 @@ describe('what a family can take', () => {
   });
 });
 
-describe('what a model can take', () => {
-  it('is chat, and images only where its entry lists them', async () => {
+describe('a chat model', () => {
+  it('accepts chats, and images only if its catalog entry lists them', async () => {
     const { entries } = await loadCatalog('catalog/catalog.yaml');
     const check = (id: string, request: ChatRequest) => () => {
       const entry = entries.find(({ model }) => model.id === id);
@@ -88,7 +88,7 @@ describe('what a model can take', () => {
     );
   });
 
-  it("is asked for under the provider's name", () => {
+  it("is sent under the provider's name", () => {
     const mapping = { model: 'theirs', cost_micro_usd: 0, parameters: { temperature: null } };
     expect(toUpstreamChat(asking({ seed: 1 }), mapping)).toMatchObject({
       model: 'theirs',
@@ -100,7 +100,7 @@ describe('what a model can take', () => {
 
 describe('a conversation', () => {
   const call = { id: 'c1', name: 'f', arguments: '{}' };
-  it('must say something', () => {
+  it('must have content', () => {
     for (const content of ['', [], [{ type: 'text' as const, text: '' }]]) {
       expect(() =>
         checkConversation(
@@ -127,7 +127,7 @@ describe('a conversation', () => {
     ).not.toThrow();
   });
 
-  it("has no tool's answer without its call", () => {
+  it('must not have a tool result before its call', () => {
     const answer = { role: 'tool' as const, toolCallId: 'c1', content: 'x' };
     const made = { role: 'assistant' as const, content: null, toolCalls: [call] };
     expect(() => checkConversation([made, answer], 'messages')).not.toThrow();
@@ -138,7 +138,7 @@ describe('a conversation', () => {
 });
 
 describe('a data URI', () => {
-  it('is split into its type and its text, without a copy of anything else', () => {
+  it('is split into its type and its base64 text', () => {
     expect(splitDataUri('data:image/PNG;base64,AAAA')).toEqual({ mimeType: 'image/png', base64: 'AAAA' });
     for (const other of ['https://example.com/,', 'data:,x', 'data:image/png,AAAA', 'data:;base64,AAAA', '']) {
       expect(splitDataUri(other)).toBeNull();
@@ -146,8 +146,8 @@ describe('a data URI', () => {
   });
 });
 
-describe("Gemini's schema words", () => {
-  it('become JSON Schema, and what only looks like one stays', () => {
+describe('a Gemini schema', () => {
+  it('becomes JSON Schema, but its enum values and defaults stay unchanged', () => {
     expect(
       fromGeminiSchema({
         type: 'OBJECT',

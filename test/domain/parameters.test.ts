@@ -26,7 +26,7 @@ const entryOf = (id: string): CatalogEntry => {
 const resolve = (id: string, body: Record<string, unknown>, options?: ResolveOptions) =>
   resolveMediaRequest(entryOf(id), body, options).input;
 
-/** The refusal of a request, as `code param`; the message stands beside it. */
+/** The refusal of a request as `code param`, and its message. */
 function refusal(run: () => unknown): { what: string; message: string } {
   try {
     run();
@@ -38,7 +38,7 @@ function refusal(run: () => unknown): { what: string; message: string } {
 }
 
 describe('the parameters of a media request', () => {
-  it('resolves every default of the catalog and keeps exactly what was asked', () => {
+  it('get every default of the catalog and keep the values of the request', () => {
     spec('2.3 defaults');
     expect(resolve('veo-3.1', { prompt: 'a fox', duration: 5, generate_audio: false })).toEqual({
       prompt: 'a fox',
@@ -50,7 +50,7 @@ describe('the parameters of a media request', () => {
     });
   });
 
-  it('keeps media inputs as the strings that were sent, and shows each to the URL check under its own name', () => {
+  it('keep media inputs unchanged and pass each one to the URL check with its name', () => {
     const checked: string[] = [];
     const body = { prompt: 'a fox', image: 'file_1', reference_images: ['https://a.example/1.png', 'file_2'] };
     const input = resolve('aurora-image-1', body, { checkUrl: (value, param) => checked.push(`${param} ${value}`) });
@@ -58,7 +58,7 @@ describe('the parameters of a media request', () => {
     expect(checked).toEqual(['image file_1', 'reference_images https://a.example/1.png', 'reference_images file_2']);
   });
 
-  it('leaves the envelope fields to the route and takes null in an optional field as absent', () => {
+  it('ignore envelope fields and treat null in an optional field as absent', () => {
     const envelope = { model: 'aurora-image-1', callback_url: 'https://a.example' };
     const nulls = { img_size: null, image: null, audio_url: null, variant: null, negative_prompt: null };
     expect(resolve('aurora-image-1', { prompt: 'a fox', ...envelope, ...nulls })).toEqual({
@@ -122,7 +122,7 @@ describe('the parameters of a media request', () => {
     ['ideogram-v3', { expand_prompt: 'yes' }, 'invalid_value expand_prompt'],
   ];
   it.each(bad.map(([id, body, what]) => ({ id, what, body, sent: JSON.stringify(body).slice(0, 60) })))(
-    'refuses $sent for $id as $what',
+    '$sent for $id are refused as $what',
     ({ id, body, what }) => {
       const { message, ...refused } = refusal(() => resolve(id, { prompt: 'a fox', ...body }));
       expect(refused.what).toBe(what);
@@ -130,14 +130,14 @@ describe('the parameters of a media request', () => {
     },
   );
 
-  it('says which values are accepted instead', () => {
+  it('are refused with the accepted values', () => {
     const list = refusal(() => resolve('aurora-image-1', { prompt: 'a fox', img_size: 1024 }));
     expect(list.message).toBe('img_size must be one of "1k", "2k", "4k", not 1024.');
     const range = refusal(() => resolve('seedance-1-pro', { prompt: 'a fox', duration: '5' }));
     expect(range.message).toBe('duration must be a number from 5 to 15 in steps of 5, not "5".');
   });
 
-  it('never echoes more than a hundred characters of what was sent', () => {
+  it('are quoted in errors with at most a hundred characters', () => {
     const long = 'z'.repeat(500);
     for (const body of [{ [long]: 1 }, { img_size: long }, { img_size: { [long]: long } }, { image: long }]) {
       try {
@@ -149,16 +149,16 @@ describe('the parameters of a media request', () => {
     }
   });
 
-  it('takes 10,000 characters of prompt, also when each is a surrogate pair', () => {
+  it('may have a prompt of 10,000 characters, even if each is a surrogate pair', () => {
     expect(resolve('aurora-image-1', { prompt: '🦊'.repeat(10_000) }).prompt).toHaveLength(20_000);
   });
 
-  it('accepts what the top-level array lists and the descriptor does not offer', () => {
+  it('may have values that the top-level array lists and the descriptor does not', () => {
     expect(resolve('seedream-4', { prompt: 'a fox', img_size: '3k' })).toMatchObject({ img_size: '3k' });
     expect(resolve('wan-2.5', { prompt: 'a fox', resolution: '480p' })).toMatchObject({ resolution: '480p' });
   });
 
-  it('takes the variant under its neutral name and stores it under the vendor’s', () => {
+  it('may name the variant neutrally, and are stored with the vendor’s name', () => {
     spec('2.3 variant list');
     const input = resolve('veo-3.1', { prompt: 'a fox', variant: 'quality-4k' });
     expect(input).toMatchObject({ veo31_variant: 'quality-4k' });
@@ -167,14 +167,14 @@ describe('the parameters of a media request', () => {
     expect(resolve('veo-3.1', both)).toMatchObject({ veo31_variant: 'lite' });
   });
 
-  it('refuses a model of another type than the route’s', () => {
+  it('are refused if the type of the model does not match the route', () => {
     const wrongType = 'model_type_mismatch model';
     expect(refusal(() => resolve('veo-3.1', { prompt: 'a' }, { type: 'image' })).what).toBe(wrongType);
     expect(refusal(() => resolve('aurora-image-1', { prompt: 'a' }, { type: 'video' })).what).toBe(wrongType);
     expect(refusal(() => resolve('gpt-5-mini', { prompt: 'a' })).what).toBe(wrongType);
   });
 
-  it('ignores unsupported tuning on legacy routes, but never drops a picture, a clip or a sound', () => {
+  it('lose unsupported tuning on legacy routes, but an unsupported media input is refused', () => {
     const legacy: ResolveOptions = { dialect: 'legacy', type: 'image' };
     const tuning = {
       duration: 5,
@@ -204,7 +204,7 @@ describe('the parameters of a media request', () => {
     );
   });
 
-  it('answers any body with a resolved input or a refusal from the table, and whatever it accepts has a price', () => {
+  it('either resolve to an input with a price or are refused with a code of the error table', () => {
     const media = [...entries.values()].filter(({ model }) => model.type !== 'chat');
     const keys = [
       'prompt',
@@ -236,7 +236,7 @@ describe('the parameters of a media request', () => {
 });
 
 describe('the values of a parameter', () => {
-  it('accept exactly the steps between min and max', () => {
+  it('are exactly the steps between min and max', () => {
     const number = {
       min: fc.integer({ min: -100, max: 100 }),
       step: fc.integer({ min: 1, max: 50 }),
@@ -256,12 +256,12 @@ describe('the values of a parameter', () => {
         expect(accepts(range, (min - step) / scale)).toBe(false);
         expect(accepts(range, (min + step * (count + 1)) / scale)).toBe(false);
         expect(accepts(range, (min + step / 2) / scale)).toBe(false);
-        for (const stranger of [NaN, Infinity, String(min), null, [min]]) expect(accepts(range, stranger)).toBe(false);
+        for (const other of [NaN, Infinity, String(min), null, [min]]) expect(accepts(range, other)).toBe(false);
       }),
     );
   });
 
-  it('are not listed when there are too many, and an unbounded descriptor accepts nothing', () => {
+  it('are not listed if there are too many, and an unbounded descriptor accepts none', () => {
     expect(listValues({ kind: 'range', min: 0, max: 1e9, step: 1 })).toBeUndefined();
     const entry = entryOf('stable-diffusion-3.5');
     const fields: Parameters['fields'] = [{ key: 'guidance', label: 'Guidance', type: 'number' }];
@@ -272,10 +272,10 @@ describe('the values of a parameter', () => {
   });
 });
 
-describe('the words of a provider', () => {
+describe('the parameters for a provider', () => {
   const fal = (id: string) => entryOf(id).private.upstream.fal ?? { model: '', cost_micro_usd: 0, parameters: {} };
 
-  it('rename and translate tuning parameters, and leave the prompt and media inputs out', () => {
+  it('are renamed and translated tuning parameters, without the prompt and media inputs', () => {
     const input = resolve('aurora-image-1', {
       ...{ prompt: 'a fox', img_size: '4k', aspect_ratio: '16:9', negative_prompt: 'blur' },
       ...{ image: 'file_1', reference_images: ['file_2'] },
@@ -289,7 +289,7 @@ describe('the words of a provider', () => {
     expect(mapParameters(fal('kling-2.5-turbo'), kling)).toEqual({ aspect_ratio: '16:9', duration: '10' });
   });
 
-  it('send nothing for a value or a parameter that is mapped to null, and name the variant’s own model', () => {
+  it('omit a value or a parameter that is mapped to null, and select the model of the variant', () => {
     const veo = resolve('veo-3.1', { prompt: 'a fox', variant: 'quality', duration: 8 });
     expect(mapParameters(fal('veo-3.1'), veo)).toEqual({
       ...{ aspect_ratio: '16:9', duration: '8s', resolution: '1080p', generate_audio: true },
@@ -311,7 +311,7 @@ describe('the words of a provider', () => {
     expect(mapParameters(fal('runway-aleph'), aleph)).toEqual({ aspect_ratio: '16:9' });
   });
 
-  it('go only to the families that make exactly what is asked for', () => {
+  it('are sent only to families that support every value', () => {
     const families = (id: string, body: object) =>
       Object.keys(taskSnapshot(entryOf(id), resolve(id, { prompt: 'a fox', ...body })).upstream).sort();
     expect(families('veo-3.1', { duration: 8, variant: 'quality' })).toEqual(['fal', 'gemini']);
@@ -324,7 +324,7 @@ describe('the words of a provider', () => {
 });
 
 describe('the model list', () => {
-  it('shows active models in the shape of the specification and nothing private', () => {
+  it('shows active models in the specified format without private fields', () => {
     const list = modelList([...entries.values()]);
     const ids = list.data.map(({ id }) => id);
     expect(list.object).toBe('list');
@@ -338,7 +338,7 @@ describe('the model list', () => {
     expect(publicModel(entryOf('aurora-image-1')).catalogVisible).toBe(true);
   });
 
-  it('hides a model that is private, and shows an allowlist only its own models', () => {
+  it('hides private models and models that are not on the allowlist', () => {
     const aurora = entryOf('aurora-image-1');
     expect(modelList([{ ...aurora, private: { ...aurora.private, public: false } }]).data).toEqual([]);
     const allowed = modelList([...entries.values()], (id) => id === 'veo-3.1' || id === 'stable-diffusion-3.5');

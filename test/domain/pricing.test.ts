@@ -19,7 +19,7 @@ const entryOf = (id: string): CatalogEntry => {
 };
 
 describe('the price of a media request', () => {
-  it('is the rule that matches the resolved parameters, defaults included', () => {
+  it('is the price of the rule that matches the resolved parameters, defaults included', () => {
     const { model } = entryOf('aurora-image-1');
     const price = (body: Record<string, unknown>) =>
       mediaCredits(model, resolveMediaRequest(entryOf('aurora-image-1'), { prompt: 'a fox', ...body }).input);
@@ -28,11 +28,11 @@ describe('the price of a media request', () => {
     ]);
   });
 
-  it('is the flat price only for a model without rules', () => {
+  it('is the flat price for a model without rules', () => {
     expect(mediaCredits(entryOf('flux-1.1-pro').model, { prompt: 'a fox' })).toBe(6);
   });
 
-  it('is never guessed: no matching rule, or a price that is no positive integer, is an error', () => {
+  it('is an error if no rule matches or the price is not a positive integer', () => {
     const { model } = entryOf('aurora-image-1');
     expect(() => mediaCredits(model, { prompt: 'a fox', img_size: '9k' })).toThrow('No pricing rule');
     expect(() => mediaCredits(model, { prompt: 'a fox' })).toThrow('No pricing rule');
@@ -44,7 +44,7 @@ describe('the price of a media request', () => {
     }
   });
 
-  it('exists, at least 1 and never below the listed minimum, for every combination that a model accepts', () => {
+  it('exists for every accepted combination and is at least 1 and the listed minimum', () => {
     const request = fc.constantFrom(...media).chain((entry) => {
       const fields = [...acceptedParameters(entry)].map(([key, accepted]): [string, fc.Arbitrary<unknown>] => [
         key,
@@ -93,7 +93,7 @@ describe('the price of a chat answer', () => {
     );
   });
 
-  it('is never below the minimum, and never falls when more tokens are used', () => {
+  it('is never below the minimum and never decreases with more tokens', () => {
     fc.assert(
       fc.property(rates, tokens, tokens, ({ input, output, min }, usage, more) => {
         const price = pricing(input, output, min);
@@ -105,7 +105,7 @@ describe('the price of a chat answer', () => {
     );
   });
 
-  it('takes a negative count as zero and refuses a count that is no safe integer', () => {
+  it('counts a negative number as zero and refuses a number that is not a safe integer', () => {
     expect(chatCredits(pricing(1_000, 1_000), { input: -5, output: 2 })).toBe(2);
     for (const count of [0.5, NaN, Infinity, 2 ** 53]) {
       expect(() => chatCredits(pricing(1, 1), { input: count, output: 0 })).toThrow('safe integer');

@@ -16,7 +16,7 @@ const candidate = (id: string, over: Partial<Candidate> = {}): Candidate => ({
   ...over,
 });
 
-/** mulberry32: the same draws in every run. */
+/** mulberry32. The draws are the same in every run. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -62,7 +62,7 @@ const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
   !tried.has(channel.id);
 
 describe('firstToRecover', () => {
-  it('is the channel whose breaker recovers first, whatever its weight, of those that do not cool down', () => {
+  it('returns the channel whose breaker recovers first, of any weight, among those that do not cool down', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, (channels, tried) => {
         const tripped = channels.filter((one) => mayServe(one, tried) && (one.unavailableUntil['*'] ?? 0) <= nowMs);
@@ -76,7 +76,7 @@ describe('firstToRecover', () => {
 });
 
 describe('drawOrder', () => {
-  it('orders exactly the eligible channels, each once: enabled, weighted, of a group and a family of the model, available, not tried', () => {
+  it('returns each eligible channel once: enabled, weighted, of a group and a family of the model, available, not tried', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
         const { order } = drawOrder(channels, { ...wanted, tried }, random);
@@ -86,7 +86,7 @@ describe('drawOrder', () => {
     );
   });
 
-  it('puts every lower priority number before every higher one', () => {
+  it('puts channels with a lower priority number first', () => {
     fc.assert(
       fc.property(anyCandidates, anyRandom, (channels, random) => {
         const priorities = drawOrder(channels, wanted, random).order.map(({ priority }) => priority);
@@ -95,7 +95,7 @@ describe('drawOrder', () => {
     );
   });
 
-  it('names the moment when the first unavailable channel becomes available, null when all are available', () => {
+  it('returns when the first unavailable channel becomes available, or null if all are available', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
         const unavailable = channels.filter((channel) => mayServe(channel, tried) && !isAvailable(channel));
@@ -109,7 +109,7 @@ describe('drawOrder', () => {
     );
   });
 
-  it('changes nothing it was given', () => {
+  it('does not change its arguments', () => {
     fc.assert(
       fc.property(anyCandidates, anyRandom, (channels, random) => {
         const before = structuredClone(channels);
@@ -119,7 +119,7 @@ describe('drawOrder', () => {
     );
   });
 
-  it('draws the first by weight: 10,000 draws match the weights within 3 points', () => {
+  it('draws the first channel by weight: 10,000 draws match the weights within 3 percentage points', () => {
     const weights = { a: 5, b: 3, c: 2, never: 0 };
     const channels = Object.entries(weights).map(([id, weight]) => candidate(id, { weight }));
     const random = seeded(20_260_101);
@@ -130,7 +130,7 @@ describe('drawOrder', () => {
       expect(Math.abs(firsts[id]! / 10_000 - weight / 10)).toBeLessThan(0.03);
   });
 
-  it('draws the next by the weights that are left', () => {
+  it('draws the next channel by the remaining weights', () => {
     const channels = [candidate('a', { weight: 2 }), candidate('b', { weight: 1 }), candidate('c', { weight: 1 })];
     const random = seeded(42);
     let [afterA, thenB] = [0, 0];
@@ -143,7 +143,7 @@ describe('drawOrder', () => {
     expect(Math.abs(thenB / afterA - 0.5)).toBeLessThan(0.03);
   });
 
-  it('survives a random number at the very end of its range', () => {
+  it('accepts random numbers at both ends of their range', () => {
     const channels = [candidate('a', { weight: 3 }), candidate('b', { weight: 0 }), candidate('c', { weight: 1 })];
     expect(
       drawOrder(channels, wanted, () => 1 - Number.EPSILON / 2)
@@ -153,7 +153,7 @@ describe('drawOrder', () => {
     expect(drawOrder(channels, wanted, () => 0).order.map(({ id }) => id)).toEqual(['a', 'c']);
   });
 
-  it('is empty when no channel serves the model', () => {
+  it('returns an empty order if no channel serves the model', () => {
     expect(drawOrder([], wanted, () => 0.5)).toEqual({ order: [], availableAtMs: null });
     expect(drawOrder([candidate('a')], { ...wanted, families: [] }, () => 0.5)).toEqual({
       order: [],
@@ -163,7 +163,7 @@ describe('drawOrder', () => {
 });
 
 describe('listServing', () => {
-  it('ignores health: a model whose channels all cool down is still served', () => {
+  it('ignores health, so that channels which cool down are included', () => {
     fc.assert(
       fc.property(anyCandidates, anyTried, (channels, tried) => {
         expect(listServing(channels, { ...wanted, tried })).toEqual(

@@ -4,83 +4,83 @@ import { createMemoryBudget, type MemoryBudget } from '../../src/platform/memory
 
 const never = new AbortController().signal;
 
-/** Asks, and notes under `name` when there is room. */
-function visit(
-  room: MemoryBudget,
+/** Requests bytes and logs `name` when they are granted. */
+function take(
+  budget: MemoryBudget,
   name: string,
   bytes: number,
   { owner = name, signal = never, log = [] as string[] } = {},
 ) {
-  const entered = room.take(bytes, { owner, signal }).then((release) => {
-    log.push(release ? name : `${name} left`);
+  const granted = budget.take(bytes, { owner, signal }).then((release) => {
+    log.push(release ? name : `${name} aborted`);
     return release;
   });
-  return { entered, leave: async () => (await entered)?.() };
+  return { granted, release: async () => (await granted)?.() };
 }
 
-describe('a room for bytes', () => {
-  it('lets in what fits, and the next one when somebody has left', async () => {
-    const room = createMemoryBudget(10);
+describe('a memory budget', () => {
+  it('grants a request that fits, and the next one after a release', async () => {
+    const budget = createMemoryBudget(10);
     const log: string[] = [];
-    const [first, second] = [visit(room, 'first', 6, { log }), visit(room, 'second', 6, { log })];
+    const [first, second] = [take(budget, 'first', 6, { log }), take(budget, 'second', 6, { log })];
     await turn();
     expect(log).toEqual(['first']);
-    await first.leave();
-    await second.entered;
+    await first.release();
+    await second.granted;
     expect(log).toEqual(['first', 'second']);
   });
 
-  it('keeps a large one from being overtaken by small ones for ever', async () => {
-    const room = createMemoryBudget(10);
+  it('does not let small requests overtake a large one forever', async () => {
+    const budget = createMemoryBudget(10);
     const log: string[] = [];
-    const first = visit(room, 'first', 2, { log });
-    const large = visit(room, 'large', 10, { log });
-    const small = visit(room, 'small', 1, { log });
-    await first.leave();
-    await large.entered;
+    const first = take(budget, 'first', 2, { log });
+    const large = take(budget, 'large', 10, { log });
+    const small = take(budget, 'small', 1, { log });
+    await first.release();
+    await large.granted;
     expect(log).toEqual(['first', 'large']);
-    await large.leave();
-    await small.entered;
+    await large.release();
+    await small.granted;
   });
 
-  it('is taken by owners in turns: who asks for much waits behind itself', async () => {
-    const room = createMemoryBudget(1);
+  it('serves owners in turns, so that one with many requests delays only itself', async () => {
+    const budget = createMemoryBudget(1);
     const log: string[] = [];
-    const visits = [
-      ...['a1', 'a2', 'a3'].map((name) => visit(room, name, 1, { owner: 'a', log })),
-      visit(room, 'b1', 1, { owner: 'b', log }),
+    const requests = [
+      ...['a1', 'a2', 'a3'].map((name) => take(budget, name, 1, { owner: 'a', log })),
+      take(budget, 'b1', 1, { owner: 'b', log }),
     ];
-    for (const { leave } of [visits[0], visits[1], visits[3], visits[2]].filter((one) => one !== undefined)) {
-      await leave();
+    for (const { release } of [requests[0], requests[1], requests[3], requests[2]].filter((one) => one !== undefined)) {
+      await release();
     }
     expect(log).toEqual(['a1', 'a2', 'b1', 'a3']);
   });
 
-  it('is left by who waits no longer, and whoever stood behind comes in', async () => {
-    const room = createMemoryBudget(10);
+  it('removes an aborted request and grants the next one', async () => {
+    const budget = createMemoryBudget(10);
     const log: string[] = [];
-    const first = visit(room, 'first', 5, { log });
+    const first = take(budget, 'first', 5, { log });
     const gone = new AbortController();
-    visit(room, 'large', 10, { log, signal: gone.signal });
-    const small = visit(room, 'small', 5, { log });
+    take(budget, 'large', 10, { log, signal: gone.signal });
+    const small = take(budget, 'small', 5, { log });
     await turn();
     expect(log).toEqual(['first']);
     gone.abort();
-    await small.entered;
-    expect(log.sort()).toEqual(['first', 'large left', 'small']);
-    await first.leave();
-    expect(await visit(room, 'late', 1, { signal: gone.signal }).entered).toBeNull();
+    await small.granted;
+    expect(log.sort()).toEqual(['first', 'large aborted', 'small']);
+    await first.release();
+    expect(await take(budget, 'late', 1, { signal: gone.signal }).granted).toBeNull();
   });
 
-  it('counts what is given back once', async () => {
-    const room = createMemoryBudget(2);
-    const first = visit(room, 'first', 1);
-    visit(room, 'second', 1);
-    await first.leave();
-    await first.leave();
+  it('counts a repeated release once', async () => {
+    const budget = createMemoryBudget(2);
+    const first = take(budget, 'first', 1);
+    take(budget, 'second', 1);
+    await first.release();
+    await first.release();
     const log: string[] = [];
-    visit(room, 'third', 1, { log });
-    visit(room, 'fourth', 1, { log });
+    take(budget, 'third', 1, { log });
+    take(budget, 'fourth', 1, { log });
     await turn();
     expect(log).toEqual(['third']);
   });

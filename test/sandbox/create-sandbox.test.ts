@@ -34,10 +34,10 @@ const submitted = async (prompt: string, channel?: string, more?: object) =>
   JSON.parse(await (await submit(prompt, channel, more)).text()) as Submitted;
 const asKey = { headers: { authorization: 'Key k' } };
 
-describe('scripting words', () => {
+describe('script words in a prompt', () => {
   const first = (prompt: string, channel = 'sandbox-a') => createScripting().next(prompt, channel);
 
-  it('mean nothing outside of double brackets, and are read in any order within', () => {
+  it('count only inside double brackets, in any order', () => {
     expect(first('fail=hang latency=5')).toMatchObject({ fail: undefined, latencyMs: undefined });
     expect(first('a [[ outputs=2   fail=hang latency=5 ]] fox')).toMatchObject({
       fail: 'hang',
@@ -51,7 +51,7 @@ describe('scripting words', () => {
     expect(first('[[never closed fail=hang')).toMatchObject({ fail: undefined });
   });
 
-  it('keep `on` and `times` to their own group', () => {
+  it('apply `on` and `times` to their own group only', () => {
     const script = createScripting();
     const prompt = 'x [[fail=transient on=sandbox-a]] [[fail=rate_limit on=sandbox-b times=1]]';
     const fails = ['sandbox-a', 'sandbox-b', 'sandbox-b', 'sandbox-c', 'sandbox-a'].map(
@@ -60,7 +60,7 @@ describe('scripting words', () => {
     expect(fails).toEqual(['transient', 'rate_limit', undefined, undefined, 'transient']);
   });
 
-  it('count each prompt apart, over all channels unless `on` names one', () => {
+  it('count the calls of each prompt over all channels, unless `on` names one', () => {
     const script = createScripting();
     const fails = (prompt: string, channels: string[]) => channels.map((on) => script.next(prompt, on).fail ?? 'ok');
     expect(fails('one [[fail=reset times=2]]', ['a', 'b', 'a'])).toEqual(['reset', 'reset', 'ok']);
@@ -68,7 +68,7 @@ describe('scripting words', () => {
     expect(fails('three [[on=b times=1 fail=reset]]', ['a', 'b', 'b'])).toEqual(['ok', 'reset', 'ok']);
   });
 
-  it('take arguments with brackets and spaces of their own', () => {
+  it('may have arguments with brackets and spaces', () => {
     expect(first('[[tool=find args={"in": [[1], "]]"]} usage=3,4]]')).toMatchObject({
       tool: 'find',
       toolArguments: '{"in": [[1], "]]"]}',
@@ -79,7 +79,7 @@ describe('scripting words', () => {
 });
 
 describe('outputs', () => {
-  it('are PNGs of exactly the asked size', async () => {
+  it('are PNGs of exactly the requested size', async () => {
     for (const [width, height] of [
       [1, 1],
       [1023, 517],
@@ -90,13 +90,13 @@ describe('outputs', () => {
     }
   });
 
-  it('are small, and made once', async () => {
+  it('are small and generated once', async () => {
     const one = await picture({ width: 2048, height: 2048, seed: 1 });
     expect(one.length).toBeLessThan(100_000);
     expect(await picture({ width: 2048, height: 2048, seed: 1 })).toBe(one);
   });
 
-  it('are clips whose boxes tell size and length, and whose samples lie where the table says', () => {
+  it('are clips whose boxes have size and duration, and whose samples are at the offset in the table', () => {
     const bytes = clip({ width: 1920, height: 1080, seconds: 5, seed: 1 });
     const top = boxes(bytes);
     expect(top.map(({ type }) => type)).toEqual(['ftyp', 'moov', 'mdat']);
@@ -129,7 +129,7 @@ describe('outputs', () => {
     [undefined, 'auto', 'video', 1280, 720],
     [{ width: 1e9, height: 1e9 }, undefined, 'image', 4096, 4096],
     ['nonsense', '0:0', 'image', 1024, 1024],
-  ])('follow %p in %p for an %s', (size, aspectRatio, type, width, height) => {
+  ])('with size %p and aspect ratio %p have the right size (%s)', (size, aspectRatio, type, width, height) => {
     expect(mediaSize({ sizes: [size], aspectRatio }, type)).toEqual({ width, height });
   });
 });
@@ -148,21 +148,21 @@ describe('a job', () => {
 });
 
 describe('the sandbox over HTTP', () => {
-  it("walks a job through fal's own words", async () => {
+  it('reports the states of a job as fal does', async () => {
     const job = await submitted('walk [[latency=300]]');
     const words: string[] = [];
-    for (let look = 0; look < 100 && words.at(-1) !== 'COMPLETED'; look += 1) {
+    for (let polls = 0; polls < 100 && words.at(-1) !== 'COMPLETED'; polls += 1) {
       const { status } = JSON.parse(await (await fetch(job.status_url, asKey)).text()) as { status: string };
       if (status !== words.at(-1)) words.push(status);
       await sleep(20);
     }
-    // A look may miss what lasts a moment only.
+    // The polls may miss a short state.
     const inOrder = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED'].filter((word) => words.includes(word));
     expect(words).toEqual(inOrder);
     expect(words.at(-1)).toBe('COMPLETED');
   });
 
-  it('goes on with its jobs after it was started again', async () => {
+  it('still serves its jobs after a restart', async () => {
     const first = await createSandbox();
     const response = await fetch(`${first.url}/sandbox-a/fal/fal-ai/flux/dev`, {
       method: 'POST',
@@ -185,7 +185,7 @@ describe('the sandbox over HTTP', () => {
     expect(Buffer.from(request_id, 'base64').toString()).not.toContain('marker');
   });
 
-  it('lists its calls by prompt, oldest first, with every call of the job', async () => {
+  it('lists the calls of a prompt, oldest first, with every call of the job', async () => {
     const job = await submitted('listed [[latency=0]]', 'sandbox-b');
     await submit('another', 'sandbox-b', {}, { 'idempotency-key': 'k1' });
     await fetch(job.status_url, asKey);
@@ -208,7 +208,7 @@ describe('the sandbox over HTTP', () => {
     });
   });
 
-  it('stops a prediction that runs, as Replicate does, and takes none back that is over', async () => {
+  it('cancels a running prediction, as Replicate does, but not a finished one', async () => {
     const asUser = { headers: { authorization: 'Bearer k' } };
     interface Prediction {
       id: string;
@@ -225,20 +225,20 @@ describe('the sandbox over HTTP', () => {
       });
     const cancel = ({ id }: Prediction) =>
       getJson<Prediction>(`${predictions}/${id}/cancel`, { method: 'POST', ...asUser });
-    const look = ({ id }: Prediction) => getJson<Prediction>(`${predictions}/${id}`, asUser);
+    const poll = ({ id }: Prediction) => getJson<Prediction>(`${predictions}/${id}`, asUser);
 
     const waiting = await create('waiting [[fail=never]]');
     expect(await cancel(waiting)).toMatchObject({ status: 'canceled', started_at: null });
     const running = await create('running [[latency=4000]]');
     await sleep(2_050);
-    expect(await look(running)).toMatchObject({ status: 'processing' });
+    expect(await poll(running)).toMatchObject({ status: 'processing' });
     expect(await cancel(running)).toMatchObject({ status: 'canceled', started_at: expect.any(String), output: null });
-    expect(await look(running)).toMatchObject({ status: 'canceled' });
+    expect(await poll(running)).toMatchObject({ status: 'canceled' });
     const done = await create('done [[latency=0]]');
     expect(await cancel(done)).toMatchObject({ status: 'succeeded' });
   });
 
-  it('knows its own families only, and asks for a credential', async () => {
+  it('serves its own families only and requires a credential', async () => {
     expect((await fetch(`${sandbox.url}/sandbox-a/constructor/x`)).status).toBe(404);
     expect((await fetch(`${sandbox.url}/`)).status).toBe(404);
     const bare = await fetch(`${sandbox.url}/sandbox-a/fal/fal-ai/flux`, { method: 'POST', body: '{"prompt":"x"}' });
@@ -246,7 +246,7 @@ describe('the sandbox over HTTP', () => {
     expect((await submit('')).status).toBe(422);
   });
 
-  it('answers callbacks as scripted and lists them as they came', async () => {
+  it('answers callbacks as scripted and lists them unchanged', async () => {
     const post = (query: string) =>
       fetch(`${sandbox.url}/_sandbox/inbox/box${query}`, {
         method: 'POST',
@@ -270,7 +270,7 @@ describe('the sandbox over HTTP', () => {
 });
 
 describe('the sandbox as a process', () => {
-  it('says where it listens, and ends when its parent lets go of the pipe', async () => {
+  it('prints its address, and exits when its parent closes the pipe', async () => {
     const child = spawn(process.execPath, [new URL('../../src/main/sandbox.ts', import.meta.url).pathname], {
       env: { PORT: '0', TOLLGATE_PARENT_PIPE: '1' },
       stdio: ['pipe', 'pipe', 'inherit'],

@@ -203,7 +203,7 @@ function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param
     deps.egress.checkUrl(value, { purpose: 'input' });
   } catch (error) {
     if (!(error instanceof EgressRefusal)) throw error;
-    throw new GatewayError('invalid_url', { message: `${param}: ${error.message}`, param, cause: error });
+    throw new GatewayError('invalid_url', { message: `${param} ${error.message}.`, param, cause: error });
   }
 }
 

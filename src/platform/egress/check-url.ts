@@ -13,9 +13,9 @@ const refusals = {
   userinfo: 'must not contain a user name or a password',
   port: 'must use port 443 or another allowed port',
   /** A name of the local network. */
-  host: 'must name a public host',
+  host: 'must have a public host name',
   /** In the URL's text, or among the addresses of its host name. */
-  address: 'must not lead to a private address',
+  address: 'must not point to a private address',
 } as const;
 export type EgressReason = keyof typeof refusals;
 

@@ -32,7 +32,7 @@ export function createTimeLimit(timeoutMs: number, callerSignal: AbortSignal | u
   };
 }
 
-/** Waits for `work` until the signal aborts. The work itself may continue, because a DNS lookup of the system cannot be cancelled. */
+/** Waits for `work` until the signal aborts. The work may continue, because the system's DNS lookup cannot be cancelled. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(asError(signal.reason));

@@ -11,7 +11,7 @@ import {
 const PRINTABLE = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index));
 
 describe('generateApiKey', () => {
-  it('gives a key of the documented shape whose checksum holds', () => {
+  it('returns a key in the documented format with a valid checksum', () => {
     for (let count = 0; count < 200; count += 1) {
       const key = generateApiKey();
       expect(key).toMatch(/^sk-[0-9A-Za-z]{46}$/);
@@ -19,14 +19,14 @@ describe('generateApiKey', () => {
     }
   });
 
-  it('uses every base62 character, evenly enough that none is missing', () => {
+  it('uses every base62 character', () => {
     const seen = new Set(Array.from({ length: 200 }, () => generateApiKey().slice(3, 43)).join(''));
     expect(seen.size).toBe(62);
   });
 });
 
 describe('apiKeyChecksumOk', () => {
-  it('breaks with every change of a single character', () => {
+  it('is false after any change of a single character', () => {
     fc.assert(
       fc.property(
         fc.nat(48),
@@ -41,7 +41,7 @@ describe('apiKeyChecksumOk', () => {
     );
   });
 
-  it('breaks with every other base62 character at every place of one key', () => {
+  it('is false after every possible change of a single character of one key', () => {
     const key = generateApiKey();
     const passing = Array.from(key).flatMap((_, at) =>
       PRINTABLE.filter(
@@ -51,14 +51,14 @@ describe('apiKeyChecksumOk', () => {
     expect(passing).toEqual([]);
   });
 
-  it('is false for anything that is not a key of ours, and never throws', () => {
+  it('is false for any text that is not our key, and never throws', () => {
     fc.assert(fc.property(fc.string({ maxLength: 600 }), (text) => !apiKeyChecksumOk(text)));
     expect(apiKeyChecksumOk(`${generateApiKey()}\n`)).toBe(false);
   });
 });
 
 describe('isPlausibleApiKey', () => {
-  it('takes header tokens up to 512 characters and no others', () => {
+  it('accepts header tokens of up to 512 characters and nothing else', () => {
     expect(isPlausibleApiKey(generateApiKey())).toBe(true);
     expect(isPlausibleApiKey('x'.repeat(512))).toBe(true);
     for (const text of ['', 'x'.repeat(513), 'a b', 'a\nb', 'kéy', 'a\u0000b', 'key\n']) {
@@ -68,7 +68,7 @@ describe('isPlausibleApiKey', () => {
 });
 
 describe('digestApiKey', () => {
-  it('is 32 bytes, the same again for the same key, and another under another pepper', () => {
+  it('returns 32 bytes that depend on the key and the pepper only', () => {
     const key = generateApiKey();
     const digest = digestApiKey(key, Buffer.alloc(32, 1));
     expect(digest).toHaveLength(32);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createIdBodies, isId, newId } from '../../../src/platform/crypto/ids.ts';
 
 describe('newId', () => {
-  it('gives ids that sort in the order in which they were made, and never the same one twice', () => {
+  it('returns unique ids that sort in the order of their creation', () => {
     const ids = Array.from({ length: 5_000 }, () => newId('task'));
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
@@ -12,7 +12,7 @@ describe('newId', () => {
     expect(newId('prj')).toMatch(/^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
   });
 
-  it('keeps the order when the clock steps back', () => {
+  it('keeps the order if the clock steps back', () => {
     const times = [2_000, 1_000, 1_000, 3_000];
     const next = createIdBodies({ now: () => times.shift() ?? 0, randomBytes: (count) => Buffer.alloc(count, 7) });
     const bodies = [next(), next(), next(), next()];
@@ -27,7 +27,7 @@ describe('newId', () => {
 });
 
 describe('isId', () => {
-  it('knows its own ids and nothing else', () => {
+  it('accepts ids of its prefix and nothing else', () => {
     const id = newId('file');
     expect(isId('file', id)).toBe(true);
     for (const other of [

@@ -7,7 +7,7 @@ const k2 = { id: 'k2', secret: Buffer.alloc(32, 2) };
 const ROW = 'channels|credential|chn_1';
 
 describe('createSealer', () => {
-  it('gives back what was sealed, whatever it was', () => {
+  it('unseals every sealed text', () => {
     const sealer = createSealer([k1]);
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (plain) => {
@@ -17,7 +17,7 @@ describe('createSealer', () => {
     );
   });
 
-  it('refuses to open a sealed text that was copied to another row, column or table', () => {
+  it('does not unseal a text that was copied to another row, column or table', () => {
     const sealer = createSealer([k1]);
     const sealed = sealer.seal('a credential', ROW);
     for (const place of ['channels|credential|chn_2', 'channels|name|chn_1', 'projects|credential|chn_1'] as const) {
@@ -29,28 +29,28 @@ describe('createSealer', () => {
     const sealer = createSealer([k1]);
     const sealed = sealer.seal('a credential', ROW);
     const accepted = Array.from(sealed).flatMap((character, at) => {
-      // The last character of a base64url part may carry spare bits that no decoder reads.
+      // The last character of a base64url part may contain unused bits that no decoder reads.
       if (/^(\.|$)/.test(sealed.slice(at + 1)) && at > 5) return [];
       const changed = sealed.slice(0, at) + (character === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
-      return opens(() => sealer.open(changed, ROW)) ? [changed] : [];
+      return unseals(() => sealer.open(changed, ROW)) ? [changed] : [];
     });
     expect(accepted).toEqual([]);
     for (const text of ['', 'v1', sealed.slice(0, -1), sealed.slice(0, -8), `${sealed}A`, `${sealed}\n`, 'v1.k1...']) {
-      expect(opens(() => sealer.open(text, ROW))).toBe(false);
+      expect(unseals(() => sealer.open(text, ROW))).toBe(false);
     }
   });
 
-  it('never says any part of the value when it refuses', () => {
+  it('names no part of the value in its error', () => {
     const sealed = createSealer([k1]).seal('a credential', ROW);
     try {
       createSealer([k2]).open(sealed, ROW);
-      expect('opened').toBe('refused');
+      expect('unsealed').toBe('refused');
     } catch (error) {
       expect(String(error)).not.toContain(sealed.split('.')[3]);
     }
   });
 
-  it('writes with the first key of a ring and reads with all of them, so a rotation loses nothing', () => {
+  it('seals with the first key of a ring and unseals with all of them, so that a rotation loses nothing', () => {
     const old = createSealer([k1]).seal('kept', ROW);
     const rotated = createSealer([k2, k1]);
     expect(rotated.open(old, ROW)).toBe('kept');
@@ -66,7 +66,7 @@ describe('createSealer', () => {
 });
 
 describe('deriveKeys', () => {
-  it('gives one key per master key, another for each purpose', () => {
+  it('returns one key per master key, different for each purpose', () => {
     const files = deriveKeys([k2, k1], 'file urls');
     expect(files).toHaveLength(2);
     expect(deriveKeys([k1], 'file urls')[0]?.equals(files[1] ?? Buffer.alloc(0))).toBe(true);
@@ -74,9 +74,9 @@ describe('deriveKeys', () => {
   });
 });
 
-function opens(open: () => string): boolean {
+function unseals(unseal: () => string): boolean {
   try {
-    open();
+    unseal();
     return true;
   } catch (error) {
     if (error instanceof SealError) return false;

@@ -13,7 +13,7 @@ const partsOf = (text: string) => {
 describe('createUrlSigner', () => {
   const signer = createUrlSigner({ keys: [keyA], baseUrl: 'https://gateway.example/' });
 
-  it('gives the same URL for the same file and expiry, so that poll and callback agree', () => {
+  it('returns the same URL for the same file and expiry, so that poll and callback agree', () => {
     const url = signer.sign(FILE, 2_000);
     expect(url).toBe(createUrlSigner({ keys: [keyA], baseUrl: 'https://gateway.example' }).sign(FILE, 2_000));
     expect(url.startsWith(`https://gateway.example/files/${FILE}?expires=2000&signature=`)).toBe(true);
@@ -45,13 +45,13 @@ describe('createUrlSigner', () => {
     }
   });
 
-  it('keeps old URLs good while the ring still holds the key that signed them', () => {
+  it('accepts old URLs while the ring has the key that signed them', () => {
     const { expires, signature } = partsOf(signer.sign(FILE, 2_000));
     expect(createUrlSigner({ keys: [keyB, keyA], baseUrl: '' }).verify(FILE, expires, signature, 0)).toBe(true);
     expect(createUrlSigner({ keys: [keyB], baseUrl: '' }).verify(FILE, expires, signature, 0)).toBe(false);
   });
 
-  it('knows its own files by their URL, whatever the query says, and takes no other URL for one', () => {
+  it('returns the file id of its own URLs with any query, and null for other URLs', () => {
     const url = signer.sign(FILE, 2_000);
     const own = [url, url.replace(/\?.*/, ''), `${url}x`];
     expect(own.map((text) => signer.fileIdOf(text))).toEqual(own.map(() => FILE));

@@ -3,7 +3,7 @@ import { EgressRefusal, type EgressReason } from '../../../src/platform/egress/c
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 
 const strict = createEgress({ allowCidrs: [], callbackPorts: [8443] });
-const open = createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], callbackPorts: [] });
+const permissive = createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], callbackPorts: [] });
 
 const reasonFor = (text: string, egress = strict): EgressReason | 'accepted' => {
   try {
@@ -111,33 +111,33 @@ describe('checkUrl', () => {
     expect(strict.checkUrl(text, { purpose: 'callback' })).toBe(normalised);
   });
 
-  it('takes 2,048 characters and not one more, as sent or as normalised', () => {
+  it('accepts 2,048 characters and not one more, as sent or normalised', () => {
     const url = `https://hooks.example/${'x'.repeat(2_048)}`;
     expect(reasonFor(url.slice(0, 2_048))).toBe('accepted');
     expect(reasonFor(url.slice(0, 2_049))).toBe('too_long');
     expect(reasonFor(`https://hooks.example/${'é'.repeat(1_000)}`)).toBe('too_long');
   });
 
-  it('opens the extra ports for callbacks only', () => {
+  it('allows the extra ports for callbacks only', () => {
     expect(() => strict.checkUrl('https://hooks.example:8443/', { purpose: 'input' })).toThrow(EgressRefusal);
     expect(() => strict.checkUrl('https://hooks.example:8443/', { purpose: 'output' })).toThrow(EgressRefusal);
   });
 
-  it('lifts scheme, port and host rules for a literal address in an allowed range, and for nothing else', () => {
+  it('exempts only literal addresses in an allowed range from the rules about scheme, port and host', () => {
     for (const text of ['http://127.0.0.1:9/x', 'https://127.0.0.1:9/x', 'http://[::1]:9/'])
-      expect(reasonFor(text, open)).toBe('accepted');
-    expect(reasonFor('http://localhost:9/', open)).toBe('scheme');
-    expect(reasonFor('https://localhost/', open)).toBe('host');
-    expect(reasonFor('http://10.0.0.1/', open)).toBe('scheme');
-    expect(reasonFor('https://10.0.0.1/', open)).toBe('address');
-    expect(reasonFor('http://user@127.0.0.1/', open)).toBe('userinfo');
-    expect(reasonFor('ftp://127.0.0.1/', open)).toBe('scheme');
-    expect(reasonFor('http:///127.0.0.1/', open)).toBe('malformed');
-    expect(reasonFor('http://[::ffff:127.0.0.1]/', open)).toBe('scheme');
+      expect(reasonFor(text, permissive)).toBe('accepted');
+    expect(reasonFor('http://localhost:9/', permissive)).toBe('scheme');
+    expect(reasonFor('https://localhost/', permissive)).toBe('host');
+    expect(reasonFor('http://10.0.0.1/', permissive)).toBe('scheme');
+    expect(reasonFor('https://10.0.0.1/', permissive)).toBe('address');
+    expect(reasonFor('http://user@127.0.0.1/', permissive)).toBe('userinfo');
+    expect(reasonFor('ftp://127.0.0.1/', permissive)).toBe('scheme');
+    expect(reasonFor('http:///127.0.0.1/', permissive)).toBe('malformed');
+    expect(reasonFor('http://[::ffff:127.0.0.1]/', permissive)).toBe('scheme');
   });
 
-  it('warns about an open range and is silent without one', () => {
-    expect(open.warnings.join()).toContain('127.0.0.0/8');
+  it('warns about an allowed range, and has no warning without one', () => {
+    expect(permissive.warnings.join()).toContain('127.0.0.0/8');
     expect(strict.warnings).toEqual([]);
   });
 });

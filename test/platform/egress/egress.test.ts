@@ -18,7 +18,7 @@ const PUBLIC = { address: '93.184.216.34', family: 4 };
 const LOOPBACK = { address: '127.0.0.1', family: 4 };
 
 const closers: (() => Promise<void>)[] = [];
-/** Counts every connection; whoever denies an address must leave it at zero. */
+/** Counts every connection. A test of refused addresses expects zero. */
 let sentinel: { port: number; connections: () => number };
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ const loopback = (extra: Partial<Parameters<typeof createEgress>[0]> = {}) =>
   createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [], ...extra });
 
 describe('the egress guard', () => {
-  it('opens no connection to any denied address, however it is written', async () => {
+  it('opens no connection to a refused address in any notation', async () => {
     const { port } = sentinel;
     const egress = createEgress({ allowCidrs: [], callbackPorts: [port] });
     const hosts = [
@@ -91,7 +91,7 @@ describe('the egress guard', () => {
     ['a mapped address', [{ address: '::ffff:127.0.0.1', family: 6 }]],
     ['the metadata service', [{ address: '169.254.169.254', family: 4 }]],
     ['a private address behind many public ones', [...Array.from({ length: 30 }, () => PUBLIC), LOOPBACK]],
-    ['something that is no address', [{ address: 'localhost', family: 4 }]],
+    ['text that is not an address', [{ address: 'localhost', family: 4 }]],
   ])('blocks a name that resolves to %s, without a connection', async (_what, addresses) => {
     const dialled: ResolvedAddress[][] = [];
     const egress = named(sentinel.port, () => addresses, dialled);
@@ -103,7 +103,7 @@ describe('the egress guard', () => {
     expect(sentinel.connections()).toBe(0);
   });
 
-  it('asks the resolver once and connects to what was judged, so that a rebinding name gains nothing', async () => {
+  it('resolves a name once and connects to a checked address, so that DNS rebinding fails', async () => {
     const answers = [[PUBLIC], [LOOPBACK], [LOOPBACK]];
     const dialled: ResolvedAddress[][] = [];
     const { port, requests } = await tlsReceiver();
@@ -121,7 +121,7 @@ describe('the egress guard', () => {
     ]);
   });
 
-  it('keeps a name that resolves into an allowed range blocked: only a literal address is lifted', async () => {
+  it('blocks a name that resolves into an allowed range, because only literal addresses are exempt', async () => {
     const egress = loopback({ callbackPorts: [sentinel.port], resolver: () => Promise.resolve([LOOPBACK]) });
     expect(await egress.fetch(`https://hooks.example:${sentinel.port}/`, limits)).toEqual({
       kind: 'blocked',
@@ -130,7 +130,7 @@ describe('the egress guard', () => {
     expect(sentinel.connections()).toBe(0);
   });
 
-  it('goes on to the next judged address when the first does not answer', async () => {
+  it('connects to the next checked address if the first does not answer', async () => {
     const url = new URL(await receiver((_request, response) => response.end('reached')));
     url.hostname = 'upstream.example';
     const addresses = [{ address: '::1', family: 6 }, LOOPBACK];
@@ -139,7 +139,7 @@ describe('the egress guard', () => {
     expect(result).toMatchObject({ kind: 'saved', value: 7 });
   });
 
-  it('takes an unknown name as a passing failure, not as a block', async () => {
+  it('reports an unknown name as failed, not as blocked', async () => {
     const unknown = createEgress({
       allowCidrs: [],
       callbackPorts: [],
@@ -151,13 +151,13 @@ describe('the egress guard', () => {
     }
   });
 
-  it('really never answers for a name under .invalid with the system resolver', async () => {
+  it('fails for a name under .invalid with the default resolver', async () => {
     const egress = createEgress({ allowCidrs: [], callbackPorts: [] });
     const result = await egress.fetch('https://nobody.invalid/', { ...limits, timeoutMs: 3_000 });
     expect(result.kind).toBe('failed');
   });
 
-  it('ends a resolver that never answers with the total time', async () => {
+  it('ends a resolver that never answers after the timeout', async () => {
     const egress = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => new Promise(() => undefined) });
     expect(await egress.fetch('https://hooks.example/', { ...limits, timeoutMs: 50 })).toEqual({
       kind: 'failed',
@@ -165,7 +165,7 @@ describe('the egress guard', () => {
     });
   });
 
-  it('follows no redirect: a 3xx is the answer', async () => {
+  it('follows no redirect and returns the 3xx', async () => {
     const to = `http://127.0.0.1:${sentinel.port}/`;
     for (const status of [301, 302, 303, 307, 308]) {
       const url = await receiver((_request, response) => response.writeHead(status, { location: to }).end('moved'));
@@ -194,7 +194,7 @@ describe('the egress guard', () => {
     expect(sentinel.connections()).toBe(0);
   });
 
-  it('accepts no certificate that the system does not trust, and none for another name', async () => {
+  it('refuses an untrusted certificate and a certificate for another name', async () => {
     const { port, requests } = await tlsReceiver();
     const untrusting = createEgress({ ...namedSettings(port, () => [PUBLIC], []) });
     expect(await untrusting.fetch(`https://hooks.example:${port}/`, limits)).toEqual({ kind: 'failed', reason: 'tls' });
@@ -216,7 +216,7 @@ describe('the egress guard', () => {
   });
 });
 
-describe('the name in a URL of somebody else', () => {
+describe('the name in an untrusted URL', () => {
   const V4 = '93.184.216.34';
   const V6 = '2606:2800:220:1::1';
 
@@ -232,11 +232,11 @@ describe('the name in a URL of somebody else', () => {
       [V6],
       ['9.9.9.1', V6, '9.9.9.2', '9.9.9.3'],
     ],
-  ])('is reached at what the nameservers say: %s', async (_what, v4, v6, expected) => {
-    const { egress, url, asked, dialled } = await guarded(({ family }) => (family === 4 ? v4 : v6));
+  ])('is reached at the addresses from the nameservers: %s', async (_what, v4, v6, expected) => {
+    const { egress, url, queries, dialled } = await guarded(({ family }) => (family === 4 ? v4 : v6));
     expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
     expect(dialled.flat().map(({ address }) => address)).toEqual(expected);
-    expect(new Set(asked.map(({ name, family }) => `${name} ${family}`))).toEqual(
+    expect(new Set(queries.map(({ name, family }) => `${name} ${family}`))).toEqual(
       new Set(['hooks.example 4', 'hooks.example 6']),
     );
   });
@@ -256,22 +256,22 @@ describe('the name in a URL of somebody else', () => {
     ['that does not exist', 'nxdomain'],
     ['without an address', []],
     ['whose nameserver is broken', 'servfail'],
-  ])('%s is a failure of names, told at once', async (_what, reply) => {
+  ])('%s fails fast with dns', async (_what, reply) => {
     const { egress, url } = await guarded(() => reply);
     expect(await egress.fetch(url, { ...limits, timeoutMs: 1_500 })).toEqual({ kind: 'failed', reason: 'dns' });
   });
 
-  it('costs only its own call when its nameserver is silent, however many of them there are', async () => {
-    const { egress, url, asked } = await guarded(({ name }) => (name === 'hooks.example' ? [V4] : 'silence'));
-    // They end one after the other: none calls off what another still asks.
+  it('delays only its own call if its nameserver is silent, also in large numbers', async () => {
+    const { egress, url, queries } = await guarded(({ name }) => (name === 'hooks.example' ? [V4] : 'silence'));
+    // They end one after the other, and none cancels the queries of another.
     const silent = Array.from({ length: 64 }, (_, index) =>
       egress.fetch(`https://silent-${index}.example/`, { ...limits, timeoutMs: 3_000 + 5 * index }),
     );
-    await until(() => asked.length >= 128);
+    await until(() => queries.length >= 128);
     let answered = 0;
     for (const call of silent) void call.then(() => (answered += 1));
     expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
-    // So are the threads on which the system looks up the names of providers.
+    // The system's lookup threads for the names of providers are free, too.
     await expect(lookup('localhost')).resolves.toBeDefined();
     expect(answered).toBe(0);
     expect(new Set((await Promise.all(silent)).map((result) => JSON.stringify(result)))).toEqual(
@@ -279,8 +279,8 @@ describe('the name in a URL of somebody else', () => {
     );
   });
 
-  it('is asked for no longer than its call lasts', async () => {
-    const { egress, url, asked } = await guarded(() => 'silence');
+  it('is not queried after its call has ended', async () => {
+    const { egress, url, queries } = await guarded(() => 'silence');
     expect(await egress.fetch(url, { ...limits, timeoutMs: 100 })).toEqual({ kind: 'failed', reason: 'timeout' });
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 100);
@@ -289,23 +289,23 @@ describe('the name in a URL of somebody else', () => {
       kind: 'failed',
       reason: 'aborted',
     });
-    expect(asked).toHaveLength(4);
-    for (const { port } of asked) expect(await isFree(port)).toBe(true);
-    // Nor is anybody asked for a call that was over before it began.
+    expect(queries).toHaveLength(4);
+    for (const { port } of queries) expect(await isFree(port)).toBe(true);
+    // A call whose signal has aborted sends no query.
     await egress.download(output, { ...limits, signal: AbortSignal.abort() }, length);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(asked).toHaveLength(4);
+    expect(queries).toHaveLength(4);
   });
 
-  it('is not asked of the nameservers where an operator wrote it: it may stand in /etc/hosts', async () => {
-    const { egress, asked } = await guarded(() => 'silence');
+  it('is resolved by the system if an operator configured it, because it may be in /etc/hosts', async () => {
+    const { egress, queries } = await guarded(() => 'silence');
     const own = (await receiver((_request, response) => response.end('x'))).replace('127.0.0.1', 'localhost');
     expect(await egress.download(own, { ...limits, trustedOrigins: [own] }, length)).toMatchObject({ kind: 'saved' });
-    expect(asked).toEqual([]);
+    expect(queries).toEqual([]);
     await egress.close();
   });
 
-  /** A guard that asks a nameserver of ours, and a URL whose name only that one knows. */
+  /** A guard that uses our nameserver, and a URL whose name only this nameserver knows. */
   async function guarded(script: (query: Query) => Reply) {
     const nameserver = await startNameserver(script);
     closers.push(() => nameserver.close());
@@ -314,10 +314,10 @@ describe('the name in a URL of somebody else', () => {
     const { dial } = namedSettings(port, () => [], dialled);
     const nameservers = [nameserver.address];
     const egress = createEgress({ allowCidrs: [], callbackPorts: [port], nameservers, dial, ca: certificate });
-    return { egress, url: `https://hooks.example:${port}/`, asked: nameserver.asked, dialled };
+    return { egress, url: `https://hooks.example:${port}/`, queries: nameserver.queries, dialled };
   }
 
-  /** Whether a UDP port of loopback is nobody's. */
+  /** Whether a UDP port of loopback is unused. */
   const isFree = (port: number) =>
     new Promise<boolean>((resolve) => {
       const socket = createSocket('udp4');
@@ -327,7 +327,7 @@ describe('the name in a URL of somebody else', () => {
 });
 
 describe('fetch', () => {
-  it('sends what it was given and answers with what came back', async () => {
+  it('sends the request and returns the answer', async () => {
     let seen = '';
     const url = await receiver((request, response) => {
       void buffer(request).then((body) => {
@@ -342,7 +342,7 @@ describe('fetch', () => {
     expect(seen).toBe('POST /hook msg_1 {"a":1}');
   });
 
-  it('cuts an endless body at the cap and still tells the status', async () => {
+  it('cuts an endless body at the limit and still returns the status', async () => {
     let ended = false;
     const url = await receiver((_request, response) => {
       response.writeHead(200);
@@ -358,12 +358,12 @@ describe('fetch', () => {
     await until(() => ended);
   });
 
-  it('takes a body of exactly the cap as whole', async () => {
+  it('does not mark a body of exactly the limit as truncated', async () => {
     const url = await receiver((_request, response) => response.end('x'.repeat(16_000)));
     expect(await loopback().fetch(url, limits)).toMatchObject({ kind: 'answer', truncated: false });
   });
 
-  it('gives an answer with 100 kB of headers its status, and refuses what is far beyond', async () => {
+  it('accepts an answer with 100 kB of headers and refuses a much larger one', async () => {
     const small = await receiver((_request, response) =>
       response.writeHead(503, { 'x-fill': 'x'.repeat(100_000) }).end(),
     );
@@ -374,7 +374,7 @@ describe('fetch', () => {
     expect(await loopback().fetch(large, limits)).toEqual({ kind: 'failed', reason: 'too_large' });
   });
 
-  it('ends a receiver that never answers, or drips for ever, with the total time', async () => {
+  it('ends a receiver that never answers or never ends its answer after the timeout', async () => {
     const hanging = await receiver(() => undefined);
     expect(await loopback().fetch(hanging, { ...limits, timeoutMs: 100 })).toEqual({
       kind: 'failed',
@@ -397,7 +397,7 @@ describe('fetch', () => {
     expect((await loopback().fetch(slowHeaders, { ...limits, timeoutMs: 150 })).kind).toBe('failed');
   });
 
-  it('says connect when nobody listens and reset when the peer breaks off', async () => {
+  it('reports connect if no server listens and reset if the peer closes the connection', async () => {
     const gone = await listen(createTcpServer());
     await closers.pop()?.();
     expect(await loopback().fetch(`http://127.0.0.1:${gone}/`, limits)).toEqual({ kind: 'failed', reason: 'connect' });
@@ -413,7 +413,7 @@ describe('fetch', () => {
     expect(await loopback().fetch(instant, limits)).toEqual({ kind: 'failed', reason: 'reset' });
   });
 
-  it('sends a request once, also when the connection dies before the answer', async () => {
+  it('sends a request once even if the connection breaks before the answer', async () => {
     let connections = 0;
     const url = await rawReceiver((socket) => {
       connections += 1;
@@ -423,15 +423,15 @@ describe('fetch', () => {
     expect(connections).toBe(1);
   });
 
-  it('asks for no compression and decodes none', async () => {
+  it('requests no compression and decodes none', async () => {
     const packed = gzipSync(Buffer.alloc(1_000_000));
-    let asked: string | undefined;
+    let queries: string | undefined;
     const url = await receiver((request, response) => {
-      asked = request.headers['accept-encoding']?.toString();
+      queries = request.headers['accept-encoding']?.toString();
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
     });
     const answer = await loopback().fetch(url, limits);
-    expect(asked).toBe('identity');
+    expect(queries).toBe('identity');
     expect(answer.kind === 'answer' && answer.body.equals(packed)).toBe(true);
   });
 
@@ -450,7 +450,7 @@ describe('fetch', () => {
 });
 
 describe('download', () => {
-  it('streams a body into the sink and gives back what the sink made of it', async () => {
+  it('streams a body into the sink and returns the value of the sink', async () => {
     const bytes = Buffer.alloc(3_000_000, 'v');
     const url = await receiver((_request, response) =>
       response.writeHead(200, { 'content-type': 'video/mp4' }).end(bytes),
@@ -462,7 +462,7 @@ describe('download', () => {
     expect(result).toMatchObject({ kind: 'saved', status: 200, value: { type: 'video/mp4', same: true } });
   });
 
-  it('refuses a body over the cap, declared or not, and breaks the sink off', async () => {
+  it('refuses a body over the limit, declared or not, and interrupts the sink', async () => {
     let sinkCalls = 0;
     const sink = (body: AsyncIterable<Buffer>) => {
       sinkCalls += 1;
@@ -489,7 +489,7 @@ describe('download', () => {
     expect(sinkCalls).toBe(1);
   });
 
-  it('fails when the transfer is cut or too slow, also when the sink hides the error', async () => {
+  it('fails if the transfer is cut or too slow, even if the sink hides the error', async () => {
     const cut = await rawReceiver((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
     );
@@ -504,7 +504,7 @@ describe('download', () => {
     });
   });
 
-  it("ends with the caller's signal, also one that was over before", async () => {
+  it("ends when the caller's signal aborts or has already aborted", async () => {
     const url = await receiver(() => undefined);
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 50);
@@ -516,13 +516,13 @@ describe('download', () => {
     }
   });
 
-  it('passes on what the sink throws of its own', async () => {
+  it('throws the own error of the sink', async () => {
     const url = await receiver((_request, response) => response.end('x'.repeat(10_000)));
     const full = () => Promise.reject(new Error('disk full'));
     await expect(loopback().download(url, limits, full)).rejects.toThrow('disk full');
   });
 
-  it("trusts the channel's own origin and nothing else, and sends the credential only there", async () => {
+  it("trusts only the channel's own origin and sends the credential only there", async () => {
     const seen: (string | undefined)[] = [];
     const answering: RequestListener = (request, response) => {
       seen.push(request.headers.authorization);
@@ -542,13 +542,13 @@ describe('download', () => {
     expect(seen).toEqual(['Bearer upstream', undefined]);
   });
 
-  it('keeps the connection to a trusted origin for the next result, and to nobody else', async () => {
+  it('reuses the connection to a trusted origin only', async () => {
     const { url, connections } = await countingReceiver((_request, response) => response.end('x'));
     const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
     const trusted = { ...limits, trustedOrigins: [url] };
     for (let time = 0; time < 3; time += 1) {
       expect(await strict.download(url, trusted, length)).toMatchObject({ kind: 'saved', value: 1 });
-      // The pool takes a connection back a turn after its body has ended.
+      // The pool releases a connection one turn after the body has ended.
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     expect(connections()).toBe(1);
@@ -559,7 +559,7 @@ describe('download', () => {
     await strict.close();
   });
 
-  it('gives a kept connection up after a body that was refused, broken off or not read, and goes on with another', async () => {
+  it('closes a reused connection after a body that was refused, cut off or not read, and opens another', async () => {
     const { url, connections } = await countingReceiver((request, response) => {
       if (request.url === '/large') response.end(Buffer.alloc(16_001));
       else if (request.url === '/missing') response.writeHead(404).end('no such file');
@@ -589,13 +589,13 @@ describe('download', () => {
     await strict.close();
   });
 
-  it('says of a trusted origin too whether its name, its connection or its certificate failed', async () => {
+  it('reports whether the name, the connection or the certificate of a trusted origin failed', async () => {
     const { port, requests } = await tlsReceiver();
-    const nobody = await listen(createTcpServer());
+    const unused = await listen(createTcpServer());
     await closers.pop()?.();
     const rows: [string, Partial<Parameters<typeof createEgress>[0]>, string][] = [
       [`https://upstream.example:${port}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'tls'],
-      [`http://upstream.example:${nobody}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'connect'],
+      [`http://upstream.example:${unused}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'connect'],
       ['https://upstream.example', { resolver: () => Promise.reject(new Error('ENOTFOUND')) }, 'dns'],
     ];
     for (const [origin, settings, reason] of rows) {
@@ -609,7 +609,7 @@ describe('download', () => {
     expect(requests).toEqual([]);
   });
 
-  it('trusts an origin by name without judging its addresses', async () => {
+  it('trusts an origin by name without a check of its addresses', async () => {
     const own = await receiver((_request, response) => response.end('x'));
     const origin = own.replace('127.0.0.1', 'upstream.internal');
     const strict = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => Promise.resolve([LOOPBACK]) });
@@ -654,7 +654,7 @@ async function tlsReceiver(): Promise<{ port: number; requests: IncomingMessage[
   return { port: await listen(server), requests };
 }
 
-/** A guard for names: what the resolver says is judged in earnest, and the dial to a public address ends on our receiver. */
+/** A guard that really checks the resolved addresses, but connects to our receiver instead of a public address. */
 function namedSettings(port: number, answer: () => ResolvedAddress[], dialled: ResolvedAddress[][]) {
   return {
     allowCidrs: [],

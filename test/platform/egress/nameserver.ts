@@ -1,38 +1,38 @@
 import { createSocket } from 'node:dgram';
 import ipaddr from 'ipaddr.js';
 
-/** Addresses (none is NODATA), a refusal, or nothing at all. */
+/** Addresses (an empty list is NODATA), an error, or no reply. */
 export type Reply = readonly string[] | 'nxdomain' | 'servfail' | 'silence';
 
 export interface Query {
   name: string;
   family: 4 | 6;
-  /** Where the asker waits for the answer. */
+  /** The client's port, which waits for the answer. */
   port: number;
 }
 
 export interface Nameserver {
-  /** As `setServers` takes it. */
+  /** In the format of `setServers`. */
   address: string;
-  asked: Query[];
+  queries: Query[];
   close(): Promise<void>;
 }
 
-/** A nameserver on loopback that answers from a script, in as much of RFC 1035 as that needs. */
+/** A nameserver on loopback that answers from a script. It implements only the necessary part of RFC 1035. */
 export async function startNameserver(script: (query: Query) => Reply): Promise<Nameserver> {
-  const asked: Query[] = [];
+  const queries: Query[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (message, { port }) => {
     const question = questionOf(message);
     const query = { name: question.name, family: question.type === TYPE_AAAA ? 6 : 4, port } as const;
-    asked.push(query);
+    queries.push(query);
     const reply = script(query);
     if (reply !== 'silence') socket.send(answerTo(message, question, reply), port);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    asked,
+    queries,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }
@@ -68,7 +68,7 @@ function answerTo(message: Buffer, question: Question, reply: Exclude<Reply, 'si
   return Buffer.concat([header, question.bytes, ...addresses.map((address) => record(question.type, address))]);
 }
 
-/** One address of the name that was asked for, to be kept for no time. */
+/** One address record of the queried name, with a TTL of zero. */
 function record(type: number, address: string): Buffer {
   const data = Buffer.from(ipaddr.parse(address).toByteArray());
   const head = Buffer.alloc(12);

@@ -78,7 +78,9 @@ const nonsense = [
 
 describe('isPublicAddress', () => {
   it.each(notPublic)('calls %s not public', (ip) => expect(isPublicAddress(ip)).toBe(false));
-  it.each(nonsense)('calls %j no address at all, so not public', (ip) => expect(isPublicAddress(ip)).toBe(false));
+  it.each(nonsense)('calls %j not public, because it is not an address', (ip) =>
+    expect(isPublicAddress(ip)).toBe(false),
+  );
   it.each([
     '1.1.1.1',
     '8.8.8.8',
@@ -92,13 +94,13 @@ describe('isPublicAddress', () => {
 });
 
 describe('addressMatcher', () => {
-  it('matches inside its ranges only, and never one family with the other', () => {
+  it('matches addresses inside its ranges only, and never across families', () => {
     const matches = addressMatcher(['127.0.0.0/8', '::1/128']);
     expect(['127.0.0.1', '127.9.9.9', '::1'].every(matches)).toBe(true);
     expect(['128.0.0.1', '::2', '::ffff:127.0.0.1', 'localhost', ''].some(matches)).toBe(false);
   });
 
-  it('refuses a range that cannot be read, by name', () => {
+  it('names an invalid range in its error', () => {
     expect(() => addressMatcher(['127.0.0.1/40'])).toThrow('127.0.0.1/40');
     expect(() => addressMatcher(['loopback'])).toThrow('loopback');
   });

@@ -44,14 +44,14 @@ describe('the S3 driver', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('keeps nothing but the object, with its type, in the bucket', async () => {
+  it('stores only the object with its type in the bucket', async () => {
     await store.put(KEY, hello, options);
     expect(s3.objects.get(KEY)).toMatchObject({ bytes: hello, contentType: 'image/png' });
     expect(s3.asked).toEqual([`PUT ${KEY}`]);
     expect(await filesBelow(directory)).toEqual([]);
   });
 
-  it('looks once for size and existence', async () => {
+  it('sends one request for size and existence', async () => {
     await store.put(KEY, hello, options);
     s3.asked.length = 0;
     expect(await store.stat(KEY)).toEqual({ bytes: hello.length });
@@ -61,7 +61,7 @@ describe('the S3 driver', () => {
   it.each([
     ['another key', { s3AccessKeyId: 'AKIASOMEBODYELSE' }, 'InvalidAccessKeyId'],
     ['another secret', { s3SecretAccessKey: 'guessed' }, 'SignatureDoesNotMatch'],
-  ])('can do nothing by %s, and does not try again', async (_what, wrong, code) => {
+  ])('fails with %s and does not retry', async (_what, wrong, code) => {
     const stranger = await createFileStore({ ...s3.settings, ...wrong, localDir: directory });
     await expect(stranger.put(KEY, hello, options)).rejects.toThrow();
     await expectNothingKept();
@@ -77,7 +77,7 @@ describe('the S3 driver', () => {
     ['is too busy', tooBusy],
     ['has failed', broken],
     ['hangs up', hangUp],
-  ])('tries again, whatever it was to do, when the store %s', async (_how, answer) => {
+  ])('retries every operation if the store %s', async (_how, answer) => {
     s3.next(answer);
     await store.put(KEY, inPieces(Buffer.alloc(500_000)), options);
     expect(s3.objects.get(KEY)?.bytes).toEqual(Buffer.alloc(500_000));
@@ -93,18 +93,18 @@ describe('the S3 driver', () => {
     );
   });
 
-  it('gives a put up after the third try, and keeps nothing of it here or there', async () => {
+  it('gives up a put after the third try and keeps nothing, locally or in the bucket', async () => {
     const printed = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     s3.next(tooBusy, broken, tooBusy);
     await expect(store.put(KEY, inPieces(Buffer.alloc(500_000)), options)).rejects.toThrow();
     expect(s3.asked).toHaveLength(3);
     await expectNothingKept();
-    // Where the log is JSON lines, a library's own words on the console are noise.
+    // The log consists of JSON lines, so a library must not write to the console.
     expect(printed).not.toHaveBeenCalled();
     printed.mockRestore();
   });
 
-  it('never takes a store that is away for a file that is missing, and leaves no half of a put behind', async () => {
+  it('does not report a file as missing if the store is down, and leaves no part of a put', async () => {
     await store.put(KEY, hello, options);
     await s3.close();
     await expect(store.put('outputs/file_02.png', inPieces(Buffer.alloc(500_000)), options)).rejects.toThrow();
@@ -115,21 +115,21 @@ describe('the S3 driver', () => {
     await expect(store.delete(KEY)).rejects.toThrow();
   });
 
-  it('never takes a bucket that is missing for a file that is missing', async () => {
+  it('does not report a file as missing if the bucket is missing', async () => {
     const lost = await createFileStore({ ...s3.settings, s3Bucket: 'gone', localDir: directory });
     await expect(lost.open(KEY)).rejects.toMatchObject({ name: 'NoSuchBucket' });
     await expect(lost.put(KEY, hello, options)).rejects.toThrow();
     await expectNothingKept();
   });
 
-  it('ends an upload at once when the put is aborted', async () => {
+  it('ends an upload immediately if the put is aborted', async () => {
     const arrived = Promise.withResolvers<IncomingMessage>();
     s3.next((request) => arrived.resolve(request));
     const controller = new AbortController();
     const put = store.put(KEY, Buffer.alloc(500_000), { ...options, signal: controller.signal });
     const request = await arrived.promise;
-    controller.abort(new Error('nobody wants it any more'));
-    await expect(put).rejects.toThrow('nobody wants it any more');
+    controller.abort(new Error('no longer needed'));
+    await expect(put).rejects.toThrow('no longer needed');
     request.resume();
     await eventually(() => Promise.resolve(request.destroyed), { what: 'the end of the upload' });
     expect(request.complete).toBe(false);
@@ -137,14 +137,14 @@ describe('the S3 driver', () => {
     expect(s3.asked).toHaveLength(1);
   });
 
-  it('fails a put whose spooled copy cannot be read, and waits for nothing', async () => {
+  it('fails a put immediately if its local copy cannot be read', async () => {
     const gone = join(directory, 'gone');
     const publish = s3Place(s3.settings).publish(gone, KEY, { contentType: 'text/plain', bytes: 5 });
     await expect(publish).rejects.toThrow();
     await expectNothingKept();
   });
 
-  it('does not wait for ever for a store that says nothing', async () => {
+  it('does not wait forever for a store that does not answer', async () => {
     const place = s3Place(s3.settings, { answerMs: 200, silenceMs: 200 });
     const spool = join(directory, 'spool');
     await writeFile(spool, hello);
@@ -155,7 +155,7 @@ describe('the S3 driver', () => {
     await expect(place.publish(spool, KEY, about)).rejects.toThrow(/200 ms/);
   });
 
-  it('does not wait for ever for the rest of a file', async () => {
+  it('does not wait forever for the rest of a file', async () => {
     const stalled: S3Answer = (_request, response) =>
       void response.writeHead(200, { 'content-length': 100 }).write('and then nothing');
     s3.next(stalled, stalled, stalled);
@@ -163,7 +163,7 @@ describe('the S3 driver', () => {
     await expect(place.open(KEY, undefined).then(text)).rejects.toThrow(/300 ms of inactivity/);
   });
 
-  it('hangs up on a store that refuses an upload before it has all of it', async () => {
+  it('closes the connection if the store refuses an upload before its end', async () => {
     const arrived = Promise.withResolvers<IncomingMessage>();
     s3.next((request, response) => {
       arrived.resolve(request);
@@ -176,7 +176,7 @@ describe('the S3 driver', () => {
     await expectNothingKept();
   });
 
-  it('says of a read that breaks off that it did, and never hands out a short file for a whole one', async () => {
+  it('fails a read that breaks off, and never returns a short file as a whole one', async () => {
     s3.next((_request, response) => {
       response.writeHead(200, { 'content-length': 100 }).write('only this');
       setTimeout(() => response.destroy(), 50);
@@ -185,24 +185,24 @@ describe('the S3 driver', () => {
     await expect(text(stream)).rejects.toThrow();
   });
 
-  it('hands out no other bytes than the range that was asked for', async () => {
-    s3.next((_request, response) => response.end('the whole, for this store knows no ranges'));
+  it('fails if the store does not return the requested range', async () => {
+    s3.next((_request, response) => response.end('the whole file, because this store ignores ranges'));
     await expect(store.open(KEY, { start: 4, end: 8 })).rejects.toThrow();
   });
 
-  it('takes the 404 of some stores to a second delete for what it says', async () => {
+  it('accepts the 404 that some stores return for a repeated delete', async () => {
     s3.next(s3Error(404, 'NoSuchKey'));
     await store.delete(KEY);
   });
 
-  it('serves on while many readers are slow', async () => {
+  it('serves other requests while many readers are slow', async () => {
     await store.put(KEY, randomBytes(900_000), options);
     const slow = await Promise.all(Array.from({ length: 80 }, () => store.open(KEY)));
     expect(await store.exists(KEY)).toBe(true);
     for (const stream of slow) stream.destroy();
   });
 
-  it('sends and reads a large file piece by piece, no faster than the other side takes it', async () => {
+  it('sends and reads a large file in pieces, no faster than the receiver reads it', async () => {
     const size = 20_000_000;
     const held = heldBytes();
     const arrived = Promise.withResolvers<IncomingMessage>();
@@ -238,7 +238,7 @@ describe('the S3 driver', () => {
   });
 });
 
-/** Says how many more bytes of buffers are alive than now, garbage aside. */
+/** Returns a function that counts the bytes of live buffers beyond the present ones. */
 function heldBytes(): () => number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

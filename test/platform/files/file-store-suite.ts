@@ -18,15 +18,15 @@ import { filesBelow } from '../../support/files-below.ts';
 export const KEY = 'outputs/file_01.png';
 export const options = { maxBytes: 1_000_000, contentType: 'image/png' };
 
-/** Where one driver keeps its files, empty at the beginning of each test. */
+/** The storage of one driver, empty at the start of each test. */
 export interface PlaceUnderTest {
   settings: Omit<FileStoreSettings, 'localDir'>;
-  /** The keys that readers see, where they do not lie below `localDir`. */
+  /** The keys of the files that are not below the local directory. */
   keys(): string[];
   close(): Promise<void>;
 }
 
-/** What every driver promises. */
+/** The contract of every driver. */
 export function describeFileStore(driver: string, openPlace: () => Promise<PlaceUnderTest>): void {
   describe(`createFileStore, ${driver}`, () => {
     let place: PlaceUnderTest;
@@ -43,10 +43,10 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       await rm(directory, { recursive: true, force: true });
     });
 
-    /** Whole files and halves of them. */
+    /** All files, including incomplete ones. */
     const everyFile = async () => [...place.keys(), ...(await filesBelow(directory))];
 
-    it('gives back the bytes that were put, with their size and hash, from a buffer or a stream', async () => {
+    it('stores a buffer or a stream and returns its size and hash', async () => {
       const bytes = randomBytes(300_000);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       const none = Buffer.alloc(0);
@@ -67,7 +67,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       expect(await text(8, 100)).toBe('89');
     });
 
-    it('never mixes up ranges that are read at the same time, nor a range with the whole', async () => {
+    it('does not mix up ranges and whole files that are read at the same time', async () => {
       const bytes = randomBytes(100_000);
       await store.put(KEY, bytes, options);
       const read = async (start: number) => {
@@ -81,13 +81,13 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       expect(reads).toEqual(reads.map(() => true));
     });
 
-    it('keeps a file of no bytes', async () => {
+    it('stores an empty file', async () => {
       await store.put(KEY, Buffer.alloc(0), options);
       expect(await store.stat(KEY)).toEqual({ bytes: 0 });
       expect(await buffer(await store.open(KEY))).toHaveLength(0);
     });
 
-    it('leaves no file at all when the source breaks off', async () => {
+    it('leaves no file if the source breaks off', async () => {
       const broken = Readable.from(
         (function* () {
           yield Buffer.alloc(100_000);
@@ -99,7 +99,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       expect(await store.exists(KEY)).toBe(false);
     });
 
-    it('leaves no file at all when a put is aborted half-way', async () => {
+    it('leaves no file if a put is aborted', async () => {
       const controller = new AbortController();
       const endless = Readable.from(
         (async function* () {
@@ -115,7 +115,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       expect(endless.destroyed).toBe(true);
     });
 
-    it('cuts a source that is larger than allowed, keeps nothing, and ends the source', async () => {
+    it('refuses a source that is too large, keeps nothing and destroys the source', async () => {
       const source = inPieces(Buffer.alloc(200_001));
       await expect(store.put(KEY, source, { ...options, maxBytes: 200_000 })).rejects.toThrow(FileTooLargeError);
       expect(await everyFile()).toEqual([]);
@@ -125,7 +125,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       });
     });
 
-    it('keeps the old file whole until a new one under the same key is complete', async () => {
+    it('keeps the old file until a new one under the same key is complete', async () => {
       await store.put(KEY, Buffer.from('old'), options);
       await expect(store.put(KEY, inPieces(Buffer.alloc(2_000_000)), options)).rejects.toThrow(FileTooLargeError);
       expect((await buffer(await store.open(KEY))).toString()).toBe('old');
@@ -133,7 +133,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       expect((await buffer(await store.open(KEY))).toString()).toBe('new');
     });
 
-    it('lets a stored file be probed in pieces', async () => {
+    it('allows a stored file to be probed in pieces', async () => {
       const wav = Buffer.alloc(44 + 8_000);
       wav.write('RIFF', 0, 'latin1');
       wav.write('WAVEfmt ', 8, 'latin1');
@@ -147,7 +147,7 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       expect(await probeStored(store, KEY, 0)).toBeNull();
     });
 
-    it('hands back as many of the first bytes as are asked for, and reads them no more for a probe', async () => {
+    it('returns the requested first bytes, which a probe then does not read again', async () => {
       const png = Buffer.alloc(100_000);
       Buffer.from('89504e470d0a1a0a0000000d494844520000000200000003', 'hex').copy(png);
       const { head, bytes } = await store.put(KEY, inPieces(png), { ...options, headBytes: 70_000 });
@@ -159,14 +159,14 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       await expect(probeStored(unreadable, KEY, bytes, head)).rejects.toThrow('read again');
     });
 
-    it('says plainly what is not there', async () => {
+    it('reports a missing file', async () => {
       expect(await store.stat(KEY)).toBeNull();
       expect(await store.exists(KEY)).toBe(false);
       await expect(store.open(KEY)).rejects.toThrow(FileMissingError);
       await store.delete(KEY);
     });
 
-    it('deletes a file so that nothing of it is left, and once more without a word', async () => {
+    it('deletes a file completely, and accepts a repeated delete', async () => {
       await store.put(KEY, Buffer.from('x'), options);
       await store.delete(KEY);
       expect(await everyFile()).toEqual([]);
@@ -186,13 +186,13 @@ export function describeFileStore(driver: string, openPlace: () => Promise<Place
       'a\u0000',
       '.hidden',
       'x'.repeat(300),
-    ])('takes no key that is not of our making: %j', async (key) => {
+    ])('refuses a key that we did not generate: %j', async (key) => {
       await expect(store.put(key, Buffer.from('x'), options)).rejects.toThrow('not a file key');
       await expect(store.open(key)).rejects.toThrow('not a file key');
       expect(await everyFile()).toEqual([]);
     });
 
-    it('clears away what a killed process left behind a day ago, and nothing younger', async () => {
+    it('deletes files that a killed process left a day ago, and no younger ones', async () => {
       const [old, young] = [join(directory, 'tmp', 'tollgate-old'), join(directory, 'tmp', 'tollgate-young')];
       await Promise.all([writeFile(old, 'x'), writeFile(young, 'x')]);
       await utimes(old, 1, 1);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { decodeDataUri } from '../../../src/platform/media/data-uri.ts';
 
 describe('decodeDataUri', () => {
-  it('gives back the bytes and the claimed type of every well-formed URI', () => {
+  it('returns the bytes and the declared type of every well-formed URI', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), (array) => {
         const bytes = Buffer.from(array);
@@ -13,13 +13,13 @@ describe('decodeDataUri', () => {
     );
   });
 
-  it('refuses one byte more than allowed', () => {
+  it('refuses a file that is one byte too large', () => {
     const uri = `data:image/png;base64,${Buffer.alloc(101).toString('base64')}`;
     expect(decodeDataUri(uri, { maxBytes: 100 })).toEqual({ kind: 'refused', reason: 'too_large' });
     expect(decodeDataUri(uri, { maxBytes: 101 }).kind).toBe('ok');
   });
 
-  it('takes parameters before the encoding', () => {
+  it('accepts parameters before the encoding', () => {
     expect(decodeDataUri('data:audio/wav;codec=1;base64,AAAA', { maxBytes: 9 })).toMatchObject({
       mimeType: 'audio/wav',
     });

@@ -15,7 +15,7 @@ const decoder = (settings: Partial<ImageDecoderSettings> = {}) =>
   });
 
 describe('createImageDecoder', () => {
-  it('takes so many at once and lets so many wait, and refuses the rest as busy', async () => {
+  it('decodes one image, queues another one and refuses the third as busy', async () => {
     const decode = decoder();
     const picture = await png();
     const results = await Promise.all([decode(picture), decode(picture), decode(picture)]);
@@ -29,7 +29,7 @@ describe('createImageDecoder', () => {
     expect(decodersOf(process.pid)).toEqual([]);
   });
 
-  it('stops for a client that has gone, also in the queue, and goes on with the next', async () => {
+  it('stops for an aborted signal, also in the queue, and decodes the next image', async () => {
     const decode = decoder();
     const gone = new AbortController();
     const picture = await jpeg(4_000, 3_000);
@@ -37,7 +37,7 @@ describe('createImageDecoder', () => {
       decode(picture, { signal: gone.signal }),
       decode(picture, { signal: gone.signal }),
     ]);
-    // It was started before anything else could happen here, and is not done before we hear of it.
+    // The first process was started synchronously and cannot have ended yet.
     expect(decodersOf(process.pid)).toHaveLength(1);
     gone.abort();
     const aborted = { status: 'rejected', reason: { name: 'AbortError' } };
@@ -45,7 +45,7 @@ describe('createImageDecoder', () => {
     expect((await decode(picture)).kind).toBe('ok');
   });
 
-  it('refuses what is too large, before or after', async () => {
+  it('refuses an image that is too large before or after decoding', async () => {
     const picture = await plain(1_000, 800).png({ progressive: true }).toBuffer();
     for (const [settings, reason] of [
       [{ pixelsMax: 799_999 }, 'too_many_pixels'],

@@ -103,11 +103,11 @@ describe('probeMedia', () => {
       { kind: 'audio', mime_type: 'audio/mpeg', width: null, height: null, duration: null },
     ],
     ['a WAV', wav, { kind: 'audio', mime_type: 'audio/wav', width: null, height: null, duration: 2 }],
-  ])('knows %s by its bytes', async (_what, bytes, expected) => {
+  ])('recognises %s by its bytes', async (_what, bytes, expected) => {
     expect(await probeBytes(bytes)).toEqual(expected);
   });
 
-  it('takes a 64-bit box size and a box that reaches to the end of the file', async () => {
+  it('accepts a 64-bit box size and a box that extends to the end of the file', async () => {
     const movie = box('moov', movieHeader(600, 1_200), track('vide', 16, 8));
     const longData = Buffer.concat([uint32(1), ascii('mdat'), uint32(0, 116), Buffer.alloc(100)]);
     const toTheEnd = Buffer.concat([uint32(0), movie.subarray(4)]);
@@ -118,7 +118,7 @@ describe('probeMedia', () => {
     });
   });
 
-  it('reads the length of a fragmented clip where it is written', async () => {
+  it('reads the duration of a fragmented clip from mehd', async () => {
     const movie = box('moov', movieHeader(1_000, 0), track('vide', 16, 8), box('mvex', box('mehd', uint32(0, 5_000))));
     expect(await probeBytes(Buffer.concat([fileType('iso5'), movie]))).toMatchObject({ duration: 5 });
   });
@@ -131,16 +131,16 @@ describe('probeMedia', () => {
     ['a document', '%PDF-1.7 and more bytes'],
     ['an archive', 'PK\x03\x04 and more bytes'],
     ['a tiny file', '\x89PNG'],
-  ])('knows no media in %s', async (_what, text) => {
+  ])('recognises no media in %s', async (_what, text) => {
     expect(await probeBytes(ascii(text))).toBeNull();
   });
 
-  it('says the kind and no size when the rest is missing', async () => {
+  it('returns the type without a size if the rest is missing', async () => {
     expect(await probeBytes(pngOf(1, 1).subarray(0, 14))).toMatchObject({ mime_type: 'image/png', width: null });
     expect(await probeBytes(clip('isom').subarray(0, 30_000))).toMatchObject({ mime_type: 'video/mp4', width: null });
   });
 
-  it('never throws and never reads without end, whatever stands in the bytes', async () => {
+  it('never throws and reads a limited number of bytes for any content', async () => {
     const seeds = [
       pngOf(9, 9),
       gif,
@@ -180,7 +180,7 @@ describe('probeMedia', () => {
     );
   });
 
-  it('reads a bounded part of a file of any size', async () => {
+  it('reads a limited part of a file of any size', async () => {
     const head = Buffer.concat([fileType('isom'), uint32(16), ascii('free'), Buffer.alloc(8)]);
     let reads = 0;
     const endless = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 
 describe('createLogger', () => {
-  it('never writes a credential, a prompt or a callback URL, however they are nested', () => {
+  it('never writes a credential, a prompt or a callback URL at any depth', () => {
     const { logger, lines } = captured();
     const secrets = {
       authorization: 'MARKER',
@@ -14,10 +14,10 @@ describe('createLogger', () => {
       contents: ['MARKER'],
       callback_url: 'https://MARKER.example',
     };
-    logger.info(secrets, 'at the top');
-    logger.info({ body: secrets }, 'one down');
-    logger.warn({ request: { headers: secrets } }, 'two down');
-    logger.error({ a: { b: { c: secrets } } }, 'three down');
+    logger.info(secrets, 'at the top level');
+    logger.info({ body: secrets }, 'one level down');
+    logger.warn({ request: { headers: secrets } }, 'two levels down');
+    logger.error({ a: { b: { c: secrets } } }, 'three levels down');
     logger.child({ request: { headers: secrets } }).error('in a child');
     logger.child({ a: 1 }).child(secrets).error('in a grandchild');
     expect(lines).toHaveLength(6);
@@ -26,7 +26,7 @@ describe('createLogger', () => {
     expect(lines.join('')).toContain('[redacted]');
   });
 
-  it('blacks out what hangs on an error, and keeps its message and stack', () => {
+  it('redacts the properties of an error and keeps its message and stack', () => {
     const { logger, lines } = captured();
     const error = Object.assign(new Error('it broke'), {
       prompt: 'MARKER',
@@ -41,7 +41,7 @@ describe('createLogger', () => {
     expect(lines[2]).toContain('it broke');
   });
 
-  it("writes of PostgreSQL's errors their code and place, and nothing that they quote", () => {
+  it('writes the code and table of a PostgreSQL error, but no text that could quote data', () => {
     const { logger, lines } = captured();
     const own = Object.assign(new Error('invalid input syntax: "MARKER"'), {
       code: '22P02',
@@ -58,7 +58,7 @@ describe('createLogger', () => {
     expect(JSON.parse(lines[1] ?? '')).toMatchObject({ err: { name: 'DriverException', cause: { code: '22P02' } } });
   });
 
-  it('survives what has no end', () => {
+  it('writes an object that contains itself', () => {
     const { logger, lines } = captured();
     const circle: Record<string, unknown> = { prompt: 'MARKER' };
     circle['self'] = circle;
@@ -67,7 +67,7 @@ describe('createLogger', () => {
     expect(lines.join('')).not.toContain('MARKER');
   });
 
-  it('writes one JSON line with level, time, name and what was said', () => {
+  it('writes one JSON line with level, name, fields and message', () => {
     const { logger, lines } = captured();
     logger.info({ task_id: 'task_1' }, 'task ended');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
@@ -78,16 +78,16 @@ describe('createLogger', () => {
     });
   });
 
-  it('leaves what it was given as it was', () => {
+  it('does not change the logged object', () => {
     const { logger } = captured();
     const given = { headers: { authorization: 'kept' } };
     logger.info(given);
     expect(given.headers.authorization).toBe('kept');
   });
 
-  it('is quiet below its level', () => {
+  it('writes nothing below its level', () => {
     const { logger, lines } = captured();
-    logger.debug('not said');
+    logger.debug('not written');
     expect(lines).toEqual([]);
   });
 });
