@@ -81,7 +81,7 @@ const codeOf = async (answer: Response): Promise<unknown> => {
 };
 
 describe('keys', () => {
-  it('lets a valid key in as Bearer, as x-api-key, and as both at once', async () => {
+  it('are accepted as Bearer token, as x-api-key, and in both headers together', async () => {
     for (const headers of [
       auth,
       { authorization: `bearer ${goodKey}` },
@@ -92,7 +92,7 @@ describe('keys', () => {
     }
   });
 
-  it('answers one and the same 401 to no key, an unknown key and a malformed key', async () => {
+  it('get the same 401 whether they are missing, unknown or malformed', async () => {
     const bodies = new Set<string>();
     for (const headers of [
       {},
@@ -123,7 +123,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('does not look up a key that cannot be one', async () => {
+  it('are not looked up if they are malformed', async () => {
     const before = frame.lookUps.length;
     await get('/api/v1/models', { 'x-api-key': 'sk-a b' });
     await get('/api/v1/models', { 'x-api-key': `sk-${'a'.repeat(10_000)}` });
@@ -131,7 +131,7 @@ describe('keys', () => {
     expect(frame.lookUps.length).toBe(before);
   });
 
-  it('refuses two different credentials as ambiguous, also in two Authorization headers', async () => {
+  it('are refused as ambiguous if a request has two different ones, even in two Authorization headers', async () => {
     const answer = await get('/api/v1/models', { ...auth, 'x-api-key': 'sk-other' });
     expect([answer.status, await codeOf(answer)]).toEqual([400, 'ambiguous_credentials']);
     const raw = await sendRaw(
@@ -141,7 +141,7 @@ describe('keys', () => {
     expect(raw).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it('takes x-goog-api-key on gemini routes', async () => {
+  it('are accepted as x-goog-api-key on Gemini routes', async () => {
     const answer = await post('/api/v1beta/models/m', '{}', {
       'x-goog-api-key': goodKey,
       'content-type': 'application/json',
@@ -149,7 +149,7 @@ describe('keys', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('refuses a key in the query even beside a valid one, and never logs the query', async () => {
+  it('are refused in the query string even if a header has a valid key, and the query is never logged', async () => {
     const leaked = `sk-${'Leak'.repeat(10)}000000`;
     for (const query of [`key=${leaked}`, 'api_key=abc', `x=${leaked}`, `x=sk%2D${'Leak'.repeat(10)}`, `${leaked}=1`]) {
       const answer = await get(`/api/v1/models?${query}`);
@@ -160,7 +160,7 @@ describe('keys', () => {
     expect(frame.logText()).not.toContain(goodKey);
   });
 
-  it('checks the key before it reads the body', async () => {
+  it('are checked before the server reads the body', async () => {
     const raw = await sendRaw(
       frame.url,
       'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{',
@@ -169,7 +169,7 @@ describe('keys', () => {
     expect(raw).toMatch(/connection: close/i);
   });
 
-  it('does not invite a body with 100-continue before the key and the headers are good', async () => {
+  it('are checked, like the headers, before the server sends 100 Continue', async () => {
     const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\nExpect: 100-continue\r\n';
     const refused = await sendRaw(frame.url, `${head}Content-Type: application/json\r\n\r\n`);
     expect(refused).toMatch(/^HTTP\/1\.1 401 /);
@@ -183,7 +183,7 @@ describe('keys', () => {
     expect(accepted).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
-  it('slows repeated failures of one address down without ever refusing a valid key', async () => {
+  it('get 429 after repeated failures from one address, while a valid key is still accepted', async () => {
     const strict = await startFrame({ routes, settings: { AUTH_FAILURES_PER_MINUTE_MAX: '20' } });
     const statuses: number[] = [];
     let last: Response | undefined;
@@ -199,7 +199,7 @@ describe('keys', () => {
 });
 
 describe('job tokens', () => {
-  it('lets any of the configured tokens in, and neither an API key nor a token in another header', async () => {
+  it('are accepted if they are configured; an API key or a token in another header is refused', async () => {
     spec('5 scheduler endpoints');
     const call = (headers: Record<string, string>): Promise<Response> =>
       fetch(`${frame.url}/job`, { method: 'POST', headers });
@@ -214,11 +214,11 @@ describe('job tokens', () => {
     }
   });
 
-  it('is no API key', async () => {
+  it('are refused as API keys', async () => {
     expect(await codeOf(await get('/api/v1/models', { authorization: `Bearer ${jobToken}` }))).toBe('invalid_api_key');
   });
 
-  it('keeps the routes closed while no token is configured', async () => {
+  it('leave the job routes at 503 while none is configured', async () => {
     spec('5 scheduler endpoints');
     const closed = await startFrame({ routes, settings: { INTERNAL_JOB_TOKENS: '' } });
     const answer = await fetch(`${closed.url}/job`, { method: 'POST', headers: { authorization: 'Bearer ' } });
@@ -227,15 +227,15 @@ describe('job tokens', () => {
   });
 });
 
-describe('bodies', () => {
-  it('hands a JSON object to the handler, in any spelling of its type, the last of equal keys winning', async () => {
+describe('a request body', () => {
+  it('reaches the handler as a JSON object for any spelling of its content type, and its last duplicate key wins', async () => {
     for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf8"']) {
       const answer = await post('/echo', '{"a":1,"a":"\u{1F600}\\ud83d\\ude00"}', { ...auth, 'content-type': type });
       expect(await answer.json()).toEqual({ got: { a: '\u{1F600}\u{1F600}' }, key: 'key_1' });
     }
   });
 
-  it('refuses every other content type, charset and encoding with 415', async () => {
+  it('of any other content type, charset or encoding gets 415', async () => {
     for (const headers of [
       {},
       { 'content-type': 'text/plain' },
@@ -261,8 +261,8 @@ describe('bodies', () => {
     ['an array', '[]'],
     ['a string', '"a"'],
     ['null', 'null'],
-    ['33 levels of arrays', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`],
-    ['500,000 levels', `{"a":${'['.repeat(400_000)}`],
+    ['32 nested arrays in an object', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`],
+    ['400,000 unclosed levels', `{"a":${'['.repeat(400_000)}`],
     ['400,000 closed levels', `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`],
     ['__proto__', '{"a":{"__proto__":{"polluted":1}}}'],
     ['constructor', '{"constructor":{}}'],
@@ -271,24 +271,24 @@ describe('bodies', () => {
     ['a lone surrogate', '{"a":["\\ud800"]}'],
     ['a lone surrogate in a key', '{"\\udc00":1}'],
     ['an infinite number', '{"a":1e999}'],
-  ])('refuses %s as invalid_json', async (_what, body) => {
+  ])('with %s is refused as invalid_json', async (_what, body) => {
     const answer = await post('/echo', body);
     expect([answer.status, await codeOf(answer)]).toEqual([400, 'invalid_json']);
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
-  it('takes 32 levels', async () => {
+  it('may have 32 levels', async () => {
     expect((await post('/echo', `{"a":${'['.repeat(31)}${']'.repeat(31)}}`)).status).toBe(200);
   });
 
-  it('takes 4 MB, and answers 413 above', async () => {
+  it('may have 4 MB, and gets 413 above that', async () => {
     const ofBytes = (bytes: number): string => JSON.stringify({ a: 'x'.repeat(bytes - 8) });
     expect((await post('/echo', ofBytes(4_000_000))).status).toBe(200);
     const answer = await post('/echo', ofBytes(4_000_001));
     expect([answer.status, await codeOf(answer)]).toEqual([413, 'payload_too_large']);
   });
 
-  it('stops reading a body without end, answers 413 and closes', async () => {
+  it('without an end gets 413, and the server closes the connection', async () => {
     const { hostname, port } = new URL(frame.url);
     const socket = connect(Number(port), hostname);
     let answer = '';
@@ -314,7 +314,7 @@ describe('bodies', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('holds no more bytes of all bodies together than it may, and has them back when their clients are gone', async () => {
+  it('gets 503 while all bodies together fill the memory budget, which is freed when a client hangs up', async () => {
     const small = await startFrame({ routes, settings: { BODIES_BUFFERED_MAX_BYTES: '1000' } });
     const body = JSON.stringify({ text: 'x'.repeat(600) });
     const head = `POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -322,7 +322,7 @@ describe('bodies', () => {
     const slow = connect(Number(port), hostname);
     slow.on('error', () => undefined).write(head + body.slice(0, -1));
     let raw = '';
-    // The first has its bytes only when the second is refused.
+    // The first body has reserved its bytes only when the second is refused.
     for (let tries = 0; tries < 100 && !raw.startsWith('HTTP/1.1 503'); tries += 1) {
       raw = await sendRaw(small.url, head, body);
     }
@@ -335,7 +335,7 @@ describe('bodies', () => {
     await small.close({ drainSeconds: 0 });
   });
 
-  it('answers 408 when a body does not arrive in time', async () => {
+  it('that does not arrive in time gets 408', async () => {
     const hasty = await startFrame({ routes, settings: { REQUEST_TIMEOUT_SECONDS: '0.2' } });
     const raw = await sendRaw(
       hasty.url,
@@ -346,21 +346,21 @@ describe('bodies', () => {
     await hasty.close({ drainSeconds: 0 });
   });
 
-  it('takes a client that hangs up in the middle for what it is: one quiet line and no fault', async () => {
+  it('whose client hangs up in the middle causes one log line below warning level', async () => {
     const { hostname, port } = new URL(frame.url);
     const before = frame.lines.length;
     const socket = connect(Number(port), hostname);
     socket.write(
       `POST /echo HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"a"`,
     );
-    const looked = frame.lookUps.length;
-    await until(() => frame.lookUps.length > looked);
+    const lookUpsBefore = frame.lookUps.length;
+    await until(() => frame.lookUps.length > lookUpsBefore);
     socket.destroy();
     await until(() => frame.lines.slice(before).some(({ status }) => status === 499));
     expect(frame.lines.slice(before).filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
-  it('ignores a body and an unknown query on GET', async () => {
+  it('of a GET request is ignored, and so is an unknown query parameter', async () => {
     const raw = await sendRaw(
       frame.url,
       `GET /api/v1/models?page=-1&x[]=1 HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{`,
@@ -369,7 +369,7 @@ describe('bodies', () => {
   });
 });
 
-describe('the rate of a route whose handler counts it', () => {
+describe('the rate limit of a route whose handler counts requests', () => {
   const limited = { keyId: 'key_1', projectId: 'prj_1', models: null, rpm: 2, inFlightMax: null };
   const counting: AppMiddleware = (ctx) => {
     ctx.state.rateCounted = true;
@@ -401,7 +401,7 @@ describe('the rate of a route whose handler counts it', () => {
   });
   afterAll(() => strict.close({ drainSeconds: 0 }));
 
-  it('counts what is refused before it, and says 429 instead once it is over', async () => {
+  it('counts requests that are refused before the handler runs, and answers 429 once it is exceeded', async () => {
     for (const [path, body, status] of [
       ['/counting', '{', 400],
       ['/refusing', '{}', 503],
@@ -415,7 +415,7 @@ describe('the rate of a route whose handler counts it', () => {
     expect(counted).toBe(4);
   });
 
-  it('counts a body that does not arrive in time, and one whose client hangs up', async () => {
+  it('counts a request whose body does not arrive in time or whose client hangs up', async () => {
     expect(await sendRaw(strict.url, head('/counting', 20), '{')).toMatch(/^HTTP\/1\.1 408 /);
     expect(counted).toBe(1);
     const { hostname, port } = new URL(strict.url);
@@ -424,7 +424,7 @@ describe('the rate of a route whose handler counts it', () => {
     await until(() => counted === 2);
   });
 
-  it('counts nothing twice, and asks no database that has just failed', async () => {
+  it('counts no request twice, and does not query a database that has just failed', async () => {
     expect(await sendRaw(strict.url, head('/counting', 2), '{}')).toMatch(/^HTTP\/1\.1 402 /);
     expect(await sendRaw(strict.url, head('/away', 2), '{}')).toMatch(/^HTTP\/1\.1 503 /);
     expect(counted).toBe(0);
@@ -432,7 +432,7 @@ describe('the rate of a route whose handler counts it', () => {
 });
 
 describe('errors', () => {
-  it('answers 404 for an unknown path and 405 with Allow for a wrong method, each in the dialect of its place', async () => {
+  it('are 404 for an unknown path and 405 with Allow for a wrong method, in the dialect of the path', async () => {
     for (const path of ['/nowhere', '/api/v1/models/', '/API/v1/models', '/%ff', '//x']) {
       const missing = await get(path);
       expect([missing.status, await codeOf(missing)]).toEqual([404, 'not_found']);
@@ -451,7 +451,7 @@ describe('errors', () => {
     expect(await gemini.json()).toMatchObject({ error: { code: 405, status: 'INVALID_ARGUMENT' } });
   });
 
-  it('says the same refusal in three dialects', async () => {
+  it('have the same content in each of the three dialects', async () => {
     spec('7 error body');
     expect(await (await post('/legacy', '[]')).json()).toEqual({
       success: false,
@@ -467,7 +467,7 @@ describe('errors', () => {
     });
   });
 
-  it('answers 503 with Retry-After while the database is away, wherever in the error that is written', async () => {
+  it('are 503 with Retry-After while the database is unreachable, at any depth of the error chain', async () => {
     for (const path of ['/throws/pg', '/throws/refused', '/throws/pool']) {
       const answer = await get(path);
       expect([answer.status, answer.headers.get('retry-after'), await codeOf(answer)]).toEqual([
@@ -481,7 +481,7 @@ describe('errors', () => {
     await away.close({ drainSeconds: 0 });
   });
 
-  it('answers a constant 500 to a bug and logs where it happened, without statements or their values', async () => {
+  it('are a constant 500 for a bug, which is logged with its path but without SQL statements or values', async () => {
     for (const path of ['/throws/bug', '/throws/unique', '/bigint']) {
       const answer = await get(path);
       expect(answer.status).toBe(500);
@@ -502,7 +502,7 @@ describe('errors', () => {
     expect(frame.logText()).not.toContain('canary prompt');
   });
 
-  it('tells clients when to come back and when not to', async () => {
+  it('have Retry-After if a retry can help and x-should-retry: false if it cannot', async () => {
     expect((await get('/throws/rate')).headers.get('retry-after')).toBe('7');
     expect((await get('/throws/rate')).headers.get('x-should-retry')).toBeNull();
     const credits = await get('/throws/credits');
@@ -510,12 +510,12 @@ describe('errors', () => {
   });
 });
 
-describe('what never reaches the application', () => {
+describe('a request that the HTTP parser refuses', () => {
   const head = `Host: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\n`;
 
   it.each([
     ['bytes that are not HTTP', 'HELLO\r\n\r\n', 400],
-    ['a Content-Length that is no number', `POST /echo HTTP/1.1\r\n${head}Content-Length: abc\r\n\r\n{}`, 400],
+    ['a Content-Length that is not a number', `POST /echo HTTP/1.1\r\n${head}Content-Length: abc\r\n\r\n{}`, 400],
     [
       'Content-Length and Transfer-Encoding',
       `POST /echo HTTP/1.1\r\n${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
@@ -526,7 +526,7 @@ describe('what never reaches the application', () => {
       `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n`,
       400,
     ],
-    ['a chunk that is none', `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
+    ['an invalid chunk size', `POST /echo HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
     ['a key with a line break', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: sk-a\nb\r\n\r\n', 400],
     ['no Host', 'GET /api/v1/models HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['two Hosts', 'GET /api/v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400],
@@ -544,14 +544,14 @@ describe('what never reaches the application', () => {
       ],
     ),
     ['headers above 16 kB', `GET / HTTP/1.1\r\nHost: a\r\nx-api-key: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
-  ])('answers %s with an error body and a request id', async (_what, bytes, status) => {
+  ])('gets an error body and a request id: %s', async (_what, bytes, status) => {
     const raw = await sendRaw(frame.url, bytes);
     expect(raw.slice(0, 13)).toBe(`HTTP/1.1 ${status} `);
     expect(raw).toMatch(/x-request-id: req_/i);
     expect(bodyOf(raw)).toMatchObject({ error: { type: 'invalid_request_error' } });
   });
 
-  it('says in the dialect of the route that it knows no transfer coding but chunked, however that is written', async () => {
+  it('gets its error in the dialect of the route if its transfer coding is not chunked, in any spelling', async () => {
     const send = (path: string, ...codings: string[]) => {
       const lines = codings.map((coding) => `Transfer-Encoding: ${coding}\r\n`).join('');
       return sendRaw(
@@ -559,17 +559,17 @@ describe('what never reaches the application', () => {
         `POST ${path} HTTP/1.1\r\n${head}Connection: close\r\n${lines}\r\n2\r\n{}\r\n0\r\n\r\n`,
       );
     };
-    const where = { code: 'invalid_value', param: 'Transfer-Encoding' };
-    expect(bodyOf(await send('/echo', 'gzip, chunked'))).toMatchObject({ error: where });
-    expect(bodyOf(await send('/echo', 'gzip', 'chunked'))).toMatchObject({ error: where });
-    expect(bodyOf(await send('/legacy', 'gzip, chunked'))).toMatchObject({ success: false, error: where });
+    const error = { code: 'invalid_value', param: 'Transfer-Encoding' };
+    expect(bodyOf(await send('/echo', 'gzip, chunked'))).toMatchObject({ error });
+    expect(bodyOf(await send('/echo', 'gzip', 'chunked'))).toMatchObject({ error });
+    expect(bodyOf(await send('/legacy', 'gzip, chunked'))).toMatchObject({ success: false, error });
     expect(bodyOf(await send('/api/v1beta/models/x:generateContent', 'gzip, chunked'))).toMatchObject({
       error: { code: 400, status: 'INVALID_ARGUMENT' },
     });
     expect(await send('/echo', 'Chunked')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('outlives whoever sends them, and takes a target with scheme and host for the path that it names', async () => {
+  it('does not stop the server, which also accepts a target with scheme and host', async () => {
     const raw = await sendRaw(
       frame.url,
       'GET http://example.com/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
@@ -577,7 +577,7 @@ describe('what never reaches the application', () => {
     expect(raw).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('answers 408 to headers that do not arrive in time', async () => {
+  it('gets 408 if its headers do not arrive in time', async () => {
     const hasty = await startFrame({ routes, settings: { HEADERS_TIMEOUT_SECONDS: '0.2' } });
     const raw = await sendRaw(hasty.url, 'GET /api/v1/models HTTP/1.1\r\nHo');
     expect(raw).toMatch(/^HTTP\/1\.1 408 /);
@@ -586,8 +586,8 @@ describe('what never reaches the application', () => {
   });
 });
 
-describe('every answer', () => {
-  it('carries an id of ours, which is also in the log beside the one the client sent', async () => {
+describe('every response', () => {
+  it("carries the server's request id, which is logged together with the client's", async () => {
     const answer = await get('/api/v1/models/some-model?secret=1', { ...auth, 'x-request-id': 'their-id' });
     const id = answer.headers.get('x-request-id');
     expect(id).toMatch(/^req_[0-9a-z]{26}$/);
@@ -603,7 +603,7 @@ describe('every answer', () => {
     expect((await get('/nowhere', { 'x-request-id': 'their-id' })).headers.get('x-request-id')).toMatch(/^req_/);
   });
 
-  it('is not to be sniffed, stored or attributed to a framework', async () => {
+  it('forbids MIME sniffing and storing, and does not name the framework', async () => {
     for (const path of ['/api/v1/models', '/nowhere', '/livez']) {
       const { headers } = await get(path);
       expect(headers.get('x-content-type-options')).toBe('nosniff');

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const frame of frames.splice(0)) await frame.close({ drainSeconds: 0 });
 });
 
-/** A route that answers when it is told to, and counts who is inside. */
+/** A route that answers when the test calls `release`, and counts the requests that wait. */
 function gate(): { route: Route; inside: () => number; release: () => void } {
   let inside = 0;
   let release = (): void => undefined;
@@ -47,7 +47,7 @@ const enter = (frame: Frame, init: RequestInit = {}): Promise<Response> =>
   });
 
 describe('the in-flight limit', () => {
-  it('refuses one request more than it allows, lets probes through, and has the place back afterwards', async () => {
+  it('refuses a request beyond the limit, still answers probes, and admits requests again afterwards', async () => {
     const { route, inside, release } = gate();
     const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '1' } });
     const first = enter(frame);
@@ -61,7 +61,7 @@ describe('the in-flight limit', () => {
     expect((await enter(frame)).status).toBe(200);
   });
 
-  it('loses no place to clients that hang up, before or after their body arrived', async () => {
+  it('frees the slot of a client that hangs up, before or after its body arrives', async () => {
     const { route, inside, release } = gate();
     const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '5' } });
     const aborts = Array.from({ length: 5 }, () => new AbortController());
@@ -74,12 +74,12 @@ describe('the in-flight limit', () => {
     await until(() => inside() === 0);
     const { hostname, port } = new URL(frame.url);
     for (let tries = 0; tries < 20; tries += 1) {
-      const looked = frame.lookUps.length;
+      const lookUpsBefore = frame.lookUps.length;
       const socket = connect(Number(port), hostname);
       socket.write(
         `POST /gate HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
       );
-      await until(() => frame.lookUps.length > looked);
+      await until(() => frame.lookUps.length > lookUpsBefore);
       socket.destroy();
       await once(socket, 'close');
     }
@@ -91,23 +91,23 @@ describe('the in-flight limit', () => {
 });
 
 describe('probes', () => {
-  it('answers /livez without asking anybody and /readyz from an answer that is at most two seconds old', async () => {
-    let asked = 0;
+  it('answer /livez without a check and /readyz from a check result that is at most two seconds old', async () => {
+    let checks = 0;
     const isReady = (): Promise<boolean> => {
-      asked += 1;
+      checks += 1;
       return Promise.resolve(false);
     };
     const frame = await start({ routes: [], deps: { isReady } });
     expect((await fetch(`${frame.url}/livez`)).status).toBe(200);
     expect((await fetch(`${frame.url}/livez`, { method: 'HEAD' })).status).toBe(200);
-    expect(asked).toBe(0);
+    expect(checks).toBe(0);
     const began = performance.now();
     for (let tries = 0; tries < 5; tries += 1) expect((await fetch(`${frame.url}/readyz`)).status).toBe(503);
-    expect(asked).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 2_000));
+    expect(checks).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 2_000));
     expect((await fetch(`${frame.url}/livez`, { method: 'POST' })).status).toBe(404);
   });
 
-  it('is not ready when the check fails or does not answer', async () => {
+  it('report not ready if the check fails or does not answer', async () => {
     for (const isReady of [() => Promise.reject(new Error('away')), () => new Promise<boolean>(() => undefined)]) {
       const frame = await start({ routes: [], deps: { isReady } });
       expect((await fetch(`${frame.url}/readyz`)).status).toBe(503);
@@ -115,8 +115,8 @@ describe('probes', () => {
   });
 });
 
-describe('stopping', () => {
-  it('is not ready from the first moment, still serves while balancers notice, and finishes what is under way', async () => {
+describe('shutdown', () => {
+  it('reports not ready immediately, still serves during the ready delay, and finishes running requests', async () => {
     const { route, inside, release } = gate();
     const frame = await start({ routes: [route], settings: { SHUTDOWN_READY_DELAY_SECONDS: '2' } });
     const call = enter(frame);
@@ -138,7 +138,7 @@ describe('stopping', () => {
     await ended;
   });
 
-  it('waits for the work of a client that has gone', async () => {
+  it('waits for the handler of a request whose client hung up', async () => {
     const { route, inside, release } = gate();
     const frame = await start({ routes: [route] });
     const abort = new AbortController();
@@ -151,7 +151,7 @@ describe('stopping', () => {
     expect(await closed).toBe(0);
   });
 
-  it('cuts what is left when the time is up', async () => {
+  it('closes the remaining connections when the drain time is over', async () => {
     const { route, inside } = gate();
     const frame = await start({ routes: [route] });
     const call = enter(frame);

@@ -14,7 +14,7 @@ export interface Frame extends HttpServer {
   /** Every log line so far, parsed. */
   lines: Record<string, unknown>[];
   logText(): string;
-  /** The secrets that were looked up. */
+  /** The API keys that `authenticate` was called with. */
   lookUps: string[];
 }
 
@@ -25,7 +25,7 @@ interface FrameOptions {
   deps?: Partial<HttpDeps>;
 }
 
-/** A whole frame on a free loopback port, over a set of keys in memory. */
+/** The HTTP server with all its middleware on a free loopback port, with one valid key and no database. */
 export async function startFrame({ routes, settings, deps }: FrameOptions): Promise<Frame> {
   const lines: Record<string, unknown>[] = [];
   let text = '';
@@ -67,7 +67,7 @@ const baseSettings = {
   INTERNAL_JOB_TOKENS: `${'x'.repeat(40)},${jobToken}`,
 };
 
-/** Sends bytes as they are and gives back all that was answered until the server closed, 5 s at most. */
+/** Sends raw bytes and returns everything the server answers until it closes the connection, or for 5 s. */
 export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -82,11 +82,11 @@ export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Prom
   return answer;
 }
 
-/** The JSON body of a raw answer. */
+/** The JSON body of a raw response. */
 export const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
 
-/** Waits until something is true, 5 s at most. */
+/** Waits until the condition holds. Throws after 5 s. */
 export async function until(isTrue: () => boolean): Promise<void> {
   for (let tries = 0; tries < 500 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-  if (!isTrue()) throw new Error('it did not come true');
+  if (!isTrue()) throw new Error('The condition did not hold within 5 s');
 }

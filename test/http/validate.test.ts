@@ -20,11 +20,11 @@ function refusalOf(body: unknown): { code: string; param: string | undefined; me
     if (error instanceof GatewayError) return { code: error.code, param: error.param, message: error.message };
     throw error;
   }
-  throw new Error('it was accepted');
+  throw new Error('expected a refusal, but validate() accepted the body');
 }
 
 describe('validate', () => {
-  it('returns what the schema makes of a good body', () => {
+  it('returns the parsed body with default values', () => {
     expect(validate(z.object({ n: z.number().default(3) }), {})).toEqual({ n: 3 });
   });
 
@@ -45,7 +45,7 @@ describe('validate', () => {
     expect(refusalOf(body)).toMatchObject({ code, param });
   });
 
-  it('quotes at most 100 characters of a name that the client made up', () => {
+  it('quotes at most 100 characters of an unknown field name', () => {
     const { param, message } = refusalOf({ model: 'm', ['x'.repeat(5_000)]: 1 });
     expect(param?.length).toBeLessThanOrEqual(100);
     expect(message.length).toBeLessThanOrEqual(150);

@@ -15,11 +15,11 @@ const refusal = (more: Record<string, unknown>): { code?: string; param?: string
     return { code: error.code, param: error.param };
   }
 };
-const saying = (part: unknown, role: unknown = 'user') => ({ contents: [{ role, parts: [part] }] });
-const declared = (name = 'look') => [{ functionDeclarations: [{ name }] }];
+const withPart = (part: unknown, role: unknown = 'user') => ({ contents: [{ role, parts: [part] }] });
+const declared = (name = 'inspect') => [{ functionDeclarations: [{ name }] }];
 
 describe('a generateContent request', () => {
-  it('is filled with the defaults of the catalog, and a role that is absent is the user', () => {
+  it('gets the default values of the catalog, and the role user if it has none', () => {
     expect(read({ contents: [{ parts: [{ text: 'hello' }] }] })).toEqual({
       model: 'm',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
@@ -30,8 +30,8 @@ describe('a generateContent request', () => {
     });
   });
 
-  it('takes what a Gemini client sends, in both spellings', () => {
-    const asked = read({
+  it('accepts the fields of a Gemini client in camelCase and in snake_case', () => {
+    const request = read({
       system_instruction: { role: 'user', parts: { text: 'Be brief.' } },
       contents: [
         { role: 'user', parts: [{ text: 'What?' }, { inline_data: { mime_type: 'image/PNG', data: 'A-_A' } }] },
@@ -49,12 +49,15 @@ describe('a generateContent request', () => {
       },
       tools: [
         {
-          function_declarations: [{ name: 'look', description: 'x', parameters: { type: 'OBJECT' } }, { name: 'rest' }],
+          function_declarations: [
+            { name: 'inspect', description: 'x', parameters: { type: 'OBJECT' } },
+            { name: 'rest' },
+          ],
         },
       ],
-      tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['look'] } },
+      tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['inspect'] } },
     });
-    expect(asked).toEqual({
+    expect(request).toEqual({
       model: 'm',
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -66,8 +69,8 @@ describe('a generateContent request', () => {
           ],
         },
       ],
-      tools: [{ name: 'look', description: 'x', parameters: { type: 'object' } }, { name: 'rest' }],
-      toolChoice: { name: 'look' },
+      tools: [{ name: 'inspect', description: 'x', parameters: { type: 'object' } }, { name: 'rest' }],
+      toolChoice: { name: 'inspect' },
       responseFormat: {
         type: 'json_schema',
         name: 'response',
@@ -83,7 +86,7 @@ describe('a generateContent request', () => {
     });
   });
 
-  it('joins calls and their answers by stable ids, with and without ids of their own', () => {
+  it('links function calls to their responses by stable ids, whether or not the client sends ids', () => {
     const contents = [
       ...hello,
       {
@@ -91,8 +94,8 @@ describe('a generateContent request', () => {
         parts: [
           { text: 'hm', thought: true },
           { text: 'Looking.' },
-          { functionCall: { name: 'look', args: { at: 1 } }, thoughtSignature: 'S' },
-          { functionCall: { name: 'look', args: { at: 2 } } },
+          { functionCall: { name: 'inspect', args: { at: 1 } }, thoughtSignature: 'S' },
+          { functionCall: { name: 'inspect', args: { at: 2 } } },
           { functionCall: { id: 'own', name: 'rest' } },
         ],
       },
@@ -100,8 +103,8 @@ describe('a generateContent request', () => {
         role: 'function',
         parts: [
           { functionResponse: { id: 'own', name: 'rest', response: { ok: true } } },
-          { functionResponse: { name: 'look', response: { seen: 1 } } },
-          { functionResponse: { name: 'look', response: { seen: 2 } } },
+          { functionResponse: { name: 'inspect', response: { seen: 1 } } },
+          { functionResponse: { name: 'inspect', response: { seen: 2 } } },
           { text: 'Go on.' },
         ],
       },
@@ -112,8 +115,8 @@ describe('a generateContent request', () => {
         role: 'assistant',
         content: [{ type: 'text', text: 'Looking.' }],
         toolCalls: [
-          { id: 'call_1_1', name: 'look', arguments: '{"at":1}', signature: 'S' },
-          { id: 'call_1_2', name: 'look', arguments: '{"at":2}' },
+          { id: 'call_1_1', name: 'inspect', arguments: '{"at":1}', signature: 'S' },
+          { id: 'call_1_2', name: 'inspect', arguments: '{"at":2}' },
           { id: 'own', name: 'rest', arguments: '{}' },
         ],
       },
@@ -131,24 +134,24 @@ describe('a generateContent request', () => {
     [{ contents: {} }, 'invalid_value', 'contents'],
     [{ contents: 'hello' }, 'invalid_value', 'contents'],
     [{ contents: [{ role: 'user', parts: [] }] }, 'invalid_value', 'contents.0.parts'],
-    [saying({}), 'invalid_value', 'contents.0.parts.0'],
-    [saying({ fileData: { fileUri: 'x' } }), 'unsupported_parameter', 'contents.0.parts.0.fileData'],
-    [saying({ text: 'a', functionCall: { name: 'f' } }), 'invalid_value', 'contents.0.parts.0'],
-    [saying({ text: '' }), 'invalid_value', 'contents'],
-    [saying({ text: 'x' }, 'system'), 'invalid_value', 'contents.0.role'],
+    [withPart({}), 'invalid_value', 'contents.0.parts.0'],
+    [withPart({ fileData: { fileUri: 'x' } }), 'unsupported_parameter', 'contents.0.parts.0.fileData'],
+    [withPart({ text: 'a', functionCall: { name: 'f' } }), 'invalid_value', 'contents.0.parts.0'],
+    [withPart({ text: '' }), 'invalid_value', 'contents'],
+    [withPart({ text: 'x' }, 'system'), 'invalid_value', 'contents.0.role'],
     [
-      saying({ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }),
+      withPart({ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }),
       'invalid_value',
       'contents.0.parts.0.inlineData.mimeType',
     ],
     [
-      saying({ inlineData: { mimeType: 'image/png', data: 'not base64!' } }),
+      withPart({ inlineData: { mimeType: 'image/png', data: 'not base64!' } }),
       'invalid_value',
       'contents.0.parts.0.inlineData.data',
     ],
-    [saying({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }, 'model'), 'invalid_value', 'contents.0'],
-    [saying({ functionResponse: { name: 'f', response: {} } }), 'invalid_value', 'contents.0'],
-    [saying({ functionCall: { name: 'f' } }), 'invalid_value', 'contents.0'],
+    [withPart({ inlineData: { mimeType: 'image/png', data: 'AAAA' } }, 'model'), 'invalid_value', 'contents.0'],
+    [withPart({ functionResponse: { name: 'f', response: {} } }), 'invalid_value', 'contents.0'],
+    [withPart({ functionCall: { name: 'f' } }), 'invalid_value', 'contents.0'],
     [{ generationConfig: [] }, 'invalid_value', 'generationConfig'],
     [{ generationConfig: 'hot' }, 'invalid_value', 'generationConfig'],
     [{ generationConfig: { maxOutputTokens: 8 } }, 'invalid_value', 'generationConfig.maxOutputTokens'],
@@ -164,7 +167,7 @@ describe('a generateContent request', () => {
       'toolConfig.functionCallingConfig.allowedFunctionNames',
     ],
     [{ cachedContent: 'x' }, 'unsupported_parameter', 'cachedContent'],
-  ])('is refused by name: %j', (more, code, param) => {
+  ])('is refused with the name of the wrong field: %j', (more, code, param) => {
     expect(refusal(more)).toEqual({ code, param });
   });
 
@@ -172,11 +175,11 @@ describe('a generateContent request', () => {
     ['AUTO', 'auto'],
     ['NONE', 'none'],
     ['ANY', 'required'],
-  ])('chooses tools by mode %s', (mode, choice) => {
+  ])('maps the function calling mode %s to the tool choice %s', (mode, choice) => {
     expect(read({ tools: declared(), toolConfig: { functionCallingConfig: { mode } } }).toolChoice).toBe(choice);
   });
 
-  it('is a request or a refusal, whatever is sent', () => {
+  it('either parses or throws a GatewayError for arbitrary JSON', () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -195,7 +198,7 @@ describe('the generateContent response', () => {
   const answer = { id: 'r1', created: 0, model: 'm', usage: { input: 12, output: 9 } };
   const reply = { content: 'Hi.', refusal: null, toolCalls: [], finishReason: 'stop' as const, usage: null };
 
-  it('has every member that clients read, thoughts apart from what was said', () => {
+  it('has every member that clients read, and counts thought tokens apart from candidate tokens', () => {
     const usage = { inputTokens: 12, outputTokens: 9, cachedTokens: 3, reasoningTokens: 4 };
     expect(geminiResponse({ ...answer, reply: { ...reply, usage } })).toEqual({
       candidates: [{ content: { role: 'model', parts: [{ text: 'Hi.' }] }, finishReason: 'STOP', index: 0 }],
@@ -211,7 +214,7 @@ describe('the generateContent response', () => {
     });
   });
 
-  it('shows calls as objects, and says when a model left one broken', () => {
+  it('returns call arguments as objects, and reports a call whose arguments are not valid JSON', () => {
     const toolCalls = [{ id: 'c1', name: 'f', arguments: '{"a":1}', signature: 'S' }];
     const calling = { ...reply, content: null, toolCalls, finishReason: 'tool_calls' as const };
     expect(geminiResponse({ ...answer, reply: calling })).toMatchObject({
@@ -231,7 +234,7 @@ describe('the generateContent response', () => {
   it.each([
     ['length', 'MAX_TOKENS'],
     ['content_filter', 'SAFETY'],
-  ] as const)('says %s as %s', (finishReason, word) => {
+  ] as const)('maps the finish reason %s to %s', (finishReason, word) => {
     expect(geminiResponse({ ...answer, reply: { ...reply, finishReason } })).toMatchObject({
       candidates: [{ finishReason: word }],
     });

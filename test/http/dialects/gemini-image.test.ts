@@ -8,7 +8,7 @@ const text = { text: 'a fox' };
 const png = { inlineData: { mimeType: 'image/PNG', data: 'A-_A' } };
 
 describe('a generateContent request to an image model', () => {
-  it('is every text in order, every picture, and what the picture shall be like, in both spellings', () => {
+  it('is read into prompt, images and image options, in camelCase and in snake_case', () => {
     expect(
       readGeminiImage({
         contents: [{ role: 'user', parts: [text, png] }, { parts: [{ text: 'in snow' }] }],
@@ -51,11 +51,11 @@ describe('a generateContent request to an image model', () => {
       'invalid_value',
       'generationConfig.responseModalities',
     ],
-  ])('is refused by the field: %j is %s of %s', (body, code, param) => {
+  ])('is refused with the name of the wrong field: %j is %s of %s', (body, code, param) => {
     expect(() => readGeminiImage(body)).toThrow(expect.objectContaining({ code, param }));
   });
 
-  it('is a request or a refusal, whatever is sent', () => {
+  it('either parses or throws a GatewayError for arbitrary JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         try {
@@ -68,8 +68,8 @@ describe('a generateContent request to an image model', () => {
   });
 });
 
-describe('the response with pictures', () => {
-  it('holds each as bytes or by its address, in order, and is named after its task', () => {
+describe('the generateContent response with images', () => {
+  it('holds each image in order, inline or as a URL, and has the task id as responseId', () => {
     const pictures = [
       { mimeType: 'image/png', bytes: Buffer.from('abc') },
       { mimeType: 'image/webp', url: 'https://files.example/2' },
@@ -95,8 +95,8 @@ describe('the response with pictures', () => {
   });
 });
 
-describe('a refusal of the shared checks', () => {
-  it('names the field as a Gemini client knows it, in its message too, and keeps everything else', () => {
+describe('inGeminiWords', () => {
+  it('translates the field name in param and message and keeps every other member of the error', () => {
     const cause = new Error('inside');
     const refused = new GatewayError('invalid_value', {
       param: 'aspect_ratio',
@@ -117,7 +117,7 @@ describe('a refusal of the shared checks', () => {
     });
   });
 
-  it('stays as it is where there is no other word, and whatever is no refusal too', () => {
+  it('returns errors without a Gemini field name, and values that are not errors, unchanged', () => {
     const others = [new GatewayError('model_not_found', { param: 'model' }), new GatewayError('overloaded'), null, 'x'];
     for (const other of others) expect(inGeminiWords(other)).toBe(other);
   });

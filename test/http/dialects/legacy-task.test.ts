@@ -16,14 +16,14 @@ const task = (
   progress: number | null = null,
 ): LegacyTask => ({ id: 'task_1', status, progress, errorCode, urls });
 
-describe('a legacy answer', () => {
+describe('a legacy reply', () => {
   it.each([
     ['queued', 'pending'],
     ['processing', 'processing'],
     ['succeeded', 'completed'],
     ['failed', 'failed'],
     ['canceled', 'failed'],
-  ] as const)('says of a task that is %s that it is %s', (status, word) => {
+  ] as const)('maps the task status %s to the legacy status %s', (status, word) => {
     expect(legacyCreated(task(status))).toEqual({
       success: true,
       task_id: 'task_1',
@@ -36,7 +36,7 @@ describe('a legacy answer', () => {
     expect(legacyWorkflowStatus(task(status))['status']).toBe(word);
   });
 
-  it('has the members of its route: the results, or why there are none', () => {
+  it('has the members of its route, with the results of a completed task or the error of a failed one', () => {
     spec('4.6 result', '4.6 video status');
     const done = task('succeeded', null, ['https://a.example/1', 'https://a.example/2'], 100);
     expect(legacyResult(done)).toEqual({
@@ -74,7 +74,7 @@ describe('a legacy answer', () => {
     expect(legacyWorkflowStatus(failed)).toMatchObject({ success: true, images: [], error });
   });
 
-  it('says canceled: true of a canceled task and of no other', () => {
+  it('has canceled: true only for a canceled task', () => {
     spec('4.6 workflow status');
     expect(legacyResult(task('canceled', 'canceled'))).toMatchObject({ canceled: true, error: { code: 'canceled' } });
     expect(legacyVideoStatus(task('canceled', 'canceled'))).toMatchObject({ data: { canceled: true } });

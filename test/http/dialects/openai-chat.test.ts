@@ -15,13 +15,13 @@ const refusal = (more: Record<string, unknown>): { code?: string; param?: string
     return { code: error.code, param: error.param };
   }
 };
-const saying = (content: unknown, role = 'user') => ({ messages: [{ role, content }] });
-const tool = { type: 'function', function: { name: 'look' } };
-const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const withContent = (content: unknown, role = 'user') => ({ messages: [{ role, content }] });
+const tool = { type: 'function', function: { name: 'inspect' } };
+const call = { id: 'c1', type: 'function', function: { name: 'inspect', arguments: '{}' } };
 const png = 'data:image/png;base64,AAAA';
 
 describe('an OpenAI chat request', () => {
-  it('is filled with the defaults of the catalog', () => {
+  it('gets the default values of the catalog', () => {
     expect(read()).toEqual({
       model: 'm',
       messages: [{ role: 'user', content: 'hello' }],
@@ -32,7 +32,7 @@ describe('an OpenAI chat request', () => {
     });
   });
 
-  it('takes null in every optional field as if it were absent', () => {
+  it('treats null in an optional field as an absent field', () => {
     const fields = [
       'max_tokens',
       'max_completion_tokens',
@@ -56,8 +56,8 @@ describe('an OpenAI chat request', () => {
     expect(read(Object.fromEntries(fields.map((field) => [field, null])))).toEqual(read());
   });
 
-  it('takes everything an OpenAI client sends', () => {
-    const asked = read({
+  it('accepts every field that an OpenAI client sends', () => {
+    const request = read({
       messages: [
         { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }], name: 'ops' },
         {
@@ -68,7 +68,7 @@ describe('an OpenAI chat request', () => {
             { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
           ],
         },
-        // As an SDK gives an answer back, with all that stood in it.
+        // SDKs send an earlier reply back with all of its members.
         {
           role: 'assistant',
           content: null,
@@ -92,10 +92,10 @@ describe('an OpenAI chat request', () => {
       tools: [
         {
           type: 'function',
-          function: { name: 'look', description: null, parameters: { type: 'object' }, strict: true },
+          function: { name: 'inspect', description: null, parameters: { type: 'object' }, strict: true },
         },
       ],
-      tool_choice: { type: 'function', function: { name: 'look' } },
+      tool_choice: { type: 'function', function: { name: 'inspect' } },
       parallel_tool_calls: false,
       response_format: { type: 'json_schema', json_schema: { name: 'fox', schema: { type: 'object' }, strict: true } },
       service_tier: 'auto',
@@ -103,7 +103,7 @@ describe('an OpenAI chat request', () => {
       reasoning_effort: 'low',
       logit_bias: { 50256: -100 },
     });
-    expect(asked).toEqual({
+    expect(request).toEqual({
       model: 'm',
       messages: [
         { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }], name: 'ops' },
@@ -115,7 +115,7 @@ describe('an OpenAI chat request', () => {
             { type: 'image', url: 'https://example.com/a.png' },
           ],
         },
-        { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+        { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'inspect', arguments: '{}' }] },
         { role: 'tool', toolCallId: 'c1', content: 'a fox' },
       ],
       maxTokens: 64,
@@ -124,8 +124,8 @@ describe('an OpenAI chat request', () => {
       stop: ['END'],
       seed: -1,
       user: 'u',
-      tools: [{ name: 'look', parameters: { type: 'object' }, strict: true }],
-      toolChoice: { name: 'look' },
+      tools: [{ name: 'inspect', parameters: { type: 'object' }, strict: true }],
+      toolChoice: { name: 'inspect' },
       parallelToolCalls: false,
       responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
       extra: { reasoning_effort: 'low', logit_bias: { 50256: -100 } },
@@ -145,26 +145,26 @@ describe('an OpenAI chat request', () => {
     ),
     [{ messages: [{ role: 'user' }] }, 'missing_parameter', 'messages.0.content'],
     ...[null, 7, {}, []].map((content): [Record<string, unknown>, string, string] => [
-      saying(content),
+      withContent(content),
       'invalid_value',
       'messages.0.content',
     ]),
-    [saying(null, 'assistant'), 'invalid_value', 'messages.0.content'],
-    [saying(''), 'invalid_value', 'messages'],
-    [saying([{ type: 'text', text: '' }]), 'invalid_value', 'messages'],
-    [saying([{ type: 'input_audio', input_audio: {} }]), 'invalid_value', 'messages.0.content.0.type'],
-    [saying([{ type: 'text' }]), 'missing_parameter', 'messages.0.content.0.text'],
+    [withContent(null, 'assistant'), 'invalid_value', 'messages.0.content'],
+    [withContent(''), 'invalid_value', 'messages'],
+    [withContent([{ type: 'text', text: '' }]), 'invalid_value', 'messages'],
+    [withContent([{ type: 'input_audio', input_audio: {} }]), 'invalid_value', 'messages.0.content.0.type'],
+    [withContent([{ type: 'text' }]), 'missing_parameter', 'messages.0.content.0.text'],
     [
-      saying([{ type: 'image_url', image_url: { url: 'http://example.com/a' } }]),
+      withContent([{ type: 'image_url', image_url: { url: 'http://example.com/a' } }]),
       'invalid_value',
       'messages.0.content.0.image_url.url',
     ],
     [
-      saying([{ type: 'image_url', image_url: { url: 'data:text/html;base64,AAAA' } }]),
+      withContent([{ type: 'image_url', image_url: { url: 'data:text/html;base64,AAAA' } }]),
       'invalid_value',
       'messages.0.content.0.image_url.url',
     ],
-    [saying('x', 'wizard'), 'invalid_value', 'messages.0.role'],
+    [withContent('x', 'wizard'), 'invalid_value', 'messages.0.role'],
     [{ messages: [{ content: 'x' }] }, 'missing_parameter', 'messages.0.role'],
     [
       { messages: [...hello, { role: 'tool', tool_call_id: 'c9', content: 'x' }] },
@@ -211,7 +211,7 @@ describe('an OpenAI chat request', () => {
     [{ top_p: 1.1 }, 'invalid_value', 'top_p'],
     [{ seed: 1.5 }, 'invalid_value', 'seed'],
     [{ user: 7 }, 'invalid_value', 'user'],
-  ])('is refused by name: %j', (more, code, param) => {
+  ])('is refused with the name of the wrong field: %j', (more, code, param) => {
     expect(refusal(more)).toEqual({ code, param });
   });
 
@@ -222,9 +222,11 @@ describe('an OpenAI chat request', () => {
     { temperature: 0 },
     { temperature: 2 },
     { temperature: 0.75 },
-  ])('is accepted at its bounds and between the steps of a form: %j', (more) => expect(refusal(more)).toEqual({}));
+  ])('is accepted at the limits of a field and between its form steps: %j', (more) =>
+    expect(refusal(more)).toEqual({}),
+  );
 
-  it('is a request or a refusal, whatever is sent', () => {
+  it('either parses or throws a GatewayError for arbitrary JSON', () => {
     fc.assert(
       fc.property(
         fc.record({ messages: fc.anything(), tools: fc.jsonValue(), stop: fc.jsonValue() }, { requiredKeys: [] }),
@@ -269,7 +271,7 @@ describe('the chat completion object', () => {
     });
   });
 
-  it('shows tool calls, and no detail that is more than its whole', () => {
+  it('includes tool calls and caps each token detail at its total', () => {
     const reply = {
       content: null,
       refusal: null,
@@ -290,7 +292,7 @@ describe('the chat completion object', () => {
     });
   });
 
-  it('can be sent back as it is', () => {
+  it('has a message that clients can send back unchanged', () => {
     const toolCalls = [{ id: 'c1', name: 'f', arguments: '{}', signature: 'S' }];
     const shown = openaiCompletion({ ...answer, reply: { ...answer.reply, content: null, toolCalls } });
     const [choice] = shown.choices as { message: object }[];

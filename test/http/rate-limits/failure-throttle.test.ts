@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createFailureThrottle } from '../../../src/http/rate-limits/failure-throttle.ts';
 
 describe('createFailureThrottle', () => {
-  it('says how long an address is over its limit, and forgets after a minute', () => {
+  it('returns the seconds until an address is below its limit again, and resets after a minute', () => {
     let now = 0;
     const throttle = createFailureThrottle({ max: 2, now: () => now });
     expect([throttle.record('a'), throttle.record('a'), throttle.record('a'), throttle.record('b')]).toEqual([
@@ -14,7 +14,7 @@ describe('createFailureThrottle', () => {
     expect(throttle.record('a')).toBe(0);
   });
 
-  it('takes the addresses of one IPv6 network for one, and those of IPv4 each for its own', () => {
+  it('counts all addresses of an IPv6 /64 network together and every IPv4 address alone', () => {
     const throttle = createFailureThrottle({ max: 1, now: () => 0 });
     expect([throttle.record('2001:db8::1'), throttle.record('2001:db8:0:0:ffff::2')]).toEqual([0, 60]);
     expect(throttle.record('2001:db8:0:1::1')).toBe(0);
@@ -25,7 +25,7 @@ describe('createFailureThrottle', () => {
     ]).toEqual([0, 0, 0]);
   });
 
-  it('never remembers more addresses than it may', () => {
+  it('keeps at most addressesMax addresses', () => {
     const throttle = createFailureThrottle({ max: 1, now: () => 0, addressesMax: 2 });
     throttle.record('a');
     throttle.record('b');

@@ -41,11 +41,11 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** The APIs in turn. */
+/** Spreads requests evenly over the API servers. */
 const apiOf = (index: number) => ({ baseUrl: gateway.baseUrls[index % gateway.baseUrls.length] ?? gateway.baseUrl });
 const deps = () => ({ db: gateway.database, config });
 
-/** As if so many seconds had gone by since this key's requests were counted. */
+/** Moves the counted requests of this key the given number of seconds into the past. */
 const age = (keyId: string, seconds: number) =>
   gateway.database.query(
     { name: 'test-age-slots', text: 'update rate_slot set slot = slot - $2 where key_id = $1 and $2 > 0' },
@@ -53,7 +53,7 @@ const age = (keyId: string, seconds: number) =>
   );
 
 describe("a key's budget", () => {
-  it('for 100 holds lets exactly 100 of 500 parallel chats pass when each uses all of its hold', async () => {
+  it('admits exactly 100 of 500 parallel chats if it covers 100 holds and each chat costs its whole hold', async () => {
     spec('5 credit budget');
     const { projectId, keyId, apiKey } = await gateway.project({ credits: 100_000, budget: 1_000 });
     const answers = await all(500, (index) =>
@@ -67,7 +67,7 @@ describe("a key's budget", () => {
     expect(await gateway.hits('budget [[latency=2000', 'chat')).toHaveLength(100);
   });
 
-  it('goes on being spent while answers cost half of their hold, until the rest is below one hold', async () => {
+  it('admits chats that cost half of their hold until less than one hold is left', async () => {
     const { keyId, apiKey } = await gateway.project({ budget: 100 });
     const admitted: number[] = [];
     do {
@@ -84,7 +84,7 @@ describe("a key's budget", () => {
 });
 
 describe("a key's requests per minute", () => {
-  it('let exactly 10 of 200 parallel requests pass over two APIs, tell when to come back, and then let one pass', async () => {
+  it('admit exactly 10 of 200 parallel requests over two API servers, and one more after Retry-After', async () => {
     spec('5 RPM');
     const { keyId, apiKey } = await gateway.project({ rpm: 10 });
     const answers = await all(200, (index) => chat(gateway, apiKey, 'how many', apiOf(index)));
@@ -106,7 +106,7 @@ describe("a key's requests per minute", () => {
     expect(verdictOf(await chat(gateway, apiKey, 'how many', apiOf(1)))).toBe('200');
   });
 
-  it('refused for them, a request changes no credit, no task and no idempotency row, on any route', async () => {
+  it('refuse a request without changing credits, tasks or idempotency rows, on every route', async () => {
     const { apiKey } = await gateway.project({ rpm: 1 });
     const free = await gateway.key((await gateway.project()).projectId, { rpm: 1 });
     for (const key of [apiKey, free.apiKey]) expect(verdictOf(await chat(gateway, key, 'the one'))).toBe('200');
@@ -122,7 +122,7 @@ describe("a key's requests per minute", () => {
     expect(await gateway.hits('too many')).toEqual([]);
   });
 
-  it('count a request that is refused for its content, once', async () => {
+  it('count a request with invalid content once', async () => {
     const { apiKey } = await gateway.project({ rpm: 3 });
     for (const [fields, remaining] of [
       [{ temperature: 3 }, '2'],
@@ -135,13 +135,13 @@ describe("a key's requests per minute", () => {
   });
 
   const badBodies: { what: string; status: number; body: string; headers?: Record<string, string> }[] = [
-    { what: 'that is no JSON', status: 400, body: '{' },
+    { what: 'that is not JSON', status: 400, body: '{' },
     { what: 'that is empty', status: 400, body: '' },
-    { what: 'of another type', status: 415, body: '{}', headers: { 'content-type': 'text/plain' } },
+    { what: 'of another content type', status: 415, body: '{}', headers: { 'content-type': 'text/plain' } },
     { what: 'that is too large', status: 413, body: ' '.repeat(4_000_001) },
-    { what: 'behind a bad Idempotency-Key', status: 400, body: '{}', headers: { 'idempotency-key': 'ü' } },
+    { what: 'and an invalid Idempotency-Key', status: 400, body: '{}', headers: { 'idempotency-key': 'ü' } },
   ];
-  it.each(badBodies)('count a chat with a body $what, in either dialect', async ({ body, headers = {}, status }) => {
+  it.each(badBodies)('count a chat with a body $what, in both dialects', async ({ body, headers = {}, status }) => {
     for (const route of [chatRoute, `/api/v1beta/models/${chatModel}:generateContent`]) {
       const { apiKey } = await gateway.project({ rpm: 2 });
       const answers = [];
@@ -153,16 +153,16 @@ describe("a key's requests per minute", () => {
     }
   });
 
-  it('count a chat that no channel could take', async () => {
+  it('count a chat for which no channel is available', async () => {
     const switchAll = (enabled: boolean) =>
       gateway.database.query({ name: 'test-switch-all', text: 'update channel set enabled = $1' }, [enabled]);
     const unlimited = await gateway.project();
     const { apiKey } = await gateway.project({ rpm: 2 });
     await switchAll(false);
     try {
-      await eventually(async () => (await chat(gateway, unlimited.apiKey, 'nobody there')).status === 503);
+      await eventually(async () => (await chat(gateway, unlimited.apiKey, 'no channel')).status === 503);
       const verdicts = [];
-      for (let n = 0; n < 4; n += 1) verdicts.push(verdictOf(await chat(gateway, apiKey, 'nobody there')));
+      for (let n = 0; n < 4; n += 1) verdicts.push(verdictOf(await chat(gateway, apiKey, 'no channel')));
       const [none, over] = ['503 no_channel_available', '429 rate_limit_exceeded'];
       expect(verdicts).toEqual([none, none, over, over]);
     } finally {
@@ -171,7 +171,7 @@ describe("a key's requests per minute", () => {
     }
   });
 
-  it('have a larger place of their own for polls: neither keeps the other out', async () => {
+  it('have a separate, larger limit for polls, and neither limit consumes the other', async () => {
     const { apiKey } = await gateway.project({ rpm: 2 });
     const poll = () => gateway.get(apiKey, '/api/v1/tasks/task_nobody', apiOf(0));
     const polls = await all(40, poll);
@@ -184,7 +184,7 @@ describe("a key's requests per minute", () => {
     expect(verdictOf(await gateway.get(apiKey, '/api/v1/tasks/task_nobody', apiOf(1)))).toBe('404 task_not_found');
   });
 
-  it('of one key are not those of another, and a key without a limit is told of none', async () => {
+  it('are counted for each key alone, and a key without a limit gets no rate limit headers', async () => {
     const { projectId, apiKey: busy } = await gateway.project({ rpm: 1 });
     await all(20, () => chat(gateway, busy, 'busy'));
     const idle = await gateway.key(projectId, { rpm: 5 });
@@ -195,17 +195,17 @@ describe("a key's requests per minute", () => {
   });
 });
 
-describe("a key's limit of requests in flight", () => {
-  it('refuses the chats and tasks beyond it, with another code than the rate has, and frees each place at its end', async () => {
+describe("a key's limit of concurrent requests", () => {
+  it('refuses further chats and tasks with concurrency_limit_exceeded, and frees a slot when a request ends', async () => {
     const { keyId, apiKey } = await gateway.project({ inFlightMax: 3 });
-    /** Asks so many at once, and lets none that was admitted end before all the others were refused. */
+    /** Sends chats in parallel and lets the admitted ones end only after all others were refused. */
     const crowd = async (count: number, admitted: number): Promise<Answer[]> => {
       const letGo = held.hold();
-      let told = 0;
+      let answered = 0;
       const asked = all(count, (index) =>
-        chat(gateway, apiKey, 'in flight', { fields: heldModel, ...apiOf(index) }).finally(() => (told += 1)),
+        chat(gateway, apiKey, 'in flight', { fields: heldModel, ...apiOf(index) }).finally(() => (answered += 1)),
       );
-      await Promise.all([held.holds(admitted), eventually(() => Promise.resolve(told >= count - admitted))]);
+      await Promise.all([held.holds(admitted), eventually(() => Promise.resolve(answered >= count - admitted))]);
       letGo();
       return asked;
     };
@@ -226,8 +226,8 @@ describe("a key's limit of requests in flight", () => {
   });
 });
 
-describe('a key that may not', () => {
-  it('use a model hears 403, and the allowlist as it is now decides', async () => {
+describe('a key', () => {
+  it('gets 403 for a model outside its allowlist until the allowlist includes the model', async () => {
     const { keyId, apiKey } = await gateway.project({ models: ['aurora-image-1'] });
     const refused = await chat(gateway, apiKey, 'not this model');
     expect([verdictOf(refused), refused.body]).toMatchObject(['403 model_not_allowed', { error: { param: 'model' } }]);
@@ -236,9 +236,9 @@ describe('a key that may not', () => {
     await eventually(async () => verdictOf(await chat(gateway, apiKey, 'now this model')) === '200');
   });
 
-  it('be used any more spends nothing from the moment of its revocation, and is a stranger within five seconds', async () => {
+  it('spends nothing after its revocation, and every route answers 401 within five seconds', async () => {
     const { projectId, keyId, apiKey } = await gateway.project();
-    // Both APIs know it now.
+    // Both API servers have the key in their cache now.
     for (const index of [0, 1]) expect(verdictOf(await chat(gateway, apiKey, 'known', apiOf(index)))).toBe('200');
     await revokeKey(deps(), { keyId, actor });
     const { balance } = await accountOf(gateway.database, projectId);
@@ -248,17 +248,17 @@ describe('a key that may not', () => {
     expect((await gateway.create(apiKey, mediaRoutes.image, image)).status).toBe(401);
     expect(await gateway.hits('after the end')).toEqual([]);
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance, reserved: 0 });
-    const isStranger = (index: number) =>
+    const isUnknown = (index: number) =>
       eventually(async () => (await gateway.get(apiKey, '/api/v1/models', apiOf(index))).status === 401);
-    await within(5, all(2, isStranger));
+    await within(5, all(2, isUnknown));
   });
 
-  it('be used yet or again, for it has expired or its project is disabled, hears the same as a stranger', async () => {
+  it('gets the same answer as an unknown key while it is expired or its project is disabled', async () => {
     const { projectId, keyId, apiKey } = await gateway.project();
-    const stranger = await chat(gateway, `sk-${'x'.repeat(46)}`, 'closed');
-    const asks = () => chat(gateway, apiKey, 'closed', apiOf(1));
-    expect(verdictOf(await asks())).toBe('200');
-    const closings = [
+    const unknown = await chat(gateway, `sk-${'x'.repeat(46)}`, 'blocked');
+    const send = () => chat(gateway, apiKey, 'blocked', apiOf(1));
+    expect(verdictOf(await send())).toBe('200');
+    const blocks = [
       [
         () => setKey(deps(), { keyId, changes: { expiresAt: new Date(Date.now() - 1_000) }, actor }),
         () => setKey(deps(), { keyId, changes: { expiresAt: null }, actor }),
@@ -268,22 +268,22 @@ describe('a key that may not', () => {
         () => setProjectEnabled(deps(), { projectId, enabled: true, actor }),
       ],
     ] as const;
-    for (const [close, open] of closings) {
-      await close();
-      const refused = await asks();
-      expect([refused.status, refused.body]).toEqual([401, stranger.body]);
-      await open();
-      await eventually(async () => verdictOf(await asks()) === '200');
+    for (const [block, unblock] of blocks) {
+      await block();
+      const refused = await send();
+      expect([refused.status, refused.body]).toEqual([401, unknown.body]);
+      await unblock();
+      await eventually(async () => verdictOf(await send()) === '200');
     }
   });
 });
 
 describe('a rotated key', () => {
-  it('opens with both secrets, which share its budget and its rate', async () => {
+  it('is valid with its old and its new secret, which share its budget and its rate limit', async () => {
     const { keyId, apiKey: old } = await gateway.project({ budget: 20, rpm: 4 });
     const { apiKey: fresh } = await rotateKey(deps(), { keyId, actor });
-    const asks = (apiKey: string) => chat(gateway, apiKey, `shared [[${usageOfTen}]]`, { fields: tenCredits });
-    const [first, second, third, fourth] = [await asks(old), await asks(fresh), await asks(old), await asks(fresh)];
+    const send = (apiKey: string) => chat(gateway, apiKey, `shared [[${usageOfTen}]]`, { fields: tenCredits });
+    const [first, second, third, fourth] = [await send(old), await send(fresh), await send(old), await send(fresh)];
     expect([first, second, third, fourth].map(verdictOf)).toEqual([
       '200',
       '200',
@@ -291,7 +291,7 @@ describe('a rotated key', () => {
       '402 key_budget_exceeded',
     ]);
     expect(fourth.headers.get('x-ratelimit-remaining-requests')).toBe('0');
-    expect(verdictOf(await asks(old))).toBe('429 rate_limit_exceeded');
+    expect(verdictOf(await send(old))).toBe('429 rate_limit_exceeded');
     expect(await keyFacts(gateway, keyId)).toMatchObject({ spent: 20 });
   });
 });

@@ -19,10 +19,10 @@ beforeEach(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** A chat that must be refused with this field and code; without a code, as a value that is wrong or missing. */
+/** A chat that must be refused with this field and code. The default is `invalid_value` or `missing_parameter`. */
 interface FieldCase {
   what: string;
-  /** Instead of, and beside, the fields of a good request; undefined takes a field away. */
+  /** Overrides and adds fields of a valid request. `undefined` removes a field. */
   fields: Record<string, unknown>;
   param: string | null;
   code?: string;
@@ -31,21 +31,21 @@ interface FieldCase {
 
 const long = (characters: number) => 'x'.repeat(characters);
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
-const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
-const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
-const picture = (url: unknown) => user([{ type: 'image_url', image_url: { url } }]);
+const tool = { type: 'function', function: { name: 'inspect', parameters: { type: 'object' } } };
+const call = { id: 'call_1', type: 'function', function: { name: 'inspect', arguments: '{}' } };
+const image = (url: unknown) => user([{ type: 'image_url', image_url: { url } }]);
 const unsupported = 'unsupported_parameter';
 
 const modelCases: FieldCase[] = [
   { what: 'no model', fields: { model: undefined }, param: 'model', code: 'missing_parameter' },
-  { what: 'model null', fields: { model: null }, param: 'model' },
-  { what: 'model a number', fields: { model: 5 }, param: 'model' },
-  { what: 'model an object', fields: { model: { id: 'gpt-5-mini' } }, param: 'model' },
-  { what: 'model empty', fields: { model: '' }, param: 'model' },
-  { what: 'model of 300 characters', fields: { model: long(300) }, param: 'model' },
+  { what: 'a null model', fields: { model: null }, param: 'model' },
+  { what: 'a number as model', fields: { model: 5 }, param: 'model' },
+  { what: 'an object as model', fields: { model: { id: 'gpt-5-mini' } }, param: 'model' },
+  { what: 'an empty model', fields: { model: '' }, param: 'model' },
+  { what: 'a model of 300 characters', fields: { model: long(300) }, param: 'model' },
   { what: 'an unknown model', fields: { model: 'gpt-99' }, param: 'model', code: 'model_not_found', status: 404 },
   {
-    what: 'a name of every object',
+    what: 'a property name of Object.prototype as model',
     fields: { model: 'toString' },
     param: 'model',
     code: 'model_not_found',
@@ -64,17 +64,17 @@ const modelCases: FieldCase[] = [
 
 const messageCases: FieldCase[] = [
   { what: 'no messages', fields: { messages: undefined }, param: 'messages', code: 'missing_parameter' },
-  { what: 'messages null', fields: { messages: null }, param: 'messages' },
-  { what: 'messages an object', fields: { messages: {} }, param: 'messages' },
-  { what: 'messages a string', fields: { messages: 'hello' }, param: 'messages' },
-  { what: 'messages empty', fields: { messages: [] }, param: 'messages' },
+  { what: 'null messages', fields: { messages: null }, param: 'messages' },
+  { what: 'an object as messages', fields: { messages: {} }, param: 'messages' },
+  { what: 'a string as messages', fields: { messages: 'hello' }, param: 'messages' },
+  { what: 'empty messages', fields: { messages: [] }, param: 'messages' },
   {
     what: '1,001 messages',
     fields: { messages: Array.from({ length: 1_001 }, () => ({ role: 'user', content: 'a' })) },
     param: 'messages',
   },
-  { what: 'a message that is a string', fields: { messages: ['hello'] }, param: 'messages.0' },
-  { what: 'a message null', fields: { messages: [null] }, param: 'messages.0' },
+  { what: 'a string as message', fields: { messages: ['hello'] }, param: 'messages.0' },
+  { what: 'a null message', fields: { messages: [null] }, param: 'messages.0' },
   { what: 'no role', fields: { messages: [{ content: 'hello' }] }, param: 'messages.0.role' },
   { what: 'an unknown role', fields: { messages: [{ role: 'boss', content: 'hello' }] }, param: 'messages.0.role' },
   {
@@ -83,12 +83,12 @@ const messageCases: FieldCase[] = [
     param: 'messages.0.content',
     code: 'missing_parameter',
   },
-  { what: 'content null', fields: user(null), param: 'messages.0.content' },
-  { what: 'content a number', fields: user(7), param: 'messages.0.content' },
-  { what: 'content an object', fields: user({ text: 'hello' }), param: 'messages.0.content' },
-  { what: 'no parts', fields: user([]), param: 'messages.0.content' },
+  { what: 'null content', fields: user(null), param: 'messages.0.content' },
+  { what: 'a number as content', fields: user(7), param: 'messages.0.content' },
+  { what: 'an object as content', fields: user({ text: 'hello' }), param: 'messages.0.content' },
+  { what: 'an empty list of content parts', fields: user([]), param: 'messages.0.content' },
   {
-    what: 'content empty in all messages',
+    what: 'empty content in all messages',
     fields: {
       messages: [
         { role: 'system', content: '' },
@@ -97,11 +97,11 @@ const messageCases: FieldCase[] = [
     },
     param: 'messages',
   },
-  { what: 'only empty texts', fields: user([{ type: 'text', text: '' }]), param: 'messages' },
-  { what: 'an unknown type of part', fields: user([{ type: 'video', url: 'x' }]), param: 'messages.0.content.0.type' },
+  { what: 'only empty text parts', fields: user([{ type: 'text', text: '' }]), param: 'messages' },
+  { what: 'an unknown part type', fields: user([{ type: 'video', url: 'x' }]), param: 'messages.0.content.0.type' },
   { what: 'a part without a type', fields: user([{ text: 'hello' }]), param: 'messages.0.content.0.type' },
-  { what: 'a part that is a string', fields: user(['hello']), param: 'messages.0.content.0' },
-  { what: 'a text that is a number', fields: user([{ type: 'text', text: 7 }]), param: 'messages.0.content.0.text' },
+  { what: 'a string as part', fields: user(['hello']), param: 'messages.0.content.0' },
+  { what: 'a number as text', fields: user([{ type: 'text', text: 7 }]), param: 'messages.0.content.0.text' },
   ...[
     'http://example.com/a.png',
     'file:///etc/passwd',
@@ -111,28 +111,28 @@ const messageCases: FieldCase[] = [
     'data:image/png,x',
     7,
   ].map((url) => ({
-    what: `a picture at ${JSON.stringify(url)}`,
-    fields: picture(url),
+    what: `an image at ${JSON.stringify(url)}`,
+    fields: image(url),
     param: 'messages.0.content.0.image_url.url',
   })),
   {
-    what: 'a picture in a system message',
-    fields: { messages: [{ role: 'system', content: picture('https://example.com/a.png').messages[0]?.content }] },
+    what: 'an image in a system message',
+    fields: { messages: [{ role: 'system', content: image('https://example.com/a.png').messages[0]?.content }] },
     param: 'messages.0.content.0.type',
   },
   {
-    what: 'a picture for a model that takes none',
-    fields: { model: 'deepseek-v3.2', ...picture('https://example.com/a.png') },
+    what: 'an image for a model that accepts none',
+    fields: { model: 'deepseek-v3.2', ...image('https://example.com/a.png') },
     param: 'messages',
     code: unsupported,
   },
   {
-    what: 'an assistant that says nothing',
+    what: 'an assistant message without content',
     fields: { messages: [{ role: 'assistant' }] },
     param: 'messages.0.content',
   },
   {
-    what: "a tool's answer that no call asked for",
+    what: 'a tool message without a matching tool call',
     fields: {
       messages: [
         { role: 'user', content: 'a' },
@@ -142,19 +142,19 @@ const messageCases: FieldCase[] = [
     param: 'messages.1.tool_call_id',
   },
   {
-    what: "a tool's answer without its id",
+    what: 'a tool message without tool_call_id',
     fields: { messages: [{ role: 'tool', content: 'b' }] },
     param: 'messages.0.tool_call_id',
   },
   {
-    what: 'a tool call whose arguments are no text',
+    what: 'a tool call whose arguments are not a string',
     fields: {
-      messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'look', arguments: {} } }] }],
+      messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'inspect', arguments: {} } }] }],
     },
     param: 'messages.0.tool_calls.0.function.arguments',
   },
   {
-    what: 'more than the context of the model holds',
+    what: 'more text than the context of the model holds',
     fields: user(long(900_000)),
     param: 'messages',
     code: 'context_length_exceeded',
@@ -169,7 +169,7 @@ const tuningCases: FieldCase[] = [
   })),
   { what: 'max_completion_tokens 9000', fields: { max_completion_tokens: 9_000 }, param: 'max_completion_tokens' },
   {
-    what: 'two lengths that differ',
+    what: 'max_tokens and max_completion_tokens that differ',
     fields: { max_tokens: 100, max_completion_tokens: 200 },
     param: 'max_completion_tokens',
   },
@@ -179,30 +179,35 @@ const tuningCases: FieldCase[] = [
     param: 'temperature',
   })),
   ...[-0.1, 1.1, '1'].map((top_p) => ({ what: `top_p ${JSON.stringify(top_p)}`, fields: { top_p }, param: 'top_p' })),
-  { what: 'five stops', fields: { stop: ['a', 'b', 'c', 'd', 'e'] }, param: 'stop' },
-  { what: 'an empty stop', fields: { stop: '' }, param: 'stop' },
+  { what: 'five stop sequences', fields: { stop: ['a', 'b', 'c', 'd', 'e'] }, param: 'stop' },
+  { what: 'an empty stop sequence', fields: { stop: '' }, param: 'stop' },
   { what: 'seed 1.5', fields: { seed: 1.5 }, param: 'seed' },
-  { what: 'user a number', fields: { user: 7 }, param: 'user' },
+  { what: 'a number as user', fields: { user: 7 }, param: 'user' },
   { what: 'stream true', fields: { stream: true }, param: 'stream', code: unsupported },
   { what: 'stream "true"', fields: { stream: 'true' }, param: 'stream' },
   { what: 'stream 1', fields: { stream: 1 }, param: 'stream' },
   { what: 'n 2', fields: { n: 2 }, param: 'n', code: unsupported },
   { what: 'n 0', fields: { n: 0 }, param: 'n' },
   { what: 'n "1"', fields: { n: '1' }, param: 'n' },
-  { what: 'the retired functions', fields: { functions: [{ name: 'look' }] }, param: 'functions', code: unsupported },
+  {
+    what: 'the retired functions',
+    fields: { functions: [{ name: 'inspect' }] },
+    param: 'functions',
+    code: unsupported,
+  },
   { what: 'the retired function_call', fields: { function_call: 'auto' }, param: 'function_call', code: unsupported },
   { what: 'logprobs', fields: { logprobs: true }, param: 'logprobs', code: unsupported },
-  { what: 'sound', fields: { modalities: ['text', 'audio'] }, param: 'modalities', code: unsupported },
-  { what: 'another price', fields: { service_tier: 'priority' }, param: 'service_tier', code: unsupported },
-  { what: 'other models', fields: { models: ['gpt-5'] }, param: 'models', code: unsupported },
+  { what: 'audio as modality', fields: { modalities: ['text', 'audio'] }, param: 'modalities', code: unsupported },
+  { what: 'another service_tier', fields: { service_tier: 'priority' }, param: 'service_tier', code: unsupported },
+  { what: 'a list of fallback models', fields: { models: ['gpt-5'] }, param: 'models', code: unsupported },
   {
-    what: 'an unknown field where the family takes none',
+    what: 'an unknown field for a provider family that accepts none',
     fields: { model: 'claude-sonnet-4.5', colour: 'red' },
     param: 'colour',
     code: unsupported,
   },
   {
-    what: 'a seed where the family has none',
+    what: 'a seed for a provider family without seeds',
     fields: { model: 'claude-sonnet-4.5', seed: 7 },
     param: 'seed',
     code: unsupported,
@@ -210,7 +215,7 @@ const tuningCases: FieldCase[] = [
 ];
 
 const toolCases: FieldCase[] = [
-  { what: 'tools an object', fields: { tools: {} }, param: 'tools' },
+  { what: 'an object as tools', fields: { tools: {} }, param: 'tools' },
   { what: 'a tool of another type', fields: { tools: [{ type: 'web_search' }] }, param: 'tools.0.type' },
   { what: 'a tool without a function', fields: { tools: [{ type: 'function' }] }, param: 'tools.0.function' },
   {
@@ -219,24 +224,24 @@ const toolCases: FieldCase[] = [
     param: 'tools.0.function.name',
   },
   {
-    what: 'a tool with a name that is none',
+    what: 'a tool with an invalid name',
     fields: { tools: [{ type: 'function', function: { name: 'a b' } }] },
     param: 'tools.0.function.name',
   },
   {
-    what: 'parameters that are a list',
+    what: 'a list as parameters of a tool',
     fields: { tools: [{ type: 'function', function: { name: 'a', parameters: [] } }] },
     param: 'tools.0.function.parameters',
   },
   { what: '129 tools', fields: { tools: Array.from({ length: 129 }, () => tool) }, param: 'tools' },
   {
-    what: 'a choice of a tool that is not offered',
+    what: 'a tool_choice that tools does not contain',
     fields: { tools: [tool], tool_choice: { type: 'function', function: { name: 'fly' } } },
     param: 'tool_choice',
   },
-  { what: 'a choice without tools', fields: { tool_choice: 'required' }, param: 'tool_choice' },
-  { what: 'a choice that is none', fields: { tools: [tool], tool_choice: 'maybe' }, param: 'tool_choice' },
-  { what: 'response_format a string', fields: { response_format: 'json' }, param: 'response_format' },
+  { what: 'a tool_choice without tools', fields: { tool_choice: 'required' }, param: 'tool_choice' },
+  { what: 'an invalid tool_choice', fields: { tools: [tool], tool_choice: 'maybe' }, param: 'tool_choice' },
+  { what: 'a string as response_format', fields: { response_format: 'json' }, param: 'response_format' },
   { what: 'an unknown response_format', fields: { response_format: { type: 'xml' } }, param: 'response_format.type' },
   {
     what: 'a schema without a name',
@@ -254,7 +259,7 @@ const Failure = z.strictObject({
   }),
 });
 
-/** Posts exactly these bytes. */
+/** Posts the body unchanged. */
 const raw = async ({ headers = {}, body }: Pick<RawRequest, 'headers' | 'body'>) => {
   const answer = await sendRaw({
     method: 'POST',
@@ -269,7 +274,7 @@ const expectNothingWritten = async () => expect(await countRows(gateway.database
 
 describe('POST /api/v1/chat/completions', () => {
   it.each([...modelCases, ...messageCases, ...tuningCases, ...toolCases])(
-    'refuses $what, and writes nothing',
+    'refuses $what and writes no row',
     async ({ fields, param, code, status = 400 }) => {
       const headers = { 'idempotency-key': randomUUID() };
       const answer = await gateway.create(project.apiKey, chatRoute, chatBody('hello', fields), { headers });
@@ -294,7 +299,7 @@ describe('POST /api/v1/chat/completions', () => {
     ]),
     ['stream false', { stream: false }],
     ['n 1', { n: 1 }],
-    ['two lengths that agree', { max_tokens: 64, max_completion_tokens: 64 }],
+    ['equal max_tokens and max_completion_tokens', { max_tokens: 64, max_completion_tokens: 64 }],
     [
       'null in every optional field',
       Object.fromEntries(
@@ -304,16 +309,16 @@ describe('POST /api/v1/chat/completions', () => {
       ),
     ],
     [
-      'parts of text and picture',
+      'text and image parts',
       user([
         { type: 'text', text: 'what?' },
         { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
       ]),
     ],
-    ['an unknown field for a channel that speaks as OpenAI does', { verbosity: 'low' }],
+    ['an unknown field for an OpenAI-compatible channel', { verbosity: 'low' }],
     ['1,000 messages', { messages: Array.from({ length: 1_000 }, () => ({ role: 'user', content: 'a' })) }],
     [
-      'an empty message beside another',
+      'an empty message before a message with content',
       {
         messages: [
           { role: 'system', content: '' },
@@ -321,17 +326,17 @@ describe('POST /api/v1/chat/completions', () => {
         ],
       },
     ],
-    ['no tools and the choice of none', { tools: [], tool_choice: 'none' }],
+    ['empty tools with tool_choice none', { tools: [], tool_choice: 'none' }],
   ])('accepts %s', async (_what, fields) => {
     expect(verdictOf(await gateway.create(project.apiKey, chatRoute, chatBody('hello', fields)))).toBe('200');
   });
 
-  it('accepts the last of equal keys', async () => {
+  it('uses the last of duplicate JSON keys', async () => {
     const twice = '{"model":"nobody","messages":[{"role":"user","content":"hello"}],"model":"gpt-5-mini"}';
     expect(verdictOf(await gateway.create(project.apiKey, chatRoute, twice))).toBe('200');
   });
 
-  it('answers 403 for a model that the key may not use', async () => {
+  it('answers 403 for a model outside the allowlist of the key', async () => {
     const { apiKey } = await gateway.key(project.projectId, { models: ['aurora-image-1'] });
     const answer = await gateway.create(apiKey, chatRoute, chatBody('hello'));
     expect(answer).toMatchObject({
@@ -341,7 +346,7 @@ describe('POST /api/v1/chat/completions', () => {
     await expectNothingWritten();
   });
 
-  it('answers 402 without credits and over budget, holds nothing, and asks for no blind retry', async () => {
+  it('answers 402 with x-should-retry: false without credits or over budget, and holds no credits', async () => {
     const poor = await gateway.project({ credits: 3 });
     const narrow = await gateway.project({ budget: 3 });
     before = await countRows(gateway.database);
@@ -364,7 +369,7 @@ describe('POST /api/v1/chat/completions', () => {
     ['half an object', '{'],
     ['NaN', '{"model":NaN}'],
     ['a trailing comma', '{"model":"gpt-5-mini",}'],
-    ['a mark and rubbish', Buffer.from([0xef, 0xbb, 0xbf, 0x21])],
+    ['a byte order mark and invalid JSON', Buffer.from([0xef, 0xbb, 0xbf, 0x21])],
     ['UTF-16', Buffer.from(good, 'utf16le')],
     ['an array', '[]'],
     ['a string', '"gpt-5-mini"'],
@@ -375,7 +380,7 @@ describe('POST /api/v1/chat/completions', () => {
     ['a lone surrogate', good.replace('hello', 'hel\\ud800lo')],
     ['invalid UTF-8', Buffer.concat([Buffer.from(good.slice(0, -2)), Buffer.from([0xc3, 0x28])])],
     ['33 levels', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`],
-    ['a number beyond all', good.replace('{', '{"temperature":1e999,')],
+    ['a number that overflows to infinity', good.replace('{', '{"temperature":1e999,')],
   ];
   it.each(badBodies)('answers 400 invalid_json to %s', async (_what, body) => {
     const answer = await raw({ headers: { 'idempotency-key': randomUUID() }, body });
@@ -392,7 +397,7 @@ describe('POST /api/v1/chat/completions', () => {
     },
   );
 
-  it('answers 413 to a body over 4 MB, also to one without a length', async () => {
+  it('answers 413 to a body over 4 MB, with or without Content-Length', async () => {
     const body = JSON.stringify(chatBody(long(4_000_001)));
     expect(await raw({ body })).toMatchObject({ status: 413, error: { code: 'payload_too_large' } });
     expect(await raw({ headers: { 'transfer-encoding': 'chunked' }, body })).toMatchObject({ status: 413 });
@@ -401,25 +406,25 @@ describe('POST /api/v1/chat/completions', () => {
 
   it.each([
     ['an empty Idempotency-Key', ''],
-    ['one of 256 characters', long(256)],
-    ['one with a tab', 'a\tb'],
-    ['one that is not ASCII', 'schlüssel'],
+    ['an Idempotency-Key of 256 characters', long(256)],
+    ['an Idempotency-Key with a tab', 'a\tb'],
+    ['an Idempotency-Key that is not ASCII', 'schlüssel'],
   ])('refuses %s', async (_what, key) => {
     const answer = await raw({ headers: { 'idempotency-key': Buffer.from(key).toString('latin1') }, body: good });
     expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'Idempotency-Key' } });
     await expectNothingWritten();
   });
 
-  it('answers one and the same 401 to strangers, and asks nobody upstream', async () => {
-    const strangers: Record<string, string>[] = [
+  it('answers the same 401 to missing and invalid credentials and does not call the upstream', async () => {
+    const badCredentials: Record<string, string>[] = [
       { authorization: '' },
       { authorization: `Bearer sk-${long(46)}` },
       { authorization: `Basic ${project.apiKey}` },
       { authorization: `Bearer ${project.apiKey.slice(0, -1)}${project.apiKey.endsWith('A') ? 'B' : 'A'}` },
       { authorization: `Bearer ${gateway.env['INTERNAL_JOB_TOKENS']}` },
     ];
-    for (const headers of strangers) {
-      const answer = await raw({ headers, body: JSON.stringify(chatBody('from a stranger')) });
+    for (const headers of badCredentials) {
+      const answer = await raw({ headers, body: JSON.stringify(chatBody('without a valid key')) });
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toBe('Bearer');
       expect(answer.error).toEqual({
@@ -429,11 +434,11 @@ describe('POST /api/v1/chat/completions', () => {
         message: 'The API key is not valid.',
       });
     }
-    expect(await gateway.hits('from a stranger')).toEqual([]);
+    expect(await gateway.hits('without a valid key')).toEqual([]);
     await expectNothingWritten();
   });
 
-  it('refuses the wrong method, naming the right one, and two credentials that differ', async () => {
+  it('answers 405 with Allow to a wrong method, and 400 to two different keys', async () => {
     const get = await sendRaw({
       method: 'GET',
       url: `${gateway.baseUrl}${chatRoute}`,
@@ -445,7 +450,7 @@ describe('POST /api/v1/chat/completions', () => {
     await expectNothingWritten();
   });
 
-  it('leaves the key of a refused request free for the good one', async () => {
+  it('accepts the Idempotency-Key of a refused request for a valid request', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const refused = await gateway.create(project.apiKey, chatRoute, chatBody('hello', { n: 2 }), { headers });
     expect(verdictOf(refused)).toBe('400 unsupported_parameter');

@@ -68,7 +68,7 @@ const get = (id: string, headers: Record<string, string> = {}, method = 'GET'): 
   fetch(`${frame.url}/files/${id}?expires=${expires}&signature=good`, { headers, method });
 
 describe('GET /files/:id', () => {
-  it('serves the bytes with their type, hash and remaining life, shown but never run', async () => {
+  it('serves the file with its type, hash and remaining lifetime, and with a sandbox policy', async () => {
     const answer = await get('file_png');
     expect(answer.status).toBe(200);
     expect(await answer.text()).toBe('0123456789');
@@ -87,7 +87,7 @@ describe('GET /files/:id', () => {
     expect(Number(seconds)).toBeLessThanOrEqual(600);
   });
 
-  it('gives anything that is no picture or clip away as a download of plain bytes under a harmless name', async () => {
+  it('serves any other type than images and videos as an octet-stream download with a sanitized name', async () => {
     const { headers } = await get('file_html');
     expect(headers.get('content-type')).toBe('application/octet-stream');
     expect(headers.get('content-disposition')).toBe('attachment; filename="_.._x_.html"');
@@ -115,7 +115,7 @@ describe('GET /files/:id', () => {
     expect(answer.headers.get('content-length')).toBe(String(text.length));
   });
 
-  it('honours If-Range and If-None-Match by the hash', async () => {
+  it('compares If-Range and If-None-Match with the hash', async () => {
     expect((await get('file_png', { range: 'bytes=0-3', 'if-range': `"${sha256}"` })).status).toBe(206);
     expect((await get('file_png', { range: 'bytes=0-3', 'if-range': '"other"' })).status).toBe(200);
     const fresh = await get('file_png', { 'if-none-match': `"${sha256}"` });
@@ -124,7 +124,7 @@ describe('GET /files/:id', () => {
     expect((await get('file_png', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('answers HEAD with the same headers and opens no file for it', async () => {
+  it('answers HEAD with the same headers without opening the file', async () => {
     const before = opened.length;
     const answer = await get('file_png', {}, 'HEAD');
     expect([answer.status, answer.headers.get('content-length'), answer.headers.get('content-type')]).toEqual([
@@ -136,7 +136,7 @@ describe('GET /files/:id', () => {
     expect(opened.length).toBe(before);
   });
 
-  it('answers a wrong, expired or missing signature and an unknown file with one and the same 404', async () => {
+  it('answers the same 404 to a wrong, expired or missing signature and to an unknown file', async () => {
     const bodies = new Set<string>();
     for (const path of [
       `file_png?expires=${expires}&signature=bad`,
@@ -154,7 +154,7 @@ describe('GET /files/:id', () => {
     expect([...bodies][0]).toContain('file_not_found');
   });
 
-  it('answers 500 when the bytes cannot be read, and cuts the connection when they end early', async () => {
+  it('answers 500 if the file cannot be read, and closes the connection if reading fails later', async () => {
     const lost = await get('file_lost');
     expect([lost.status, lost.headers.get('content-disposition'), lost.headers.get('cache-control')]).toEqual([
       500,
@@ -165,7 +165,7 @@ describe('GET /files/:id', () => {
     await expect(get('file_torn').then((answer) => answer.text())).rejects.toThrow();
   });
 
-  it('lets go of the file when the client hangs up', async () => {
+  it('closes the file when the client hangs up', async () => {
     let destroyed = false;
     stored['file_slow'] = file({
       bytes: 1_000_000_000,

@@ -28,8 +28,8 @@ afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: t
 
 const chat = 'gemini-2.5-flash';
 const picture = 'aurora-image-1';
-const saying = (text: string) => ({ contents: [{ role: 'user', parts: [{ text }] }] });
-const hello = saying('hello');
+const withText = (text: string) => ({ contents: [{ role: 'user', parts: [{ text }] }] });
+const hello = withText('hello');
 const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjRBObwwi+hcEKLNP1WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELguHpmFpj8NWjwAAAABJRU5ErkJggg==';
 const image = { inlineData: { mimeType: 'image/png', data: onePixel } };
@@ -37,11 +37,11 @@ const image = { inlineData: { mimeType: 'image/png', data: onePixel } };
 interface AskOptions {
   key?: string | null;
   headers?: Record<string, string>;
-  /** Another API than the first. */
+  /** The API server to call instead of the first one. */
   baseUrl?: string;
 }
 
-/** Posts to `/api/v1beta/models/` + `path` as Google's own clients do. */
+/** Posts to `/api/v1beta/models/` + `path` with the header of Google's SDKs. */
 const ask = (
   path: string,
   body: unknown,
@@ -100,7 +100,7 @@ function responseOf({ status, text }: RawAnswer) {
   return { ...response, parts: response.candidates[0]?.content.parts ?? [] };
 }
 
-describe('bad input on the Gemini route', () => {
+describe('invalid input on the Gemini route', () => {
   interface BadBody {
     what: string;
     body: unknown;
@@ -108,55 +108,59 @@ describe('bad input on the Gemini route', () => {
     model?: string;
   }
   const bad: BadBody[] = [
-    { what: 'contents missing', body: {}, param: 'contents' },
-    { what: 'contents empty', body: { contents: [] }, param: 'contents' },
-    { what: 'contents an object', body: { contents: {} }, param: 'contents' },
-    { what: 'a part with nothing in it', body: { contents: [{ parts: [{}] }] }, param: 'contents.0.parts.0' },
-    { what: 'nothing but blanks said', body: saying(''), param: 'contents' },
-    { what: 'role system', body: { contents: [{ role: 'system', parts: [{ text: 'x' }] }] }, param: 'contents.0.role' },
-    { what: 'generationConfig an array', body: { ...hello, generationConfig: [] }, param: 'generationConfig' },
-    { what: 'generationConfig a string', body: { ...hello, generationConfig: 'x' }, param: 'generationConfig' },
+    { what: 'missing contents', body: {}, param: 'contents' },
+    { what: 'empty contents', body: { contents: [] }, param: 'contents' },
+    { what: 'contents that are an object', body: { contents: {} }, param: 'contents' },
+    { what: 'an empty part', body: { contents: [{ parts: [{}] }] }, param: 'contents.0.parts.0' },
+    { what: 'an empty text', body: withText(''), param: 'contents' },
     {
-      what: 'more tokens than there may be',
+      what: 'the role system',
+      body: { contents: [{ role: 'system', parts: [{ text: 'x' }] }] },
+      param: 'contents.0.role',
+    },
+    { what: 'an array as generationConfig', body: { ...hello, generationConfig: [] }, param: 'generationConfig' },
+    { what: 'a string as generationConfig', body: { ...hello, generationConfig: 'x' }, param: 'generationConfig' },
+    {
+      what: 'maxOutputTokens above the maximum',
       body: { ...hello, generationConfig: { maxOutputTokens: 8_193 } },
       param: 'generationConfig.maxOutputTokens',
     },
     {
-      what: 'two candidates',
+      what: 'two candidates of a chat model',
       body: { ...hello, generationConfig: { candidateCount: 2 } },
       param: 'generationConfig.candidateCount',
     },
     { what: 'an unknown field', body: { ...hello, seed: 1 }, param: 'seed' },
-    { what: 'a chat without a body', body: '' },
-    { what: 'an array for a body', body: '[]' },
+    { what: 'an empty body', body: '' },
+    { what: 'an array as body', body: '[]' },
     { what: 'a video model', model: 'veo-3.1', body: hello, param: 'model' },
     {
-      what: 'a seed where no channel takes one',
+      what: 'a seed that no channel supports',
       model: 'claude-sonnet-4.5',
       body: { ...hello, generationConfig: { seed: 4 } },
       param: 'generationConfig.seed',
     },
     {
-      what: 'JSON where no channel promises it',
+      what: 'a JSON response that no channel supports',
       model: 'claude-sonnet-4.5',
       body: { ...hello, generationConfig: { responseMimeType: 'application/json' } },
       param: 'generationConfig.responseMimeType',
     },
     {
-      what: 'more stop sequences than any channel takes',
+      what: 'more stop sequences than any channel accepts',
       model: 'gpt-5-mini',
       body: { ...hello, generationConfig: { stopSequences: ['a', 'b', 'c', 'd', 'e'] } },
       param: 'generationConfig.stopSequences',
     },
     {
-      what: 'a conversation for an image model',
+      what: 'a conversation with an image model',
       model: picture,
       body: { contents: [...hello.contents, { role: 'model', parts: [{ text: 'x' }] }] },
       param: 'contents.1.role',
     },
-    { what: 'a blank prompt for an image model', model: picture, body: saying(' '), param: 'contents' },
+    { what: 'a blank prompt for an image model', model: picture, body: withText(' '), param: 'contents' },
     {
-      what: 'a shape that the image model lacks',
+      what: 'an aspect ratio that the image model lacks',
       model: picture,
       body: { ...hello, generationConfig: { imageConfig: { aspectRatio: '21:9' } } },
       param: 'generationConfig.imageConfig.aspectRatio',
@@ -168,13 +172,13 @@ describe('bad input on the Gemini route', () => {
       param: 'generationConfig.imageConfig.imageSize',
     },
     {
-      what: 'an image for an image model that takes none',
+      what: 'an input image for an image model that accepts none',
       model: 'flux-1.1-pro',
       body: { contents: [{ parts: [{ text: 'x' }, image] }] },
       param: 'contents',
     },
     {
-      what: 'bytes that are no image',
+      what: 'inline data that is not an image',
       model: picture,
       body: { contents: [{ parts: [{ text: 'x' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] }] },
       param: 'contents',
@@ -186,14 +190,18 @@ describe('bad input on the Gemini route', () => {
       param: 'generationConfig.candidateCount',
     },
     {
-      what: 'only text wanted from an image model',
+      what: 'a text response from an image model',
       model: picture,
       body: { ...hello, generationConfig: { responseModalities: ['TEXT'] } },
       param: 'generationConfig.responseModalities',
     },
-    { what: 'a callback for a picture', model: picture, body: { ...hello, callback_url: 'https://x.example/' } },
+    {
+      what: 'a callback_url on an image model',
+      model: picture,
+      body: { ...hello, callback_url: 'https://x.example/' },
+    },
   ];
-  it.each(bad)('refuses $what as INVALID_ARGUMENT and writes nothing', async ({ body, param, model = chat }) => {
+  it.each(bad)('is refused as INVALID_ARGUMENT and writes no row: $what', async ({ body, param, model = chat }) => {
     const before = await countRows(gateway.database);
     const key = randomUUID();
     for (const action of ['generateContent', 'streamGenerateContent?alt=sse']) {
@@ -208,13 +216,13 @@ describe('bad input on the Gemini route', () => {
   });
 
   it.each(['', ':countTokens', ':generateContent:x', '/generateContent', ':streamGenerateContent:generateContent'])(
-    'answers NOT_FOUND after the model for "%s"',
+    'is refused as NOT_FOUND if the model is followed by "%s"',
     async (rest) => {
       expect(failureOf(await ask(`${chat}${rest}`, hello))).toMatchObject({ code: 404, status: 'NOT_FOUND' });
     },
   );
 
-  it('answers METHOD NOT ALLOWED with what is allowed', async () => {
+  it('is refused as METHOD_NOT_ALLOWED with an Allow header for GET', async () => {
     const answer = await sendRaw({
       method: 'GET',
       url: `${gateway.baseUrl}/api/v1beta/models/${chat}:generateContent`,
@@ -223,7 +231,7 @@ describe('bad input on the Gemini route', () => {
     expect(answer.headers.allow).toContain('POST');
   });
 
-  it("says each refusal of a key, a model and a project in Google's words", async () => {
+  it("is refused with Google's status for a key, a model or a project that may not be used", async () => {
     const path = `${chat}:generateContent`;
     expect(failureOf(await ask('no-such.model-9:generateContent', hello))).toMatchObject({
       code: 404,
@@ -249,7 +257,7 @@ describe('bad input on the Gemini route', () => {
     expect(failureOf(await ask(`${path}?key=${project.apiKey}`, hello, { key: null }))).toMatchObject({ code: 401 });
   });
 
-  it('answers RESOURCE_EXHAUSTED over the rate, for chats and for pictures', async () => {
+  it('is refused as RESOURCE_EXHAUSTED over the rate limit, for chats and for images', async () => {
     for (const model of [chat, picture]) {
       const { apiKey } = await gateway.project({ rpm: 1 });
       expect((await ask(`${model}:generateContent`, {}, { key: apiKey })).status).toBe(400);
@@ -262,9 +270,9 @@ describe('bad input on the Gemini route', () => {
 });
 
 describe('a chat on the Gemini route', () => {
-  it('is answered by models of every family, by a key in any of the three headers', async () => {
+  it('is answered by models of every provider family, with the key in other headers than x-goog-api-key', async () => {
     for (const model of [chat, 'gpt-5-mini', 'claude-sonnet-4.5']) {
-      const answer = await ask(`${model}:generateContent`, saying(`hello ${model}`), {
+      const answer = await ask(`${model}:generateContent`, withText(`hello ${model}`), {
         key: null,
         headers: { authorization: `Bearer ${project.apiKey}`, 'x-api-key': project.apiKey },
       });
@@ -277,10 +285,10 @@ describe('a chat on the Gemini route', () => {
     }
   });
 
-  it('is the same answer as one event, as an array of one and plain, byte for byte, and is bought once', async () => {
+  it('returns the same bytes plain, as one event and as an array of one, and calls the upstream once per key', async () => {
     spec('4.7 streamGenerateContent');
     const headers = { 'idempotency-key': randomUUID() };
-    const body = saying('three ways');
+    const body = withText('three ways');
     const plain = await ask(`${chat}:generateContent`, body, { headers });
     expect(plain.headers['content-type']).toBe('application/json; charset=utf-8');
     const again = await ask(`${chat}:generateContent`, body, { headers });
@@ -298,12 +306,12 @@ describe('a chat on the Gemini route', () => {
     expect(await gateway.hits('three ways', 'chat')).toHaveLength(2);
   });
 
-  it('may not use an Idempotency-Key again for another model, another body or a picture', async () => {
+  it('is refused if its Idempotency-Key was used for another model or another body', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     responseOf(await ask(`${chat}:generateContent`, hello, { headers }));
     for (const [model, body] of [
       ['gpt-5-mini', hello],
-      [chat, saying('goodbye')],
+      [chat, withText('goodbye')],
       [picture, hello],
     ] as const) {
       expect(failureOf(await ask(`${model}:generateContent`, body, { headers }))).toMatchObject({
@@ -313,9 +321,9 @@ describe('a chat on the Gemini route', () => {
     }
   });
 
-  it('that a provider refuses by its content policy is an error with that reason and costs nothing', async () => {
+  it('costs nothing and gets CONTENT_POLICY_VIOLATION if the provider refuses the content', async () => {
     const before = await accountOf(gateway.database, project.projectId);
-    const failure = failureOf(await ask(`${chat}:generateContent`, saying('[[fail=refused]]')));
+    const failure = failureOf(await ask(`${chat}:generateContent`, withText('[[fail=refused]]')));
     expect(failure).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT', reason: 'CONTENT_POLICY_VIOLATION' });
     expect(await accountOf(gateway.database, project.projectId)).toEqual(before);
   });
@@ -323,7 +331,7 @@ describe('a chat on the Gemini route', () => {
 
 const bytesOf = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'base64');
 
-/** Puts another file of so many bytes in the place of a task's picture. */
+/** Replaces the stored image of a task by a file of this size. */
 async function enlarge(taskId: string, bytes: number): Promise<void> {
   const [file] = await gateway.database.query<{ storage_key: string }>(
     { name: 'test-enlarge', text: 'update file set bytes = $2 where task_id = $1 returning storage_key' },
@@ -332,8 +340,8 @@ async function enlarge(taskId: string, bytes: number): Promise<void> {
   await writeFile(join(gateway.env['FILES_LOCAL_DIR'] ?? '', file?.storage_key ?? ''), Buffer.alloc(bytes, 'fox'));
 }
 
-describe('a picture on the Gemini route', () => {
-  it('is waited for and answered inline, is charged as its task, and says which task that was', async () => {
+describe('an image on the Gemini route', () => {
+  it('is returned inline once its task has ended, and is charged to that task, whose id is the responseId', async () => {
     spec('4.7 returns');
     const before = await accountOf(gateway.database, project.projectId);
     const answer = await ask(`${picture}:generateContent`, {
@@ -360,7 +368,7 @@ describe('a picture on the Gemini route', () => {
     expect((await accountOf(gateway.database, project.projectId)).balance).toBe(before.balance - 8);
   });
 
-  it('may be made from other pictures, which go where the model has room for them', async () => {
+  it('may have input images, which become image or reference_images as the model accepts them', async () => {
     const parts = [{ text: 'put them together' }, image, image];
     const both = responseOf(await ask(`${picture}:generateContent`, { contents: [{ parts }] }));
     expect((await gateway.poll(project.apiKey, both.responseId)).input).toMatchObject({
@@ -373,8 +381,8 @@ describe('a picture on the Gemini route', () => {
     expect(input).not.toHaveProperty('image');
   });
 
-  it('comes in both stream forms, several pictures as several parts', async () => {
-    const body = saying('two foxes [[outputs=2]]');
+  it('is returned in both stream formats, with one part for each of several images', async () => {
+    const body = withText('two foxes [[outputs=2]]');
     const events = await ask(`${picture}:streamGenerateContent?alt=sse`, body);
     const [, inner = ''] = /^data: (\{[^\n]*\})\n\n$/.exec(events.text) ?? [];
     expect(responseOf({ ...events, text: inner }).parts).toHaveLength(2);
@@ -383,8 +391,8 @@ describe('a picture on the Gemini route', () => {
     expect(responseOf({ ...array, text: element }).parts).toHaveLength(2);
   });
 
-  it('is named by its address where it is too large for the answer, as a Gemini client knows files', async () => {
-    const answer = await ask(`${picture}:generateContent`, saying('a crowd of foxes [[outputs=8]]'));
+  it('is returned as fileData with a URL if it is too large for the inline limit', async () => {
+    const answer = await ask(`${picture}:generateContent`, withText('a crowd of foxes [[outputs=8]]'));
     const { parts, responseId } = responseOf(answer);
     const { output } = await gateway.poll(project.apiKey, responseId);
     expect(parts).toHaveLength(8);
@@ -396,9 +404,9 @@ describe('a picture on the Gemini route', () => {
     expect((await stored.arrayBuffer()).byteLength).toBe(output?.[7]?.bytes);
   });
 
-  it('that takes too long is DEADLINE_EXCEEDED with its task, goes on, and is rejoined by the same Idempotency-Key', async () => {
+  it('gets DEADLINE_EXCEEDED with its task id if it takes too long, and a retry with the same key returns it', async () => {
     const headers = { 'idempotency-key': randomUUID() };
-    const body = saying('a slow fox [[latency=4000]]');
+    const body = withText('a slow fox [[latency=4000]]');
     const { baseUrl } = await gateway.startApi({ GEMINI_WAIT_SECONDS: '1' });
     const late = await ask(`${picture}:generateContent`, body, { headers, baseUrl });
     const failure = failureOf(late);
@@ -418,28 +426,28 @@ describe('a picture on the Gemini route', () => {
   it.each([
     { script: '[[fail=refused]]', code: 400, status: 'INVALID_ARGUMENT', reason: 'CONTENT_POLICY_VIOLATION' },
     { script: '[[fail=late_fail]]', code: 502, status: 'UNAVAILABLE', reason: 'UPSTREAM_ERROR' },
-  ])('that fails with $script is $code with its task and costs nothing', async ({ script, ...expected }) => {
+  ])('costs nothing and gets $code with its task id if the script is $script', async ({ script, ...expected }) => {
     const before = await accountOf(gateway.database, project.projectId);
     const headers = { 'idempotency-key': randomUUID() };
-    const first = await ask(`${picture}:generateContent`, saying(`a fox ${script}`), { headers });
+    const first = await ask(`${picture}:generateContent`, withText(`a fox ${script}`), { headers });
     expect(failureOf(first)).toMatchObject(expected);
     expect(first.headers['x-should-retry']).toBe('false');
     expect(failureOf(first).metadata).toHaveProperty('task_id');
     expect(await accountOf(gateway.database, project.projectId)).toEqual(before);
-    // The key stands for that task; the same request is shown it again and buys nothing.
-    const again = await ask(`${picture}:generateContent`, saying(`a fox ${script}`), { headers });
+    // A repeated request with the same key gets the failed task again and does not call the upstream.
+    const again = await ask(`${picture}:generateContent`, withText(`a fox ${script}`), { headers });
     expect(failureOf(again).metadata).toEqual(failureOf(first).metadata);
   });
 
-  it('is named by its address while pictures that nobody reads fill the memory for them, and comes inline again when they are gone', async () => {
+  it('is returned as a URL while unread answers fill the memory budget, and inline again once they are gone', async () => {
     const [pictureBytes, answersMax] = [9_000_000, 2];
     const { baseUrl } = await gateway.startApi({
       GEMINI_INLINE_MAX_BYTES: '20000000',
-      // The file and its base64.
+      // Each answer reserves the size of the file and of its base64 form.
       GEMINI_INLINE_BUFFERED_MAX_BYTES: String((answersMax + 0.5) * pictureBytes * (7 / 3)),
     });
     const headers = { 'idempotency-key': randomUUID() };
-    const body = saying('a large fox');
+    const body = withText('a large fox');
     const { responseId } = responseOf(await ask(`${picture}:generateContent`, body, { headers }));
     await enlarge(responseId, pictureBytes);
     const path = `/api/v1beta/models/${picture}:generateContent`;
@@ -456,13 +464,13 @@ describe('a picture on the Gemini route', () => {
     const idle = Array.from({ length: answersMax }, () => connect(Number(port), hostname));
     try {
       for (const socket of idle) {
-        // Their answers begin and are not read.
+        // The answer has begun, but the test does not read it.
         socket.on('error', () => undefined).write(head + text);
         await once(socket, 'readable');
       }
-      const address = await replay();
-      expect(address).toMatch(/^http/);
-      const stored = await fetch(String(address), { signal: AbortSignal.timeout(10_000) });
+      const url = await replay();
+      expect(url).toMatch(/^http/);
+      const stored = await fetch(String(url), { signal: AbortSignal.timeout(10_000) });
       expect((await stored.arrayBuffer()).byteLength).toBe(pictureBytes);
     } finally {
       for (const socket of idle) socket.destroy();
@@ -471,19 +479,19 @@ describe('a picture on the Gemini route', () => {
     for (let n = 0; n < 2 * answersMax; n += 1) expect(await replay()).toBe(pictureBytes);
   });
 
-  it('is refused before it is bought when too many already wait, and its waiting ends with its client', async () => {
+  it('is refused without a task while too many requests wait, and a client that hangs up stops waiting', async () => {
     const before = await countRows(gateway.database);
     const clients = [new AbortController(), new AbortController()];
     const waiting = clients.map(({ signal }, index) =>
       fetch(`${gateway.baseUrl}/api/v1beta/models/${picture}:generateContent`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-goog-api-key': project.apiKey },
-        body: JSON.stringify(saying(`crowd ${index} [[latency=5000]]`)),
+        body: JSON.stringify(withText(`crowd ${index} [[latency=5000]]`)),
         signal,
       }).catch(() => null),
     );
     await eventually(async () => (await countRows(gateway.database)).task === before.task + 2);
-    expect(failureOf(await ask(`${picture}:generateContent`, saying('crowd 2')))).toMatchObject({
+    expect(failureOf(await ask(`${picture}:generateContent`, withText('crowd 2')))).toMatchObject({
       code: 503,
       reason: 'OVERLOADED',
     });

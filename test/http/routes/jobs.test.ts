@@ -17,13 +17,13 @@ import { spec } from '../../spec/spec.ts';
 let gateway: Gateway;
 
 beforeAll(async () => {
-  // No sweep: what is done here, a job did.
+  // The sweeps are off, so every change in these tests comes from a job.
   gateway = await startGateway({ apis: 2, workers: 2, env: { SWEEP_INTERVAL_SECONDS: '3600' } });
 });
 afterAll(() => gateway?.stop());
 
-describe('who may call a job', () => {
-  it('needs a job token: none, a wrong one and an API key are 401 invalid_job_token', async () => {
+describe('a call of a job', () => {
+  it('gets 401 invalid_job_token without a token, with a wrong one or with an API key', async () => {
     const { apiKey } = await gateway.project();
     for (const token of ['', 'x'.repeat(40), apiKey]) {
       const answer = await callJob(gateway, 'check-stale-media-tasks', { token });
@@ -33,12 +33,12 @@ describe('who may call a job', () => {
     expect(await runsOf(gateway, 'check-stale-media-tasks')).toEqual([]);
   });
 
-  it('takes no job token on a client route: 401 invalid_api_key', async () => {
+  it('needs a job token that client routes refuse with 401 invalid_api_key', async () => {
     const { status, body } = await gateway.get(gateway.env['INTERNAL_JOB_TOKENS'] ?? '', '/api/v1/models');
     expect([status, body]).toMatchObject([401, { error: { code: 'invalid_api_key' } }]);
   });
 
-  it('is nobody where no token is configured: 503, and nothing runs', async () => {
+  it('gets 503 and runs nothing if no token is configured', async () => {
     const token = gateway.env['INTERNAL_JOB_TOKENS'] ?? '';
     gateway.env['INTERNAL_JOB_TOKENS'] = '';
     const { baseUrl } = await gateway.startApi().finally(() => (gateway.env['INTERNAL_JOB_TOKENS'] = token));
@@ -49,18 +49,18 @@ describe('who may call a job', () => {
     expect(await runsOf(gateway, 'check-stale-media-tasks')).toEqual([]);
   });
 
-  it.each(jobNames.filter((name) => name !== 'scheduled-maintenance'))('GET on %s is 405', async (name) => {
+  it.each(jobNames.filter((name) => name !== 'scheduled-maintenance'))('gets 405 for GET on %s', async (name) => {
     const answer = await callJob(gateway, name, { method: 'GET' });
     expect([answer.status, codeOf(answer), answer.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST']);
   });
 
-  it('finds no job of another name: 404', async () => {
+  it('gets 404 for an unknown job', async () => {
     expect((await callJob(gateway, 'drop-everything')).status).toBe(404);
   });
 });
 
-describe('a job that is called', () => {
-  it.each(jobNames)('%s runs by its Schedule and answers with its run', async (name) => {
+describe('a job', () => {
+  it.each(jobNames)('runs through its Schedule and answers with its run: %s', async (name) => {
     const { status, body } = await runByCall(gateway, name);
     expect([200, 202]).toContain(status);
     expect(body).toMatchObject({
@@ -70,7 +70,7 @@ describe('a job that is called', () => {
       trigger: 'endpoint',
       summary: { ms: expect.anything() },
     });
-    // Only where it was told to wait no longer may a second one have begun what the first had.
+    // A call that stops waiting answers 202. Only then may a second run of the same job exist.
     const runs = (await runsOf(gateway, name)).filter(({ id }) => status === 200 || id === body['run_id']);
     expect(runs).toEqual([expect.objectContaining({ id: body['run_id'], state: 'succeeded' })]);
     const workflows = gateway.temporal.client.workflow.list({ query: `WorkflowType = 'job'` });
@@ -82,7 +82,7 @@ describe('a job that is called', () => {
     expect(ids).toHaveLength(1);
   });
 
-  it('tells its latest runs, newest first', async () => {
+  it('lists its latest runs, newest first', async () => {
     await runByCall(gateway, 'scheduled-maintenance');
     const { status, body } = await callJob(gateway, 'scheduled-maintenance', { method: 'GET' });
     const known = (await runsOf(gateway, 'scheduled-maintenance')).map(({ id }) => id).reverse();
@@ -93,7 +93,7 @@ describe('a job that is called', () => {
     );
   });
 
-  it('says so when it is under way already', async () => {
+  it('answers already_running while another run holds its lock', async () => {
     const held = { name: 'scheduled-maintenance', runId: newId('run'), trigger: 'operator', leaseSeconds: 60 } as const;
     expect((await beginJob(gateway.database, { ...held, request: false })).verdict).toBe('running');
     const { status, body } = await callJob(gateway, 'scheduled-maintenance');
@@ -102,18 +102,18 @@ describe('a job that is called', () => {
     expect((await runByCall(gateway, 'scheduled-maintenance')).body).toMatchObject({ ran: true });
   });
 
-  it('takes over the lock of a run whose lease is over, which then counts as lost', async () => {
+  it('takes the lock over from a run whose lease has expired, and marks that run as lost', async () => {
     const dead = { name: 'check-api-channels', runId: newId('run'), trigger: 'loop', leaseSeconds: 0 } as const;
     await beginJob(gateway.database, { ...dead, request: false });
     expect((await runByCall(gateway, 'check-api-channels')).body).toMatchObject({ ran: true });
     expect(await findJobRun(gateway.database, dead.runId)).toMatchObject({ state: 'lost' });
-    // Its late end changes nothing any more.
+    // The expired run reports its end too late and changes nothing.
     expect(await endJob(gateway.database, { runId: dead.runId, state: 'succeeded', summary: {} })).toBe(false);
   });
 });
 
 describe('two schedulers that call every job at the same moment', () => {
-  it('are both answered, and every row is handled once', async () => {
+  it('both get an answer, and every row is processed once', async () => {
     spec('4.8 process-pending-callbacks', '4.8 check-stale-media-tasks');
     const { projectId, apiKey } = await gateway.project({ credits: 400 });
     const taskIds = await Promise.all(
@@ -131,7 +131,7 @@ describe('two schedulers that call every job at the same moment', () => {
     const answers = await Promise.all(
       jobNames.flatMap((name) => gateway.baseUrls.slice(0, 2).map((baseUrl) => callJob(gateway, name, { baseUrl }))),
     );
-    // 202: its run goes on.
+    // 202 means that the run continues.
     for (const { status } of answers) expect([200, 202]).toContain(status);
     const ran = answers.filter(({ body }) => body['ran'] !== false).map(({ body }) => body['name']);
     expect([...new Set(ran)].sort()).toEqual([...jobNames].sort());
@@ -150,19 +150,19 @@ describe('two schedulers that call every job at the same moment', () => {
 });
 
 describe('check-api-channels', () => {
-  it('makes a tripped channel that answers available, and leaves channels that cool down or do not answer', async () => {
+  it('makes a tripped channel that answers available again, and no channel that is cooling down, dead or disabled', async () => {
     spec('4.8 check-api-channels');
     const channels = await gateway.database.query<{ id: string; name: string }>({
       name: '',
       text: 'select id, name from channel order by name limit 4',
     });
-    const [answering, dead, resting, disabled] = channels.map(({ id }) => id);
+    const [answering, dead, coolingDown, disabled] = channels.map(({ id }) => id);
     for (const channelId of [answering, dead, disabled]) {
       const call = { channelId: channelId ?? '', modelId: 'some-model', ageSeconds: 0, reason: 'connect', trip: true };
       await noteChannelFailure(gateway.database, call, { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 });
     }
     await coolDownChannel(gateway.database, {
-      channelId: resting ?? '',
+      channelId: coolingDown ?? '',
       modelId: '*',
       seconds: 600,
       reason: 'account',
@@ -173,15 +173,15 @@ describe('check-api-channels', () => {
     );
     await gateway.database.query({ name: '', text: 'update channel set enabled = false where id = $1' }, [disabled]);
 
-    // A process may know the channels as they were a moment ago.
+    // Each process caches the channels for up to two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     const { body } = await runByCall(gateway, 'check-api-channels');
     expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
-    const closed = await gateway.database.query<{ channel_id: string }>({
+    const unavailable = await gateway.database.query<{ channel_id: string }>({
       name: '',
       text: 'select channel_id from channel_health where closed_until > clock_timestamp()',
     });
-    expect(closed.map(({ channel_id: id }) => id).sort()).toEqual([dead, resting, disabled].sort());
+    expect(unavailable.map(({ channel_id: id }) => id).sort()).toEqual([dead, coolingDown, disabled].sort());
   });
 });
 
@@ -192,10 +192,10 @@ describe('tollgate jobs run', () => {
       timeout: 30_000,
     });
 
-  it('runs a job in its own process and remembers who asked', async () => {
+  it('runs a job in its own process and records the trigger operator', async () => {
     const { stdout } = await tollgate('check-stale-media-tasks');
-    const said: unknown = JSON.parse(stdout);
-    expect(said).toMatchObject({
+    const printed: unknown = JSON.parse(stdout);
+    expect(printed).toMatchObject({
       name: 'check-stale-media-tasks',
       ran: true,
       state: 'succeeded',
@@ -205,7 +205,7 @@ describe('tollgate jobs run', () => {
     expect(latest).toMatchObject({ trigger: 'operator', state: 'succeeded' });
   });
 
-  it('refuses a job of another name', async () => {
+  it('exits with 2 for an unknown job', async () => {
     await expect(tollgate('drop-everything')).rejects.toMatchObject({ code: 2 });
   });
 });

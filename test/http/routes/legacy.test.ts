@@ -32,16 +32,16 @@ afterAll(async () => {
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 const route = '/api/v1/api/generate';
-/** The three reads, and where each has the members that tell how a task stands. */
+/** The three legacy routes that return a task, and the query parameter of each. */
 const reads = {
   result: { path: (id: string) => `/api/v1/api/result?id=${id}`, param: 'id' },
   video: { path: (id: string) => `/api/v1/video/status?task_id=${id}`, param: 'task_id' },
   workflow: { path: (id: string) => `/api/v1/internal/workflow-status?uuid=${id}`, param: 'uuid' },
 };
-const words = ['pending', 'processing', 'completed', 'failed'];
+const statuses = ['pending', 'processing', 'completed', 'failed'];
 
-describe('a client of the former platform', () => {
-  it('brings a picture from create over every poll to its bytes, and is charged once', async () => {
+describe('a client of the legacy API', () => {
+  it('creates an image, polls its task on each route, downloads the image and is charged once', async () => {
     spec('4.6 imageSize', '4.6 create returns');
     const created = await create({
       model: 'aurora-image-1',
@@ -52,7 +52,7 @@ describe('a client of the former platform', () => {
     });
     const { taskId } = created;
     expect(created.status).toBe(200);
-    expect(words).toContain(created.body['status']);
+    expect(statuses).toContain(created.body['status']);
     const { status } = created.body;
     expect(created.body).toEqual({
       success: true,
@@ -67,7 +67,7 @@ describe('a client of the former platform', () => {
       seen.add(body['status']);
       return body['status'] === 'completed' && body;
     });
-    expect(words).toEqual(expect.arrayContaining([...seen]));
+    expect(statuses).toEqual(expect.arrayContaining([...seen]));
 
     const task = await gateway.poll(project.apiKey, taskId);
     expect(task).toMatchObject({
@@ -95,12 +95,12 @@ describe('a client of the former platform', () => {
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png']);
   });
 
-  it('brings a video from an alias, without saying its type, to its bytes', async () => {
+  it('creates a video by an alias without a type and downloads it', async () => {
     const { taskId } = await accepted({ model: 'kling-turbo-10s', prompt: 'a dancer turns', aspectRatio: '9:16' });
     const done = await eventually(async () => {
       const { body } = await read('video', taskId);
       const { status, url } = Object(body['data']) as Record<string, unknown>;
-      expect(words).toContain(status);
+      expect(statuses).toContain(status);
       return status === 'completed' && typeof url === 'string' && url;
     });
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
@@ -115,7 +115,7 @@ describe('a client of the former platform', () => {
     expect((await read('workflow', taskId)).body).toMatchObject({ status: 'completed', images: [done] });
   });
 
-  it('reads in each of its ways why a task failed, and pays nothing', async () => {
+  it('gets the error of a failed task on each route and is charged nothing', async () => {
     const { taskId } = await accepted({ model: 'aurora', prompt: 'a fox [[fail=refused]]' });
     await gateway.poll(project.apiKey, taskId);
     const failed = {
@@ -130,7 +130,7 @@ describe('a client of the former platform', () => {
     expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
   });
 
-  it('reads a canceled task as failed with canceled: true', async () => {
+  it('gets a canceled task as failed with canceled: true', async () => {
     const mark = randomUUID();
     const { taskId } = await accepted({ model: 'aurora', prompt: `a fox [[fail=never]] ${mark}` });
     await eventually(async () => (await gateway.hits(mark, 'submit')).length > 0);
@@ -141,7 +141,7 @@ describe('a client of the former platform', () => {
     expect((await read('workflow', taskId)).body).toMatchObject({ success: true, ...canceled });
   });
 
-  it('reads tasks of the core routes in the same way, of either type', async () => {
+  it('gets images and videos that were created on the core routes', async () => {
     const [image, video] = await Promise.all([
       gateway.accept(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt: 'a fox' }),
       gateway.accept(project.apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: 'a fox' }),
@@ -154,7 +154,7 @@ describe('a client of the former platform', () => {
     }
   });
 
-  it('gets its callback_url called, with the task as it is polled on the core route', async () => {
+  it('gets a callback with the task in the format of the core route', async () => {
     spec('4.6 callback_url');
     const name = randomUUID();
     const { taskId } = await accepted({ model: 'aurora', prompt: 'a fox', callback_url: receiver.at(name) });
@@ -175,15 +175,18 @@ describe('an alias', () => {
     ['veo31-lite', 'veo-3.1', { veo31_variant: 'lite', duration: 8 }, 90],
     ['veo31-quality-4k', 'veo-3.1', { veo31_variant: 'quality-4k', duration: 8 }, 90],
     ['kling-turbo-10s', 'kling-2.5-turbo', { duration: 10 }, 70],
-  ])('%s is %s with its preset, held at the price of that', async (alias, model, input, credits) => {
-    spec('4.6 model and aliases');
-    const { taskId } = await accepted({ model: alias, prompt: 'a fox [[fail=refused]]' });
-    const { body } = await gateway.get(project.apiKey, `/api/v1/tasks/${taskId}`);
-    expect(body).toMatchObject({ model, input, credits: { quoted: credits } });
-    await gateway.poll(project.apiKey, taskId);
-  });
+  ])(
+    'stands for a model with preset parameters and for their price: %s is %s',
+    async (alias, model, input, credits) => {
+      spec('4.6 model and aliases');
+      const { taskId } = await accepted({ model: alias, prompt: 'a fox [[fail=refused]]' });
+      const { body } = await gateway.get(project.apiKey, `/api/v1/tasks/${taskId}`);
+      expect(body).toMatchObject({ model, input, credits: { quoted: credits } });
+      await gateway.poll(project.apiKey, taskId);
+    },
+  );
 
-  it('takes further parameters, and refuses one that contradicts its name', async () => {
+  it('accepts further parameters and refuses one that contradicts its preset', async () => {
     const { taskId } = await accepted({
       model: 'veo31-quality',
       prompt: 'a fox [[fail=refused]]',
@@ -206,7 +209,7 @@ describe('an alias', () => {
     }
   });
 
-  it('is no model on the core routes, and not in the listing', async () => {
+  it('is unknown on the core routes and absent from the model list', async () => {
     spec('4.6 model and aliases');
     const refused = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'aurora', prompt: 'a fox' });
     expect(refused).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
@@ -215,7 +218,7 @@ describe('an alias', () => {
     expect(JSON.stringify(body)).not.toContain('kling-turbo-10s');
   });
 
-  it('is for a key what its model is', async () => {
+  it('is allowed for a key if its model is allowed', async () => {
     const { apiKey } = await gateway.key(project.projectId, { models: ['kling-2.5-turbo'] });
     expectError(await create({ model: 'aurora', prompt: 'a fox' }, { apiKey }), 403, 'model_not_allowed', 'model');
     const taken = await create({ model: 'kling-turbo-10s', prompt: 'a fox [[fail=refused]]' }, { apiKey });
@@ -224,15 +227,25 @@ describe('an alias', () => {
   });
 });
 
-describe('images', () => {
+describe('the field images', () => {
   const a = 'https://images.example.com/a.png';
   const b = 'https://images.example.com/b.png';
   it.each([
-    ['a string is the image', 'aurora-image-1', a, { image: a }],
-    ['an array of one is the image', 'kling-2.5-turbo', [a], { image: a }],
-    ['the first is the image and the rest are references', 'veo-3.1', [a, b], { image: a, reference_images: [b] }],
-    ['all are references where the model has only those', 'nano-banana-pro', [a, b], { reference_images: [a, b] }],
-    ['one string is a reference where the model has only those', 'nano-banana-pro', a, { reference_images: [a] }],
+    ['as a string is the image', 'aurora-image-1', a, { image: a }],
+    ['as an array of one is the image', 'kling-2.5-turbo', [a], { image: a }],
+    ['has the image first and reference images after it', 'veo-3.1', [a, b], { image: a, reference_images: [b] }],
+    [
+      'has only reference images if the model accepts only those',
+      'nano-banana-pro',
+      [a, b],
+      { reference_images: [a, b] },
+    ],
+    [
+      'as a string is a reference image if the model accepts only those',
+      'nano-banana-pro',
+      a,
+      { reference_images: [a] },
+    ],
   ])('%s', async (_what, model, images, input) => {
     const { taskId } = await accepted({ model, prompt: 'a fox [[fail=refused]]', images });
     const task = await gateway.poll(project.apiKey, taskId);
@@ -244,7 +257,7 @@ describe('images', () => {
     });
   });
 
-  it('is nothing when empty or null, also for a model that takes none', async () => {
+  it('is ignored if it is empty or null, even for a model that accepts no images', async () => {
     for (const images of [[], null]) {
       const { taskId } = await accepted({ model: 'flux-1.1-pro', prompt: 'a fox [[fail=refused]]', images });
       expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
@@ -253,7 +266,7 @@ describe('images', () => {
     }
   });
 
-  it('may be a data URI, which is stored and reaches the upstream as the same bytes', async () => {
+  it('may hold a data URI, which is stored and reaches the upstream as the same bytes', async () => {
     spec('4.6 images');
     const mark = randomUUID();
     const { taskId } = await accepted({
@@ -269,8 +282,8 @@ describe('images', () => {
   });
 });
 
-describe('what a model does not support', () => {
-  it('is ignored when it is tuning: the task is as if it were not there', async () => {
+describe('a field that the model does not support', () => {
+  it('is ignored if it is an optional setting', async () => {
     spec('4.6 aspectRatio');
     const mark = randomUUID();
     const { taskId } = await accepted({
@@ -290,7 +303,7 @@ describe('what a model does not support', () => {
     expect(submit?.body).not.toMatch(/4k|720p|blur|shutProgress/i);
   });
 
-  it('is 400 when it is a picture, a clip or a sound', async () => {
+  it('gets 400 if it is an image, a video or an audio file', async () => {
     spec('4.6 images');
     const url = 'https://media.example.com/a';
     for (const [model, field, value] of [
@@ -308,7 +321,7 @@ describe('what a model does not support', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('buys once, answers the task as it is now, and refuses another request', async () => {
+  it('creates one task, returns its current state to a repeated request and refuses another body', async () => {
     const body = { model: 'aurora', prompt: `a fox ${randomUUID()}` };
     const headers = { 'idempotency-key': randomUUID() };
     const first = await create(body, { headers });
@@ -324,15 +337,15 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-describe('a bad request', () => {
-  it('is 400 or 404 in the legacy dialect, with the field under its legacy name; it writes nothing and burns no key', async () => {
+describe('an invalid request', () => {
+  it('gets 400 or 404 with the legacy name of the field, and neither writes rows nor uses up its Idempotency-Key', async () => {
     spec('4.6 type');
     const rows = await countRows(gateway.database);
     const account = await accountOf(gateway.database, project.projectId);
     const headers = { 'idempotency-key': randomUUID() };
     const url = 'https://images.example.com/a.png';
     const good = { model: 'aurora-image-1', prompt: 'a fox [[fail=refused]]' };
-    const picky: [Record<string, unknown>, number, string, string][] = [
+    const cases: [Record<string, unknown>, number, string, string][] = [
       [{ model: undefined }, 400, 'missing_parameter', 'model'],
       [{ model: 7 }, 400, 'invalid_value', 'model'],
       [{ model: 'no-such-alias' }, 404, 'model_not_found', 'model'],
@@ -370,7 +383,7 @@ describe('a bad request', () => {
       [{ callback_url: 'https://10.0.0.1/' }, 400, 'invalid_callback_url', 'callback_url'],
       [{ callback_url: 5 }, 400, 'invalid_callback_url', 'callback_url'],
     ];
-    for (const [change, status, code, param] of picky) {
+    for (const [change, status, code, param] of cases) {
       const answer = await create({ ...good, ...change }, { headers });
       expect({ change, status: answer.status }).toEqual({ change, status });
       expectError(answer, status, code, param);
@@ -383,7 +396,7 @@ describe('a bad request', () => {
     await gateway.poll(project.apiKey, taken.taskId);
   });
 
-  it('is refused before and beside its content in the same dialect', async () => {
+  it('gets refusals that do not depend on its fields in the same dialect', async () => {
     const body = { model: 'aurora', prompt: 'a fox' };
     expectError(await create('{'), 400, 'invalid_json', null);
     expectError(await create(body, { headers: { 'content-type': 'text/plain' } }), 415, 'unsupported_media_type');
@@ -397,22 +410,22 @@ describe('a bad request', () => {
   });
 });
 
-describe.each(['result', 'video', 'workflow'] as const)('the %s read', (name) => {
+describe.each(['result', 'video', 'workflow'] as const)('the legacy %s route', (name) => {
   const { path, param } = reads[name];
 
-  it('answers what is missing, unknown or somebody else’s in its own envelope', async () => {
+  it('answers a missing id, an unknown id and the id of another project in its own envelope', async () => {
     const [base = ''] = path('').split('?');
-    const check = (answer: Answer, status: number, code: string, at: string | null) => {
+    const expectEnvelope = (answer: Answer, status: number, code: string, at: string | null) => {
       expectError(answer, status, code, at);
       if (name === 'video') expect(answer.body['data']).toBeNull();
       else expect(Object.keys(answer.body)).toEqual(['success', 'error']);
     };
-    check(await gateway.get(project.apiKey, base), 400, 'missing_parameter', param);
-    check(await gateway.get(project.apiKey, path('')), 400, 'missing_parameter', param);
-    check(await gateway.get(project.apiKey, `${path('a')}&${param}=b`), 400, 'invalid_value', param);
+    expectEnvelope(await gateway.get(project.apiKey, base), 400, 'missing_parameter', param);
+    expectEnvelope(await gateway.get(project.apiKey, path('')), 400, 'missing_parameter', param);
+    expectEnvelope(await gateway.get(project.apiKey, `${path('a')}&${param}=b`), 400, 'invalid_value', param);
     const unknown = await gateway.get(project.apiKey, path(`task_${'0'.repeat(26)}`));
-    check(unknown, 404, 'task_not_found', null);
-    check(await gateway.get(project.apiKey, path('%00')), 404, 'task_not_found', null);
+    expectEnvelope(unknown, 404, 'task_not_found', null);
+    expectEnvelope(await gateway.get(project.apiKey, path('%00')), 404, 'task_not_found', null);
 
     const stranger = await gateway.project();
     const { taskId } = await create({ model: 'aurora', prompt: 'a fox [[fail=refused]]' }, stranger);
@@ -421,7 +434,7 @@ describe.each(['result', 'video', 'workflow'] as const)('the %s read', (name) =>
     expect([foreign.status, foreign.body]).toEqual([404, unknown.body]);
   });
 
-  it('takes an API key and no job token', async () => {
+  it('refuses a job token as API key', async () => {
     spec('4 GET /api/v1/internal/workflow-status?uuid={task_id}');
     const token = 'job-token-0123456789-0123456789-0123456789';
     const refused = await gateway.get(token, path(`task_${'0'.repeat(26)}`));
@@ -447,7 +460,7 @@ async function read(name: keyof typeof reads, taskId: string): Promise<Answer> {
   return answer;
 }
 
-/** The legacy dialect: the openai error beside `success: false`. */
+/** Expects the OpenAI error body with `success: false` beside it, which is the legacy dialect. */
 function expectError({ status, headers, body }: Answer, wanted: number, code: string, param?: string | null): void {
   expect({ status, body }).toMatchObject({
     status: wanted,

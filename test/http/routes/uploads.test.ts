@@ -37,12 +37,12 @@ const fetched = async (url: string): Promise<{ headers: Headers; bytes: Buffer }
   return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 };
 
-describe('an uploaded picture', () => {
+describe('an uploaded image', () => {
   it.each([
     ['jpeg', jpeg],
     ['png', png],
     ['webp', webp],
-  ])('is stored as what it is and served by its URL, without credits: %s', async (format, make) => {
+  ])('is stored in its format and served by its URL, and costs no credits: %s', async (format, make) => {
     const sent = await make();
     const answer = await sendPicture(sender(), sent, `image/${format}`);
     expect(answer.status).toBe(201);
@@ -58,7 +58,7 @@ describe('an uploaded picture', () => {
     expect(await sharp(bytes).metadata()).toMatchObject({ format, width: 40, height: 30 });
   });
 
-  it('may come as the multipart field "file", whatever its name and its declared type say', async () => {
+  it('may be the multipart field "file" with any file name and any declared type', async () => {
     const content = await png();
     for (const fileName of ['../../x', 'a\0b', '🦊.svg', 'x'.repeat(5_000), '']) {
       const body = multipart(
@@ -73,12 +73,12 @@ describe('an uploaded picture', () => {
     expect(unnamed.status).toBe(201);
   });
 
-  it('is what its bytes say when the declared type is wrong', async () => {
+  it('gets the type of its bytes if the declared type is wrong', async () => {
     expect((await upload(sender(), await png(), 'image/jpeg')).mime_type).toBe('image/png');
     expect((await upload(sender(), await webp(), 'image/svg+xml')).mime_type).toBe('image/webp');
   });
 
-  it('keeps neither its place, its owner nor anything else but the picture, and stands upright', async () => {
+  it('loses its EXIF, XMP and other metadata and is rotated upright', async () => {
     const exif = { IFD0: { Copyright: 'secret-owner' }, IFD3: { GPSLatitude: '51/1 30/1 3230/100' } };
     const xmp = '<x:xmpmeta xmlns:x="adobe:ns:meta/">secret-xmp</x:xmpmeta>';
     for (const format of ['jpeg', 'png', 'webp'] as const) {
@@ -98,7 +98,7 @@ describe('an uploaded picture', () => {
     }
   });
 
-  it('loses what was hidden in it or hung on to it', async () => {
+  it('loses data that is embedded in it or appended to it', async () => {
     const html = Buffer.from('<html><script>alert("polyglot")</script></html>');
     const picture = await jpeg();
     const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, html.length + 2]), html]);
@@ -114,7 +114,7 @@ describe('an uploaded picture', () => {
     }
   });
 
-  it('is its first frame when it is animated', async () => {
+  it('is reduced to its first frame if it is animated', async () => {
     const moving = await fetched((await upload(sender(), await animatedWebp(), 'image/webp')).url);
     expect(await sharp(moving.bytes).metadata()).toMatchObject({ format: 'webp', width: 20, height: 10 });
     expect((await sharp(moving.bytes).metadata()).pages ?? 1).toBe(1);
@@ -126,8 +126,8 @@ describe('an uploaded picture', () => {
   });
 });
 
-describe('a body that is no good picture', () => {
-  it('is invalid_image and leaves nothing', async () => {
+describe('an invalid upload', () => {
+  it('is invalid_image and leaves no file row if the body is not a supported image', async () => {
     spec('4.3 formats');
     const before = await countRows(gateway.database);
     const svg = Buffer.from(
@@ -153,9 +153,9 @@ describe('a body that is no good picture', () => {
       'a JPEG cut short': await cut('jpeg'),
       'a PNG cut short': await cut('png'),
       'a WebP cut short': await cut('webp'),
-      'a header over too little': lyingPng(6_000, 6_000),
-      'a header over far too little': lyingPng(2_000_000_000, 2_000_000_000),
-      'one pixel too wide': await bomb(6_400),
+      'a PNG header of 36 megapixels without the pixels': lyingPng(6_000, 6_000),
+      'a PNG header of four exapixels': lyingPng(2_000_000_000, 2_000_000_000),
+      'more pixels than the limit': await bomb(6_400),
     };
     for (const [index, [name, body]] of Object.entries(bodies).entries()) {
       const inside = multipart({ name: 'file', content: body, fileName: 'a.png', type: 'image/png' });
@@ -165,24 +165,24 @@ describe('a body that is no good picture', () => {
     expect((await countRows(gateway.database)).file).toBe(before.file);
   });
 
-  it('is invalid_multipart when the form is wrong', async () => {
+  it('is invalid_multipart if the form is wrong', async () => {
     spec('4.3 encoding and size');
     const content = await png();
     const file = { name: 'file', content, fileName: 'a.png', type: 'image/png' };
     const whole = multipart(file);
     const fields = Array.from({ length: 100 }, (_, index) => ({ name: `f${index}`, content: 'x' }));
     const bodies: Record<string, Buffer> = {
-      'no part': multipart(),
+      'no parts': multipart(),
       'no file': multipart({ name: 'purpose', content: 'x' }),
-      'another field': multipart({ ...file, name: 'picture' }),
+      'another field name': multipart({ ...file, name: 'picture' }),
       'two files': multipart(file, file),
-      'many fields before': multipart(...fields, file),
-      'many fields behind': multipart(file, ...fields),
-      'cut short in the picture': whole.subarray(0, 150),
+      'many fields before the file': multipart(...fields, file),
+      'many fields after the file': multipart(file, ...fields),
+      'cut short in the image': whole.subarray(0, 150),
       'cut short at the end': whole.subarray(0, whole.length - 10),
       'cut short in a header': whole.subarray(0, 40),
       empty: Buffer.alloc(0),
-      'no form at all': content,
+      'an image without a form': content,
     };
     for (const [name, body] of Object.entries(bodies)) {
       const refusal = refusalOf(await sendPicture(sender(), body, multipartType));
@@ -192,7 +192,7 @@ describe('a body that is no good picture', () => {
     expect(refusalOf(unbounded)).toEqual({ status: 400, code: 'invalid_multipart' });
   });
 
-  it('is unsupported_media_type when it claims to be something else', async () => {
+  it('is unsupported_media_type if its Content-Type is not an image or a form, or if it is compressed', async () => {
     const content = await png();
     for (const type of ['application/json', 'text/plain', 'application/octet-stream', 'image/', 'nonsense', '']) {
       const refusal = refusalOf(await sendPicture(sender(), content, type));
@@ -202,7 +202,7 @@ describe('a body that is no good picture', () => {
     expect(refusalOf(packed)).toEqual({ status: 415, code: 'unsupported_media_type' });
   });
 
-  it('is payload_too_large past ten megabytes, declared or not, and its connection is closed', async () => {
+  it('is payload_too_large above 10 MB, with or without Content-Length, and its connection is closed', async () => {
     spec('8 upload size');
     const large = randomBytes(10_000_001);
     const chunked = { 'transfer-encoding': 'chunked' };
@@ -220,20 +220,20 @@ describe('a body that is no good picture', () => {
     expect(early).not.toContain('100 Continue');
   });
 
-  it('is not even read without a valid key', async () => {
+  it('is not read without a valid key', async () => {
     expect(await sendHead(gateway.baseUrl, 'nobody', 1_000)).toMatch(/^HTTP\/1\.1 401 /);
     expect(await sendHead(gateway.baseUrl, project.apiKey, 1_000)).toMatch(/^HTTP\/1\.1 100 Continue/);
   });
 });
 
-describe('what an upload costs this machine', () => {
-  it('is less than 200 MB, whatever is sent, beside the programs themselves', async () => {
+describe('the resources of uploads', () => {
+  it('are below 200 MB of memory for any image', async () => {
     const raw = { width: 1_780, height: 1_780, channels: 3 } as const;
     const noise = sharp(randomBytes(raw.width * raw.height * raw.channels), { raw });
     const pictures: [string, number, Buffer][] = [
-      ['a bomb', 400, await bomb(30_000)],
-      ['plain, 40 Mpx', 201, await plain(8_000, 5_000).jpeg().toBuffer()],
-      ['turned, 27 Mpx', 201, await plain(6_000, 4_500).withMetadata({ orientation: 6 }).jpeg().toBuffer()],
+      ['a decompression bomb', 400, await bomb(30_000)],
+      ['a plain JPEG, 40 Mpx', 201, await plain(8_000, 5_000).jpeg().toBuffer()],
+      ['a rotated JPEG, 27 Mpx', 201, await plain(6_000, 4_500).withMetadata({ orientation: 6 }).jpeg().toBuffer()],
       ['progressive, 20 Mpx', 400, await progressive(5_000, 4_000)],
       ['progressive, 14 Mpx', 201, await progressive(4_500, 3_200)],
       ['interlaced, 20 Mpx', 400, await interlaced(5_000, 4_000)],
@@ -257,7 +257,7 @@ describe('what an upload costs this machine', () => {
     expect(memory.decodersMax()).toBe(1);
   });
 
-  it('is bounded when many come at once: two are decoded, the others wait their turn', async () => {
+  it('are limited to two decoders while further uploads wait', async () => {
     const body = await jpeg(3_000, 2_000);
     const memory = watchMemory(apiPid());
     try {
@@ -269,7 +269,7 @@ describe('what an upload costs this machine', () => {
     expect(memory.decodersMax()).toBe(2);
   });
 
-  it('is nothing at all after fifty clients have gone in the middle', async () => {
+  it('are all freed after fifty clients hang up in the middle of their uploads', async () => {
     const before = { files: storedFiles(), rows: (await countRows(gateway.database)).file };
     const port = Number(new URL(gateway.baseUrl).port);
     const connectionsBefore = connectionsTo(port);
@@ -289,7 +289,7 @@ describe('what an upload costs this machine', () => {
   });
 });
 
-/** 8,000 × 5,000 pixels of one colour; decoding and encoding it anew would take 850 MB. */
+/** 8,000 × 5,000 pixels of one colour. Decoding and encoding this image would take 850 MB. */
 const flatWebp = Buffer.from('UklGRiAAAABXRUJQVlA4TBQAAAAvP9/hFAdQgVQIIAAKmgLGiIj+Bw==', 'base64');
 
 const progressive = (width: number, height: number): Promise<Buffer> =>
@@ -298,7 +298,7 @@ const progressive = (width: number, height: number): Promise<Buffer> =>
 const interlaced = (width: number, height: number): Promise<Buffer> =>
   plain(width, height, { alpha: true }).toColourspace('rgb16').png({ progressive: true }).toBuffer();
 
-/** Everything in the file store, its spool folder too. */
+/** The names of all files in the file store, including its spool folder. */
 const storedFiles = (): string[] => {
   const entries = readdirSync(join(gateway.logFolder, 'files'), { recursive: true, withFileTypes: true });
   return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort();
@@ -318,7 +318,7 @@ function breakOff(body: Buffer, type: string): Promise<void> {
   });
 }
 
-/** Sends the headers of an upload alone, and answers what comes back before its body. */
+/** Sends only the headers of an upload and returns the response that precedes the body. */
 function sendHead(baseUrl: string, apiKey: string, length: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(baseUrl);
