@@ -4,7 +4,7 @@ import { startGateway, type Gateway } from '../support/gateway.ts';
 import { endsOf, expectBooksInOrder, expectOneSubmitPerAttempt, insist, tryCreate } from './crowd.ts';
 
 let gateway: Gateway;
-/** The one that lives on. */
+/** The API server that keeps running. */
 let otherApi: string;
 
 beforeAll(async () => {
@@ -16,14 +16,14 @@ afterAll(() => gateway.stop());
 const crowd = 60;
 const member = (index: number) => ({ prompt: `a crowd at the door, ${index} [[latency=50]]`, key: `door-${index}` });
 
-describe('an API that is killed among creates', () => {
-  it('loses nothing that it acknowledged, and a retry with the same key finds the same task wherever it was cut', async () => {
+describe('an API server that is killed during creates', () => {
+  it('loses no acknowledged task, and a retry with the same key finds the task at every point of interruption', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const acknowledged = new Map<string, string>();
     const killed = Promise.withResolvers<void>();
     const first = Array.from({ length: crowd }, async (_, index) => {
-      // All to the one that dies: in a slow trickle, so that some are before, some in and some after every step; the last
-      // ones when it is gone, however late that is.
+      // All creates go to the API server that is killed. They arrive one by one, so that the kill meets each step. The last
+      // ones start after the kill.
       await (index < crowd - 10 ? sleep(index * 5) : killed.promise);
       const answer = await tryCreate(gateway, apiKey, { ...member(index), baseUrl: gateway.baseUrl });
       if (answer === null) return;
@@ -51,14 +51,14 @@ describe('an API that is killed among creates', () => {
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 
-  it('leaves no task undecided when nobody asks again', async () => {
+  it('leaves no task undecided if no client retries', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const { name, baseUrl } = await gateway.startApi();
     let answered = 0;
     await Promise.all(
       Array.from({ length: 40 }, async (_, index) => {
         const answer = await tryCreate(gateway, apiKey, {
-          prompt: `nobody asks again, ${index} [[latency=50]]`,
+          prompt: `no retry follows, ${index} [[latency=50]]`,
           key: `alone-${index}`,
           baseUrl,
         });
@@ -68,7 +68,7 @@ describe('an API that is killed among creates', () => {
     const ends = await endsOf(gateway, projectId);
     expect(ends.length).toBeGreaterThanOrEqual(3);
     expect(ends.filter(({ status }) => status !== 'succeeded')).toEqual([]);
-    expect(await expectOneSubmitPerAttempt(gateway, 'nobody asks again')).toBe(ends.length);
+    expect(await expectOneSubmitPerAttempt(gateway, 'no retry follows')).toBe(ends.length);
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 });

@@ -12,7 +12,7 @@ import { completion, startChatUpstream, type ChatUpstream } from '../support/cha
 let gateway: Gateway;
 let project: TestProject;
 let upstreams: ChatUpstream[];
-/** An API that gives a call up after one second. */
+/** The URL of an API server whose upstream timeout is one second. */
 let impatient: string;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
     env: {
       CHAT_ATTEMPT_TIMEOUT_SECONDS: '20',
       RETRIES_PER_MINUTE_MIN: '1000',
-      // Here a channel's outcomes count, not what is learnt from them: test/faults/failing-channels.test.ts.
+      // The circuit breaker is off here. test/faults/failing-channels.test.ts covers it.
       BREAKER_FAILURES_MAX: '1000',
       BREAKER_OPEN_SECONDS: '0',
       BREAKER_PROBE_SECONDS: '0',
@@ -62,14 +62,14 @@ const serve = (how: (response: ServerResponse) => void): void => {
 };
 const type = { 'content-type': 'application/json' };
 
-/** Writes for as long as somebody reads. */
+/** Writes the piece at an interval until the connection closes. */
 function pour(response: ServerResponse, piece: string | Buffer, everyMs: number): void {
   const timer = setInterval(() => response.write(piece), everyMs);
   response.once('close', () => clearInterval(timer));
   response.on('error', () => undefined);
 }
 
-/** As fast as it is taken, without an end. */
+/** Writes without an end, as fast as the client reads. */
 function flood(response: ServerResponse): void {
   const piece = Buffer.alloc(256_000, ' ');
   const more = (): void => {
@@ -82,10 +82,10 @@ function flood(response: ServerResponse): void {
 
 const bomb = gzipSync(Buffer.alloc(200_000_000, ' '), { level: 1 });
 
-describe('an upstream that behaves badly', () => {
+describe('a misbehaving upstream', () => {
   it.each<[string, (response: ServerResponse) => void, string, string[]]>([
     [
-      'drips its answer',
+      'sends its answer byte by byte',
       (response) => pour(response.writeHead(200, type), ' ', 50),
       '504 upstream_timeout',
       ['interrupted', 'interrupted'],
@@ -101,13 +101,13 @@ describe('an upstream that behaves badly', () => {
       ['interrupted', 'interrupted'],
     ],
     [
-      'resets before its answer',
+      'resets the connection before its answer',
       (response) => void response.socket?.destroy(),
       '504 upstream_timeout',
       ['interrupted', 'interrupted'],
     ],
     [
-      'resets within its answer',
+      'resets the connection within its answer',
       (response) => {
         response.writeHead(200, { ...type, 'content-length': 500 });
         response.write('{"choices":', () => setTimeout(() => response.destroy(), 20));
@@ -116,23 +116,26 @@ describe('an upstream that behaves badly', () => {
       ['unreadable', 'unreadable', 'unreadable'],
     ],
     [
-      'answers a page',
+      'answers with an HTML page',
       (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
       '502 upstream_error',
       ['unreadable', 'unreadable', 'unreadable'],
     ],
-  ])('and %s costs nothing, and is tried elsewhere', async (_case, how, verdict, errorClasses) => {
-    serve(how);
-    const isSilent = verdict === '504 upstream_timeout';
-    const answer = await ask(isSilent ? { baseUrl: impatient } : {});
-    expect(verdictOf(answer)).toBe(verdict);
-    const attempts = await attemptsOf(gateway.database, requestIdOf(answer));
-    expect(attempts.map(({ error_class }) => error_class)).toEqual(errorClasses);
-    expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'refunded', settled_amount: null });
-    expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
-  });
+  ])(
+    'that %s costs nothing, and the next channel is tried as far as allowed',
+    async (_case, how, verdict, errorClasses) => {
+      serve(how);
+      const isSilent = verdict === '504 upstream_timeout';
+      const answer = await ask(isSilent ? { baseUrl: impatient } : {});
+      expect(verdictOf(answer)).toBe(verdict);
+      const attempts = await attemptsOf(gateway.database, requestIdOf(answer));
+      expect(attempts.map(({ error_class }) => error_class)).toEqual(errorClasses);
+      expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'refunded', settled_amount: null });
+      expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
+    },
+  );
 
-  it('is charged once where the next channel is well, whatever was tried before it', async () => {
+  it('is followed by the next channel, and the chat is charged once', async () => {
     serve((response) => pour(response.writeHead(200, type), ' ', 50));
     upstreams[2]?.serve();
     upstreams[1]?.serve((_request, response) => void response.writeHead(200, type).end('{"choices": []}'));
@@ -151,10 +154,10 @@ describe('an upstream that behaves badly', () => {
   it.each<[string, unknown, number, boolean]>([
     ['no usage', undefined, 1, true],
     ['a negative usage', { prompt_tokens: -5_000, completion_tokens: -1, total_tokens: -5_001 }, 1, false],
-    ['a usage of words', { prompt_tokens: 'many', completion_tokens: null }, 1, true],
-    ['a usage beyond its hold', { prompt_tokens: 1e9, completion_tokens: 1e9, total_tokens: 2e9 }, 10, false],
+    ['a usage without numbers', { prompt_tokens: 'many', completion_tokens: null }, 1, true],
+    ['a usage above the hold', { prompt_tokens: 1e9, completion_tokens: 1e9, total_tokens: 2e9 }, 10, false],
   ])(
-    'and tells %s is charged once, at least one credit and never more than was held',
+    'that reports %s is charged once, with at least one credit and at most the hold',
     async (_case, usage, credits, estimated) => {
       serve((response) => void response.writeHead(200, type).end(JSON.stringify({ ...completion, usage })));
       const answer = await ask();
@@ -169,18 +172,18 @@ describe('an upstream that behaves badly', () => {
   );
 });
 
-describe('the memory of the API', () => {
-  it('stays flat while upstreams answer without end, or with bombs', async () => {
+describe('the memory of the API server', () => {
+  it('stays flat while upstreams send endless answers or gzip bombs', async () => {
     const rss = async (): Promise<number> => {
       const status = await readFile(`/proc/${gateway.pids()['api-1']}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_000;
     };
-    const growth = { most: 0 };
+    const growth = { max: 0 };
     const before = await rss();
     const watch = setInterval(
       () =>
         void rss().then(
-          (now) => (growth.most = Math.max(growth.most, now - before)),
+          (now) => (growth.max = Math.max(growth.max, now - before)),
           () => undefined,
         ),
       20,
@@ -194,7 +197,7 @@ describe('the memory of the API', () => {
     } finally {
       clearInterval(watch);
     }
-    expect(growth.most).toBeLessThan(150);
+    expect(growth.max).toBeLessThan(150);
     serve((response) => void response.writeHead(200, type).end(JSON.stringify(completion)));
     expect(verdictOf(await ask())).toBe('200');
   });

@@ -24,7 +24,7 @@ let receiver: Receiver;
 let project: TestProject;
 beforeAll(async () => {
   receiver = await startReceiver();
-  // After its first try a callback waits until a test has done what it came for, and calls endWait.
+  // After its first try a callback waits 600 s, unless the test calls endWait.
   gateway = await startGateway({
     env: {
       ...quickCallbacks,
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** What the worker that dies in the middle of all three leaves behind. */
+/** The callbacks whose worker is killed during their call. */
 let taken: Sent;
 let hanging: Sent;
 
@@ -76,10 +76,10 @@ describe('a worker that is killed', () => {
     await gateway.startWorker();
   });
 
-  it('between its claim and its call: nobody calls until its lease is over, then somebody does', async () => {
+  it('between the claim and the call of a callback delays the call until the lease expires', async () => {
     for (;;) {
       const calls = receiver.calls(claimed.name).length;
-      // Told before it is judged: a call that came after the end of the lease is none that came before it.
+      // Count the calls before reading the clock, so that a call after the end of the lease is not counted.
       if (Date.now() >= leaseEnds) break;
       expect(calls).toBe(1);
       await sleep(100);
@@ -88,10 +88,10 @@ describe('a worker that is killed', () => {
   });
 });
 
-/** Does something to a callback that waits for its second try. */
+/** Applies a change to a callback that waits for its second try. */
 async function afterFirstTry(behaviour: Behaviour, change: (sent: Sent) => Promise<unknown>): Promise<Sent> {
   const sent = await create(behaviour);
-  await waiting(sent);
+  await firstTryCounted(sent);
   await change(sent);
   return sent;
 }
@@ -99,16 +99,16 @@ async function afterFirstTry(behaviour: Behaviour, change: (sent: Sent) => Promi
 describe('a callback whose workflow is gone', () => {
   let terminated: Sent;
   let lost: Sent;
-  let hopeless: Sent;
+  let exhausted: Sent;
   let untried: Sent;
-  // Each waits long for its tries, so all of them wait at the same time.
+  // The retries of each callback take long, so all callbacks run in parallel.
   beforeAll(async () => {
     const terminate = async (sent: Sent): Promise<void> => {
       await workflow(sent.taskId).terminate();
       await endWait([sent]);
     };
     const threeRefusals = () => inTurn(answer(500), answer(500), answer(500), takeIt);
-    [terminated, lost, hopeless, untried] = await Promise.all([
+    [terminated, lost, exhausted, untried] = await Promise.all([
       afterFirstTry(threeRefusals(), terminate),
       afterFirstTry(threeRefusals(), async (sent) => {
         await gateway.temporal.connection.workflowService.deleteWorkflowExecution({
@@ -123,7 +123,7 @@ describe('a callback whose workflow is gone', () => {
     ]);
   });
 
-  /** The workflow ends with its task, as after a terminate between the two. */
+  /** Terminates the workflow before the task ends, so that no workflow delivers the callback. */
   async function endedBeforeItsTry(): Promise<Sent> {
     const sent = await create(takeIt, 'a fox [[latency=6000]]');
     await eventually(async () => (await gateway.hits(sent.name, 'poll')).length > 0);
@@ -134,8 +134,8 @@ describe('a callback whose workflow is gone', () => {
 
   it.each([
     ['terminated', () => terminated],
-    ['lost with what Temporal knew', () => lost],
-  ])('because it was %s is delivered by the sweep, with the tries that are left', async (_how, sent) => {
+    ['deleted from Temporal', () => lost],
+  ])('because it was %s is delivered by the sweep with the remaining tries', async (_how, sent) => {
     await expectDelivered(sent(), { calls: 4, attempts: 4 });
     const [row] = await sql<{ adopted: boolean }>(
       'select adopted_at is not null as adopted from delivery where task_id = $1',
@@ -144,25 +144,25 @@ describe('a callback whose workflow is gone', () => {
     expect(row?.adopted).toBe(true);
   });
 
-  it('is given up by the sweep after the same eight tries', async () => {
-    expect(await callbackOver(hopeless)).toMatchObject({
+  it('is exhausted by the sweep after eight tries in total', async () => {
+    expect(await callbackOver(exhausted)).toMatchObject({
       status: 'succeeded',
       callback: { state: 'exhausted', attempts: 8, last_status: 500 },
     });
-    expect(receiver.calls(hopeless.name)).toHaveLength(8);
+    expect(receiver.calls(exhausted.name)).toHaveLength(8);
   });
 
-  it('before its first try is delivered all the same', async () => {
+  it('before its first try is still delivered', async () => {
     await expectDelivered(untried, { calls: 1, attempts: 1 });
   });
 });
 
 describe('a callback that is due', () => {
-  it('is sent once, whoever wants to send it: its workflow, two workers, and both their sweeps', async () => {
+  it('is sent once while its workflow and the sweeps of two workers compete for it', async () => {
     const slowly: Behaviour = (response) => void setTimeout(() => response.writeHead(204).end(), 1_000);
     const { name: second } = await gateway.startWorker();
     const tasks = await Promise.all(Array.from({ length: 12 }, () => create(inTurn(answer(500), slowly))));
-    await Promise.all(tasks.map(waiting));
+    await Promise.all(tasks.map(firstTryCounted));
     // Half of them keep their workflow, which the sweep wakes up early because it is late. The sweep delivers the others.
     await Promise.all(tasks.slice(6).map(({ taskId }) => workflow(taskId).terminate()));
     await endWait(tasks);
@@ -170,9 +170,9 @@ describe('a callback that is due', () => {
     await gateway.kill(second);
   });
 
-  it('is sent once by ten that claim it at the same moment', async () => {
+  it('is sent once by ten parallel calls of deliverCallback', async () => {
     const sent = await create(inTurn(answer(500), takeIt));
-    await waiting(sent);
+    await firstTryCounted(sent);
     await workflow(sent.taskId).terminate();
     const built = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
     try {
@@ -190,19 +190,19 @@ describe('a callback that is due', () => {
 });
 
 describe('a callback whose worker is killed in the middle of its call', () => {
-  it('after the receiver took it and before that was written comes again under the same id', async () => {
+  it('is sent again under the same id if the receiver accepted it before the result was written', async () => {
     await expectDelivered(taken, { calls: 2, attempts: 1 });
   });
 
-  it('while the receiver keeps it waiting is delivered by another one under the same id', async () => {
+  it('is delivered by another worker under the same id if the receiver had not answered', async () => {
     await expectDelivered(hanging, { calls: 2, attempts: 1 });
   });
 });
 
-describe('a Temporal that has lost the namespace', () => {
-  it('takes no callback with it, and creates are accepted as before', async () => {
+describe('a Temporal server without its namespace', () => {
+  it('loses no callback, and creates are still accepted', async () => {
     const sent = await create(inTurn(answer(500), takeIt));
-    await waiting(sent);
+    await firstTryCounted(sent);
     await gateway.temporal.connection.operatorService.deleteNamespace({ namespace: gateway.temporal.namespace });
     await endWait([sent]);
     await expectDelivered(sent, { calls: 2, attempts: 2 });
@@ -224,7 +224,7 @@ const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[
   gateway.database.query<Row>({ name: '', text }, values);
 
 interface Sent {
-  /** Of the receiver's path, and a word of the prompt. */
+  /** The path at the receiver, which is also part of the prompt. */
   name: string;
   taskId: string;
 }
@@ -239,8 +239,8 @@ async function create(behaviour: Behaviour, prompt = 'a fox'): Promise<Sent> {
   return { name, taskId };
 }
 
-/** The first try is counted, and the next is not yet due. */
-const waiting = ({ taskId }: Sent) =>
+/** Waits until the first try is counted. The second try is not due yet. */
+const firstTryCounted = ({ taskId }: Sent) =>
   eventually(
     async () =>
       (await sql(`select 1 from delivery where task_id = $1 and attempts = 1 and lease_until is null`, [taskId]))
@@ -248,7 +248,7 @@ const waiting = ({ taskId }: Sent) =>
     { secondsMax: 30, what: 'the first counted try' },
   );
 
-/** As if the wait after the first try of these callbacks were over, and nobody had come. */
+/** Makes the second try of these callbacks two seconds overdue. */
 const endWait = (sent: Sent[]) =>
   sql(
     `update delivery set next_attempt_at = clock_timestamp() - interval '2 s', kicked_at = null where task_id = any ($1)`,
@@ -258,7 +258,7 @@ const endWait = (sent: Sent[]) =>
 const callbackOver = ({ taskId }: Sent): Promise<Task> =>
   gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback !== null && callback.state !== 'pending' });
 
-/** Delivered, under one id and with equal bytes, and the task is what it was. */
+/** Expects that every call of the callback had the same id and bytes, and that the task is unchanged. */
 async function expectDelivered(sent: Sent, { calls, attempts }: { calls: number; attempts: number }): Promise<void> {
   const { name, taskId } = sent;
   const task = await callbackOver(sent);

@@ -31,8 +31,8 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-describe('a task that runs', () => {
-  it('ends at the price that it was quoted, whatever happens to its key, project, model and price meanwhile', async () => {
+describe('a running task', () => {
+  it('is charged the quoted price even if its key, project, model or price changes', async () => {
     const actor = 'test';
     const deps = { db: gateway.database };
     const begun = async (model: string): Promise<TestProject & { taskId: string; model: string }> => {
@@ -40,7 +40,7 @@ describe('a task that runs', () => {
       return {
         ...project,
         model,
-        taskId: await gateway.accept(project.apiKey, mediaRoutes.image, asked(model, 8_000)),
+        taskId: await gateway.accept(project.apiKey, mediaRoutes.image, imageRequest(model, 8_000)),
       };
     };
     const [lowered, revoked, disabled, dearer, removed] = await Promise.all([
@@ -64,18 +64,21 @@ describe('a task that runs', () => {
     });
     expect(await statuses()).toEqual(all.map(() => 'processing'));
 
-    // What is asked for from now on hears of the change; a process may know the old catalog and key for a moment.
+    // New requests get the change, after the caches of catalog and keys have expired.
     const isNow = (project: typeof lowered, verdict: (answer: Answer) => boolean) =>
-      eventually(async () => verdict(await gateway.create(project.apiKey, mediaRoutes.image, asked(project.model))), {
-        what: `the change for ${project.model}`,
-      });
+      eventually(
+        async () => verdict(await gateway.create(project.apiKey, mediaRoutes.image, imageRequest(project.model))),
+        {
+          what: `the change for ${project.model}`,
+        },
+      );
     await isNow(lowered, ({ body }) => codeOf(body) === 'key_budget_exceeded');
     await isNow(revoked, ({ body }) => codeOf(body) === 'invalid_api_key');
     await isNow(disabled, ({ body }) => codeOf(body) === 'invalid_api_key');
     await isNow(removed, ({ body }) => codeOf(body) === 'model_not_found');
 
     for (const [index, { taskId, projectId }] of all.entries()) {
-      // Among them what was accepted in the moment before the change was heard of.
+      // These include tasks that were accepted before the caches expired.
       const ends = await endsOf(gateway, projectId);
       const ended = await taskRow(taskId);
       expect(ended).toMatchObject({ status: 'succeeded', credits_charged: quoted[index] });
@@ -87,7 +90,7 @@ describe('a task that runs', () => {
     }
     expect(await gateway.poll(dearer.apiKey, dearer.taskId)).toMatchObject({ credits: { quoted: 6, charged: 6 } });
     await eventually(async () => {
-      const { taskId } = await gateway.create(dearer.apiKey, mediaRoutes.image, asked('flux-1.1-pro'));
+      const { taskId } = await gateway.create(dearer.apiKey, mediaRoutes.image, imageRequest('flux-1.1-pro'));
       return (await taskRow(taskId)).credits_quoted === 9;
     });
     await eventually(async () => (await accountOf(gateway.database, dearer.projectId)).reserved === 0);
@@ -98,8 +101,8 @@ describe('a task that runs', () => {
   });
 });
 
-describe('a database that cannot write', () => {
-  it('is 503 for what would be written and nothing else; nothing is held, the operator is told, and all goes on after it', async () => {
+describe('a read-only database', () => {
+  it('causes 503 and an alarm for creates, holds no credits, still serves reads, and recovers', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const before = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
     await gateway.poll(apiKey, before);
@@ -109,7 +112,7 @@ describe('a database that cannot write', () => {
       const refused = await eventually(async () => {
         const answer = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
         const log = readFileSync(join(gateway.logFolder, 'api-1.log'), 'utf8');
-        // The first ones only hear of the connections that were cut.
+        // The first requests fail because their connections were terminated.
         return /"code":"service_unavailable".*"alarm":true/.test(log) && answer;
       });
       expect(codeOf(refused.body)).toBe('service_unavailable');
@@ -131,8 +134,8 @@ describe('a database that cannot write', () => {
   });
 });
 
-describe('an API whose connections to the database are all in use', () => {
-  it('is 503 for whoever finds none in time, keeps nobody waiting in a queue, and serves again once they are free', async () => {
+describe('an API server whose database connections are all in use', () => {
+  it('answers 503 to requests that get no connection in time, and serves again once one is free', async () => {
     const { env } = gateway;
     const { apiKey } = await gateway.project({ credits: 100 });
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
@@ -156,8 +159,8 @@ describe('an API whose connections to the database are all in use', () => {
   });
 });
 
-describe('processes whose clocks are ten minutes wrong', () => {
-  it('change no deadline, no rate, no hold and no signature: the clock of the database counts', async () => {
+describe('a process whose clock is ten minutes wrong', () => {
+  it('uses the clock of the database for deadlines, rate limits, holds and signatures', async () => {
     const { env } = gateway;
     env['NODE_OPTIONS'] = clockOff(600_000);
     const { baseUrl } = await gateway.startApi();
@@ -212,7 +215,7 @@ describe('processes whose clocks are ten minutes wrong', () => {
   });
 });
 
-const asked = (model: string, latencyMs = 50) => ({ model, prompt: `a fox [[latency=${latencyMs}]]` });
+const imageRequest = (model: string, latencyMs = 50) => ({ model, prompt: `a fox [[latency=${latencyMs}]]` });
 
 const Refused = z.object({ error: z.object({ code: z.string() }) });
 const codeOf = (body: Record<string, unknown>): string => Refused.safeParse(body).data?.error.code ?? '';
@@ -228,7 +231,7 @@ async function taskRow(
   return row ?? { status: 'none', credits_quoted: 0, credits_charged: null };
 }
 
-/** The shipped catalog with one price changed and one model gone. */
+/** The path of a copy of the shipped catalog with one changed price and without one model. */
 function changedCatalog(): string {
   const Catalog = z.looseObject({ models: z.array(z.looseObject({ id: z.string() })) });
   const catalog = Catalog.parse(parse(readFileSync(join(projectFolder, 'catalog/catalog.yaml'), 'utf8')));
@@ -253,7 +256,7 @@ function changedCatalog(): string {
   return file;
 }
 
-/** For the sessions of every process but this one; each opens anew. */
+/** Sets the default for new sessions and terminates the sessions of all other processes. */
 async function setReadOnly(on: boolean): Promise<void> {
   const name = new URL(gateway.databaseUrl).pathname.slice(1);
   await gateway.database.transaction('begin read write', (query) =>
@@ -266,7 +269,7 @@ async function setReadOnly(on: boolean): Promise<void> {
   });
 }
 
-/** A Node option under which a process reads a clock that is wrong by so much. */
+/** The NODE_OPTIONS value that shifts the clock of a process. */
 const clockOff = (ms: number): string =>
   `--import=data:text/javascript,${encodeURIComponent(
     `const Right=Date;globalThis.Date=class extends Right{constructor(...a){if(a.length)super(...a);else super(Right.now()+${ms})}static now(){return Right.now()+${ms}}}`,

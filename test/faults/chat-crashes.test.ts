@@ -20,7 +20,7 @@ import { within } from '../commands/chat/within.ts';
 
 let postgres: OwnServer;
 let gateway: Gateway;
-/** A hold lives this long, and a sweep comes every second. */
+/** The lifetime of a hold. A sweep runs every second. */
 const holdSeconds = 9;
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
       CHAT_HOLD_EXTRA_SECONDS: '1',
       CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',
       DATABASE_CONNECT_TIMEOUT_MS: '1000',
-      // As production has it: how soon a frozen database is a 503.
+      // The default of production, which bounds the time to a 503 from a frozen database.
       DATABASE_STATEMENT_TIMEOUT_MS: '3000',
     },
   });
@@ -42,7 +42,7 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-/** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
+/** A hold may outlive its expiry by one sweep, which is slow on a busy machine. */
 const sweepGraceSeconds = 10;
 
 const brokenInvariants = async (graceSeconds: number): Promise<string[]> => {
@@ -58,8 +58,8 @@ const heldNow = async (): Promise<number> => {
   return row?.held ?? 0;
 };
 
-/** Every chat that was answered is charged, and no other is; the account says the same. */
-async function expectExactlyTheAnsweredCharged(projectId: string, credits: number, answered: Answer[]): Promise<void> {
+/** Expects that every answered chat is charged and that the account matches the settled credits. */
+async function expectAnsweredCharged(projectId: string, credits: number, answered: Answer[]): Promise<void> {
   for (const answer of answered)
     expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settled_amount: 5 });
   const [row] = await gateway.database.query<{ settled: number }>(
@@ -74,8 +74,8 @@ async function expectExactlyTheAnsweredCharged(projectId: string, credits: numbe
   expect(await accountOf(gateway.database, projectId)).toEqual({ balance: credits - settled, reserved: 0 });
 }
 
-describe('an API that is killed under chat load', () => {
-  it('leaves no hold beyond its expiry and one sweep, the books in order at every look, and no answer uncharged', async () => {
+describe('an API server that is killed under chat load', () => {
+  it('leaves every hold to the next sweep after its expiry, keeps the ledger consistent and charges every answer', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100_000 });
     const [first = '', second = ''] = gateway.baseUrls;
     const [doomed, other] = first === gateway.baseUrl ? [first, second] : [second, first];
@@ -92,17 +92,17 @@ describe('an API that is killed under chat load', () => {
       }
     };
     const load = all(30, client);
-    const looks: string[][] = [];
+    const broken: string[][] = [];
     try {
       await eventually(() => Promise.resolve(answered.length > 30));
-      // One that is surely on its way when its API dies.
-      const caught = ask('caught by it [[latency=6000]]', doomed);
-      await eventually(async () => (await gateway.hits('caught by it', 'chat')).length > 0);
+      // This chat is in flight when its API server is killed.
+      const caught = ask('in flight at the kill [[latency=6000]]', doomed);
+      await eventually(async () => (await gateway.hits('in flight at the kill', 'chat')).length > 0);
       await gateway.kill('api-1');
       expect(await caught).toBeNull();
       expect(await heldNow()).toBeGreaterThan(0);
-      for (let look = 0; look < 6; look++) {
-        looks.push(await brokenInvariants(sweepGraceSeconds));
+      for (let check = 0; check < 6; check++) {
+        broken.push(await brokenInvariants(sweepGraceSeconds));
         await sleep(200);
       }
     } finally {
@@ -110,11 +110,11 @@ describe('an API that is killed under chat load', () => {
       await load;
     }
     expect(countVerdicts(answered)).toEqual({ 200: answered.length });
-    await eventually(async () => (looks.push(await brokenInvariants(sweepGraceSeconds)), (await heldNow()) === 0), {
+    await eventually(async () => (broken.push(await brokenInvariants(sweepGraceSeconds)), (await heldNow()) === 0), {
       secondsMax: holdSeconds + 20,
       what: 'the end of every hold',
     });
-    expect(looks.flat()).toEqual([]);
+    expect(broken.flat()).toEqual([]);
     expect(await brokenInvariants(0)).toEqual([]);
     const [row] = await gateway.database.query<{ unknown: number; open: number }>({
       name: 'test-unknown-attempts',
@@ -123,27 +123,27 @@ describe('an API that is killed under chat load', () => {
     });
     expect(row?.unknown).toBeGreaterThan(0);
     expect(row?.open).toBe(0);
-    await expectExactlyTheAnsweredCharged(projectId, 100_000, answered);
+    await expectAnsweredCharged(projectId, 100_000, answered);
     await gateway.startApi();
   });
 });
 
 describe('while PostgreSQL does not answer', () => {
   it.each([
-    ['away', () => postgres.stop(), () => postgres.start()],
+    ['stopped', () => postgres.stop(), () => postgres.start()],
     ['frozen', () => Promise.resolve(postgres.signal('SIGSTOP')), () => Promise.resolve(postgres.signal('SIGCONT'))],
   ])(
-    'a chat hears 503 with Retry-After within five seconds while it is %s, and ten seconds later all is well again',
+    'a chat gets 503 with Retry-After within five seconds while it is %s, and 200 within ten seconds after',
     async (_state, takeAway, bringBack) => {
       const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-      const stranger = await gateway.project({ credits: 1_000, rpm: 100 });
+      const uncached = await gateway.project({ credits: 1_000, rpm: 100 });
       const baseUrl = gateway.baseUrls.at(-1) ?? '';
       const ask = (key: string, text: string) => chat(gateway, key, text, { baseUrl, fields: tenCredits });
       const text = `through the restart [[${usageOfFive}]]`;
       const answered = [await ask(apiKey, text)];
       await takeAway();
-      // One key that the API knows, and one that it must ask for.
-      const refused = await all(12, (index) => within(5, ask(index % 2 === 0 ? apiKey : stranger.apiKey, 'refused')));
+      // The API server has one key in its cache and must query the database for the other.
+      const refused = await all(12, (index) => within(5, ask(index % 2 === 0 ? apiKey : uncached.apiKey, 'refused')));
       for (const answer of refused) {
         expect(verdictOf(answer)).toBe('503 service_unavailable');
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -158,17 +158,17 @@ describe('while PostgreSQL does not answer', () => {
       );
       answered.push(await within(10, back));
       expect(await gateway.hits('refused', 'chat')).toEqual([]);
-      // What a frozen server had been asked for it may still do when it goes on: such a hold ends by itself.
+      // A frozen server may run pending statements when it resumes. A sweep refunds such a hold.
       await eventually(async () => (await heldNow()) === 0, { secondsMax: holdSeconds + 20 });
       expect(await brokenInvariants(0)).toEqual([]);
-      await expectExactlyTheAnsweredCharged(projectId, 1_000, answered);
+      await expectAnsweredCharged(projectId, 1_000, answered);
     },
   );
 
-  it('what was asked before is answered and charged after it, or not answered and given back', async () => {
+  it('a running chat is either answered and charged or refused and refunded', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const baseUrl = gateway.baseUrls.at(-1) ?? '';
-    const asked = all(10, (index) =>
+    const chats = all(10, (index) =>
       chat(gateway, apiKey, `caught in between [[latency=${500 + index * 200} ${usageOfFive}]]`, {
         baseUrl,
         fields: tenCredits,
@@ -177,7 +177,7 @@ describe('while PostgreSQL does not answer', () => {
     await eventually(async () => (await gateway.hits('caught in between', 'chat')).length === 10);
     await postgres.stop();
     await postgres.start();
-    const answers = await asked;
+    const answers = await chats;
     for (const answer of answers)
       if (answer.status !== 200) {
         expect(verdictOf(answer)).toBe('503 service_unavailable');
@@ -185,7 +185,7 @@ describe('while PostgreSQL does not answer', () => {
       }
     await eventually(async () => (await heldNow()) === 0, { secondsMax: holdSeconds + 20 });
     expect(await brokenInvariants(0)).toEqual([]);
-    await expectExactlyTheAnsweredCharged(
+    await expectAnsweredCharged(
       projectId,
       1_000,
       answers.filter(({ status }) => status === 200),

@@ -13,19 +13,19 @@ import { startGateway, type Gateway, type TestProject } from '../support/gateway
 import { accountOf, attemptsOf, entriesOf } from '../support/rows.ts';
 import { countAttempts, endsOf, imageCredits, tryCreate } from './crowd.ts';
 
-/** Places inside of one SQL function: nothing of ours can die there, so PostgreSQL is held up there and its client killed. */
+/** Places inside an SQL function. The test blocks PostgreSQL there with a lock and kills the calling process. */
 type InsideSql = 'after_idem_insert' | 'after_hold_before_commit' | 'in_finish_before_commit';
-type Place = CrashPoint | InsideSql | 'after_upstream_accept_before_save, with a look-up';
+type Place = CrashPoint | InsideSql | 'after_upstream_accept_before_save, with lookup';
 
-/** One death: who died of what, and what was written when it happened. */
-interface Death {
+/** One crash and the state that it left. */
+interface Crash {
   project: TestProject;
-  /** Empty where no task was written, or none is concerned. */
+  /** Empty if the request wrote no task. */
   taskId: string;
   /** How the process ended. */
   how: string;
   seen: Seen;
-  /** What the upstream and the receiver had seen of it. */
+  /** The calls that the upstream and the receiver had seen before the crash. */
   submits: number;
   polls: number;
   calls: number;
@@ -34,7 +34,7 @@ interface Death {
 
 let gateway: Gateway;
 let receiver: Receiver;
-const deaths = new Map<Place, Death>();
+const crashes = new Map<Place, Crash>();
 const startCredits = 1_000;
 
 beforeAll(async () => {
@@ -60,11 +60,11 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** Each API dies of its own point; another one is there all the time, and no worker yet. */
+/** Crashes one API server at each point. Another API server keeps running, and no worker has started yet. */
 async function killApis(): Promise<void> {
   const [plain, direct, committed, started, chatting] = await Promise.all([
     gateway.startApi(),
-    // It asks the database itself for the verdict about credits.
+    // This API server calls reserve_tasks itself and does not wait for the workflow.
     gateway.startApi({ CREATE_WAIT_MS: '0' }),
     gateway.startApi({ CRASH_POINT: 'after_commit_before_start' }),
     gateway.startApi({ CRASH_POINT: 'after_start_before_reply' }),
@@ -79,7 +79,7 @@ async function killApis(): Promise<void> {
     await killed(async () =>
       expect(await tryCreate(gateway, project.apiKey, { ...request(place), baseUrl: api.baseUrl })).toBeNull(),
     );
-    await died(place, api.name, project);
+    await recordCrash(place, api.name, project);
   };
   await createAt('after_idem_insert', plain, (create) =>
     killedBefore({ verb: 'create_tasks', table: 'task' }, plain.name, create),
@@ -91,19 +91,19 @@ async function killApis(): Promise<void> {
   await createAt('after_start_before_reply', started);
   const chatter = await gateway.project({ credits: startCredits });
   expect(await sendChat(chatter, chatting.baseUrl).catch(() => null)).toBeNull();
-  await died('chat_after_upstream_before_settle', chatting.name, chatter);
+  await recordCrash('chat_after_upstream_before_settle', chatting.name, chatter);
 }
 
 /**
- * One worker after the other, each started when the one before it has died, which is the other one that goes on with the
- * work of the dead. Nobody passes its own point with the work of another: a task that is left before its end has ended before
- * anybody is to die of an end, and the rest go from the last step of a task to its first.
+ * Crashes one worker after the other. Each new worker also continues the work of the crashed one. To keep a worker from
+ * reaching its crash point with an older task, tasks that are left unfinished end before the points at the end of a task
+ * are armed, and the remaining points go from the last step of a task to its first.
  */
 async function killWorkers(): Promise<void> {
-  // One commit for each end, or a batch would have no middle.
+  // Each task ends in its own commit, so that the crash can happen between two of them.
   const stale = await armed('mid_stale_batch', { CREATE_BATCH_MAX: '1' });
-  // Whatever is still to come of the APIs' tasks would pass later points.
-  for (const { project } of deaths.values()) await endsOf(gateway, project.projectId);
+  // The tasks of the crashed API servers must not reach later crash points.
+  for (const { project } of crashes.values()) await endsOf(gateway, project.projectId);
   const staleProject = await gateway.project({ credits: startCredits });
   for (let n = 0; n < staleTasks; n++) await accept(staleProject, `mid_stale_batch ${n} [[fail=never]]`);
   await eventually(
@@ -113,54 +113,54 @@ async function killWorkers(): Promise<void> {
   const filesProject = await gateway.project({ credits: startCredits });
   const filesTaskId = await accept(filesProject, `mid_retention_delete [[outputs=${expiredFiles}]]`);
   await gateway.poll(filesProject.apiKey, filesTaskId);
-  // What Temporal has not heard of is done again, and so would be passed again.
+  // A worker repeats an activity that Temporal has not recorded, and would reach a crash point with it.
   await eventually(async () => (await workflow(filesTaskId).describe()).status.name === 'COMPLETED');
   await sql(`update task set deadline_at = clock_timestamp() - interval '1 s' where project_id = $1`, [
     staleProject.projectId,
   ]);
-  await died('mid_stale_batch', stale, staleProject);
+  await recordCrash('mid_stale_batch', stale, staleProject);
 
-  // Its end is told again by whoever lives when Temporal has waited ten seconds for it: first, or others would die of it.
-  await dieOf('after_result_before_finish_tx');
+  // Temporal retries this activity after ten seconds. This crash comes first, so that no later worker crashes at the retry.
+  await crashAt('after_result_before_finish_tx');
 
   const retention = await armed('mid_retention_delete:3', { MAINTENANCE_BATCH_MAX: '2' });
   await endsOf(gateway, staleProject.projectId);
-  await endsOf(gateway, deathOf('after_result_before_finish_tx').project.projectId);
+  await endsOf(gateway, crashOf('after_result_before_finish_tx').project.projectId);
   const expired = await sql<{ storage_key: string }>(
     `update file set expires_at = clock_timestamp() - interval '1 s' where project_id = $1 returning storage_key`,
     [filesProject.projectId],
   );
   expiredKeys = expired.map(({ storage_key }) => storage_key);
-  // Not by the endpoint, which runs the job itself when no worker has begun it in time.
+  // The endpoint would run the job in the API server if no worker starts it in time.
   await gateway.temporal.client.schedule.getHandle(scheduleIdOf('scheduled-maintenance')).trigger();
-  await died('mid_retention_delete', retention, filesProject);
+  await recordCrash('mid_retention_delete', retention, filesProject);
   expiredBytesLeft = expiredBytes();
 
-  await dieOf('after_callback_send_before_mark', { callback: true });
-  await dieOf('after_finish_commit_before_ack', { callback: true });
+  await crashAt('after_callback_send_before_mark', { callback: true });
+  await crashAt('after_finish_commit_before_ack', { callback: true });
   const { name } = await gateway.startWorker();
   const finishing = await gateway.project({ credits: startCredits });
-  // Its callback's row is the last that the end of a task writes.
+  // The row of the callback is the last one that finish_tasks writes.
   await killedBefore({ verb: 'finish_tasks', table: 'delivery' }, name, async () => {
     await accept(finishing, 'in_finish_before_commit', { callback_url: receiver.at('in_finish_before_commit') });
   });
-  await died('in_finish_before_commit', name, finishing);
-  await dieOf('mid_poll:2', { prompt: 'mid_poll [[latency=10000]]' });
+  await recordCrash('in_finish_before_commit', name, finishing);
+  await crashAt('mid_poll:2', { prompt: 'mid_poll [[latency=10000]]' });
   await onlyChannelsOf('kling');
-  await dieOf('after_upstream_accept_before_save', {
-    place: 'after_upstream_accept_before_save, with a look-up',
-    prompt: 'the same with a look-up',
+  await crashAt('after_upstream_accept_before_save', {
+    place: 'after_upstream_accept_before_save, with lookup',
+    prompt: 'the same with lookup',
     model: 'kling-2.5-turbo',
   });
   await onlyChannelsOf(null);
-  await dieOf('after_upstream_accept_before_save');
-  await dieOf('after_attempt_row');
-  // The dead send nothing any more: nobody has to wait until they could not.
+  await crashAt('after_upstream_accept_before_save');
+  await crashAt('after_attempt_row');
+  // The crashed workers can send nothing any more, so the test skips the wait for the submit deadline.
   await sql('update attempt set submit_deadline = clock_timestamp() where operation is null and outcome is null');
   await gateway.startWorker();
 }
 
-/** Of which one is over when the worker dies, and whose files one and a half batches are gone. */
+/** One stale task has ended when its worker crashes. One and a half batches of the expired files are deleted. */
 const staleTasks = 3;
 const expiredFiles = 5;
 let expiredKeys: string[] = [];
@@ -171,8 +171,8 @@ const expiredBytes = (): number =>
 const armed = async (setting: string, own: Record<string, string> = {}): Promise<string> =>
   (await gateway.startWorker({ CRASH_POINT: setting, ...own })).name;
 
-/** A worker that dies of a point while it does one task. */
-async function dieOf(
+/** Starts a worker that crashes at the point while it runs one task. */
+async function crashAt(
   setting: CrashPoint | `${CrashPoint}:${number}`,
   given: { place?: Place; prompt?: string; callback?: boolean; model?: string } = {},
 ): Promise<void> {
@@ -184,7 +184,7 @@ async function dieOf(
     ...(model !== undefined && { model }),
     ...(callback && { callback_url: receiver.at(point) }),
   });
-  await died(place, name, project, prompt);
+  await recordCrash(place, name, project, prompt);
 }
 
 const accept = (project: TestProject, prompt: string, fields: Record<string, unknown> = {}): Promise<string> =>
@@ -194,21 +194,21 @@ const accept = (project: TestProject, prompt: string, fields: Record<string, unk
     ...fields,
   });
 
-/** Waits for the death that was asked for, and takes down what it left. */
-async function died(place: Place, name: string, project: TestProject, prompt: string = place): Promise<void> {
+/** Waits for the crash and records the state that it left. */
+async function recordCrash(place: Place, name: string, project: TestProject, prompt: string = place): Promise<void> {
   const how = await Promise.race([
     gateway.exited(name),
-    new Promise<string>((resolve) => setTimeout(resolve, 45_000, 'it lives').unref()),
+    new Promise<string>((resolve) => setTimeout(resolve, 45_000, 'it still runs').unref()),
   ]);
   const [task] = await sql<{ id: string }>('select id from task where project_id = $1 order by id limit 1', [
     project.projectId,
   ]);
   const taskId = task?.id ?? '';
-  deaths.set(place, {
+  crashes.set(place, {
     project,
     taskId,
     how,
-    seen: await look(project),
+    seen: await stateOf(project),
     submits: (await gateway.hits(prompt, 'submit')).length,
     polls: (await gateway.hits(prompt, 'poll')).length,
     calls: receiver.calls(place).length,
@@ -216,17 +216,17 @@ async function died(place: Place, name: string, project: TestProject, prompt: st
   });
 }
 
-function deathOf(place: Place): Death {
-  const death = deaths.get(place);
-  if (!death) throw new Error(`nobody died at ${place}`);
-  expect([place, death.how]).toEqual([place, 'SIGKILL']);
-  expect([place, death.books]).toMatchObject([place, { ok: true }]);
-  return death;
+function crashOf(place: Place): Crash {
+  const crash = crashes.get(place);
+  if (!crash) throw new Error(`No process crashed at ${place}`);
+  expect([place, crash.how]).toEqual([place, 'SIGKILL']);
+  expect([place, crash.books]).toMatchObject([place, { ok: true }]);
+  return crash;
 }
 
 /**
- * Lets PostgreSQL run into a table's closed door in the middle of the verb that `drive` brings about, kills the process that
- * waits for the answer, and then its session: left alone, PostgreSQL would carry the verb to its end, which is another point.
+ * Locks the table, so that the SQL function that `drive` causes blocks in the middle. Kills the calling process and then
+ * its database session, because PostgreSQL would otherwise complete the function.
  */
 async function killedBefore(
   { verb, table }: { verb: string; table: string },
@@ -237,11 +237,11 @@ async function killedBefore(
   await gateway.database.transaction('begin', async (query) => {
     await query({ name: '', text: `lock table ${table} in share mode` });
     driven = drive();
-    // Awaited below, whatever becomes of the lock.
+    // This promise is awaited below.
     driven.catch(() => undefined);
     const { pid } = await eventually(
       async () => {
-        // PostgreSQL ends a session that does nothing in its transaction for ten seconds.
+        // PostgreSQL closes a session whose transaction is idle for ten seconds.
         await query({ name: '', text: 'select 1' });
         const [waiting] = await sql<{ pid: number }>(
           `select pid from pg_locks l join pg_stat_activity a using (pid)
@@ -250,7 +250,7 @@ async function killedBefore(
         );
         return waiting;
       },
-      { what: `${verb} at the door of ${table}` },
+      { what: `${verb} to wait for the lock on ${table}` },
     );
     await gateway.kill(name);
     await query({ name: '', text: 'select pg_terminate_backend($1, 5000)' }, [pid]);
@@ -258,14 +258,14 @@ async function killedBefore(
   await driven;
 }
 
-/** What is written of a project's requests. */
+/** What the database holds about the requests of a project. */
 interface Seen extends Record<string, unknown> {
   keys: number;
   tasks: number;
   ended: number;
   admission: string | null;
   status: string | null;
-  /** Whether a workflow works on it. */
+  /** Whether the task is recorded as started by a workflow. */
   started: boolean | null;
   money: string | null;
   reserved: number;
@@ -277,7 +277,7 @@ interface Seen extends Record<string, unknown> {
   files: number;
 }
 
-async function look({ projectId }: TestProject): Promise<Seen> {
+async function stateOf({ projectId }: TestProject): Promise<Seen> {
   const [seen] = await sql<Seen>(
     `select (select count(*)::int from idempotency where project_id = $1) as keys, count(t)::int as tasks,
        count(t.completed_at)::int as ended, min(t.admission) as admission, min(t.status) as status,
@@ -293,23 +293,24 @@ async function look({ projectId }: TestProject): Promise<Seen> {
      from task t where t.project_id = $1`,
     [projectId],
   );
-  if (!seen) throw new Error('counting answered no row');
+  if (!seen) throw new Error('The query returned no row');
   return seen;
 }
 
 const request = (place: Place) => ({ prompt: place, key: `key of ${place}` });
 
-/** As a client asks again that got no answer: at an API that lives, with its key. */
-async function askAgain(place: Place): Promise<Answer> {
-  const answer = await tryCreate(gateway, deathOf(place).project.apiKey, request(place));
-  if (answer?.status !== 202) throw new Error(`not accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
+/** Repeats the create with the same Idempotency-Key at a running API server, as a client without an answer does. */
+async function retryCreate(place: Place): Promise<Answer> {
+  const answer = await tryCreate(gateway, crashOf(place).project.apiKey, request(place));
+  if (answer?.status !== 202)
+    throw new Error(`The create was not accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
   return answer;
 }
 
 const succeeded = { status: 'succeeded', error_code: null };
 const outcomeUnknown = { status: 'failed', error_code: 'upstream_outcome_unknown' };
 
-/** One task, that ended so; bought so often, paid for once or not at all, and nothing else in its project's books. */
+/** Expects that the project has one task with this end and number of submits, charged once if it succeeded, else refunded. */
 async function expectOneTask(
   place: Place,
   {
@@ -319,7 +320,7 @@ async function expectOneTask(
     credits = imageCredits,
   }: { end: typeof succeeded | typeof outcomeUnknown; submits?: number; prompt?: string; credits?: number },
 ): Promise<string> {
-  const { projectId } = deathOf(place).project;
+  const { projectId } = crashOf(place).project;
   const ends = await endsOf(gateway, projectId);
   expect(ends).toHaveLength(1);
   const [task] = ends;
@@ -334,60 +335,60 @@ async function expectOneTask(
   return task?.id ?? '';
 }
 
-/** The callback was sent so often before the death and again after it, under one id and with equal bytes, and counted once. */
+/** Expects this number of calls before the crash and more after it, all with the same id and bytes, counted as one try. */
 async function expectDelivered(place: Place, before: number): Promise<void> {
-  const { project, taskId, calls } = deathOf(place);
+  const { project, taskId, calls } = crashOf(place);
   expect(calls).toBe(before);
   const { callback } = await gateway.poll(project.apiKey, taskId, {
-    until: ({ callback: told }) => told?.state === 'delivered',
+    until: ({ callback: current }) => current?.state === 'delivered',
   });
   expect(callback).toMatchObject({ state: 'delivered', attempts: 1 });
   const received = receiver.calls(place);
-  // A later death may fall between a call and its count too.
+  // A later crash may also happen between a call and its count.
   expect(received.length).toBeGreaterThan(before);
   expect(new Set(received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
   for (const call of received) expect(verified(call, project.webhookSecret).data.task_id).toBe(taskId);
 }
 
 describe('an API that is killed', () => {
-  it('between the idempotency row and its task leaves neither, and the key is good for one task', async () => {
-    expect(deathOf('after_idem_insert').seen).toMatchObject({ keys: 0, tasks: 0, reserved: 0 });
-    const first = await askAgain('after_idem_insert');
-    expect((await askAgain('after_idem_insert')).taskId).toBe(first.taskId);
+  it('between the idempotency row and its task leaves neither, and the key creates one task later', async () => {
+    expect(crashOf('after_idem_insert').seen).toMatchObject({ keys: 0, tasks: 0, reserved: 0 });
+    const first = await retryCreate('after_idem_insert');
+    expect((await retryCreate('after_idem_insert')).taskId).toBe(first.taskId);
     expect(await expectOneTask('after_idem_insert', { end: succeeded })).toBe(first.taskId);
   });
 
-  it('between a hold and its commit leaves a task without a hold, which is then held once', async () => {
-    const { seen, taskId } = deathOf('after_hold_before_commit');
+  it('between a hold and its commit leaves a task without a hold, and a retry holds the credits once', async () => {
+    const { seen, taskId } = crashOf('after_hold_before_commit');
     expect(seen).toMatchObject({ keys: 1, tasks: 1, admission: 'open', money: null, reserved: 0 });
-    expect((await askAgain('after_hold_before_commit')).taskId).toBe(taskId);
+    expect((await retryCreate('after_hold_before_commit')).taskId).toBe(taskId);
     await expectOneTask('after_hold_before_commit', { end: succeeded });
   });
 
-  it('between its commit and the start of the workflow leaves a task that a sweep starts, though nobody asks again', async () => {
-    const { seen, taskId } = deathOf('after_commit_before_start');
+  it('between its commit and the start of the workflow leaves a task that a sweep starts without a retry', async () => {
+    const { seen, taskId } = crashOf('after_commit_before_start');
     expect(seen).toMatchObject({ keys: 1, tasks: 1, admission: 'open', started: false, money: null, reserved: 0 });
     await expectOneTask('after_commit_before_start', { end: succeeded });
-    const again = await askAgain('after_commit_before_start');
+    const again = await retryCreate('after_commit_before_start');
     expect([again.taskId, again.headers.get('idempotent-replayed')]).toEqual([taskId, 'true']);
     await expectOneTask('after_commit_before_start', { end: succeeded });
   });
 
-  it('between the verdict and its reply leaves a task that the retry is answered with, held once', async () => {
-    const { seen, taskId } = deathOf('after_start_before_reply');
+  it('between the verdict and the reply leaves a task that a retry returns, with one hold', async () => {
+    const { seen, taskId } = crashOf('after_start_before_reply');
     expect(seen).toMatchObject({ keys: 1, tasks: 1, admission: 'reserved', money: 'held', reserved: imageCredits });
-    expect((await askAgain('after_start_before_reply')).taskId).toBe(taskId);
+    expect((await retryCreate('after_start_before_reply')).taskId).toBe(taskId);
     await expectOneTask('after_start_before_reply', { end: succeeded });
   });
 
-  it('between the answer of a chat and its settlement charges nothing for it, and the retry with its key is charged once', async () => {
-    const { seen, project } = deathOf('chat_after_upstream_before_settle');
+  it('between the answer of a chat and its settlement refunds that chat, and charges the retry with the same key once', async () => {
+    const { seen, project } = crashOf('chat_after_upstream_before_settle');
     expect(seen).toMatchObject({ keys: 1, money: 'held', reserved: 10 });
     const answer = await eventually(
       async () => {
-        const said = await sendChat(project, gateway.baseUrl);
-        if (said.status !== 200) expect(said.status).toBe(409);
-        return said.status === 200 && said;
+        const reply = await sendChat(project, gateway.baseUrl);
+        if (reply.status !== 200) expect(reply.status).toBe(409);
+        return reply.status === 200 && reply;
       },
       { secondsMax: 40 },
     );
@@ -402,70 +403,70 @@ describe('an API that is killed', () => {
 });
 
 describe('a worker that is killed', () => {
-  it('between the attempt row and its submit leaves it to nobody to send: the outcome is unknown and the credits go back', async () => {
-    const { seen, taskId, submits } = deathOf('after_attempt_row');
+  it('between the attempt row and its submit ends the task with an unknown outcome and a refund, without a submit', async () => {
+    const { seen, taskId, submits } = crashOf('after_attempt_row');
     expect(submits).toBe(0);
     expect(seen).toMatchObject({ attempts: 1, operations: 0, outcome: null, money: 'held' });
     await expectOneTask('after_attempt_row', { end: outcomeUnknown, submits: 0 });
     expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ outcome: 'unknown' }]);
   });
 
-  it('between the job and its id never buys again from who cannot be asked: the credits go back', async () => {
+  it('between the submit and saving the job id never submits again, and refunds, if the provider has no lookup', async () => {
     const place = 'after_upstream_accept_before_save';
-    const { seen, taskId, submits } = deathOf(place);
+    const { seen, taskId, submits } = crashOf(place);
     expect(submits).toBe(1);
     expect(seen).toMatchObject({ attempts: 1, operations: 0, outcome: null, money: 'held' });
     await expectOneTask(place, { end: outcomeUnknown });
     expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ outcome: 'unknown' }]);
   });
 
-  it('between the job and its id never buys again from who can be asked: the job is found by our key', async () => {
-    const place = 'after_upstream_accept_before_save, with a look-up';
-    const { seen, project, submits } = deathOf(place);
+  it('between the submit and saving the job id finds the job by its idempotency key if the provider has a lookup', async () => {
+    const place = 'after_upstream_accept_before_save, with lookup';
+    const { seen, project, submits } = crashOf(place);
     expect(submits).toBe(1);
     expect(seen).toMatchObject({ attempts: 1, operations: 0, outcome: null, money: 'held' });
-    await expectOneTask(place, { end: succeeded, prompt: 'the same with a look-up', credits: seen.reserved });
-    expect(await look(project)).toMatchObject({ attempts: 1, operations: 1, outcome: 'ok' });
+    await expectOneTask(place, { end: succeeded, prompt: 'the same with lookup', credits: seen.reserved });
+    expect(await stateOf(project)).toMatchObject({ attempts: 1, operations: 1, outcome: 'ok' });
   });
 
-  it('between two looks leaves its job to the next one, which goes on with it', async () => {
-    const { seen, project, submits, polls } = deathOf('mid_poll');
-    // It was told to die at the second look.
+  it('between two polls leaves the job to the next worker, which continues to poll the job', async () => {
+    const { seen, project, submits, polls } = crashOf('mid_poll');
+    // The worker crashes at the second poll.
     expect([submits, polls]).toEqual([1, 2]);
     expect(seen).toMatchObject({ attempts: 1, operations: 1, outcome: null, money: 'held' });
     await expectOneTask('mid_poll', { end: succeeded });
-    expect(await look(project)).toMatchObject({ attempts: 1, operations: 1, outcome: 'ok' });
+    expect(await stateOf(project)).toMatchObject({ attempts: 1, operations: 1, outcome: 'ok' });
   });
 
-  it('between the result and the end of its task leaves the result to be charged once', async () => {
-    const { seen } = deathOf('after_result_before_finish_tx');
+  it('between the result and the end of the task leaves a result that the next worker charges once', async () => {
+    const { seen } = crashOf('after_result_before_finish_tx');
     expect(seen).toMatchObject({ attempts: 1, outcome: 'ok', ended: 0, money: 'held', reserved: imageCredits });
     await expectOneTask('after_result_before_finish_tx', { end: succeeded });
   });
 
-  it('within the end of a task, its money moved and not committed, leaves the task open and it ends once', async () => {
-    const { seen } = deathOf('in_finish_before_commit');
+  it('before finish_tasks commits leaves the task unfinished, and the next worker ends and settles the task once', async () => {
+    const { seen } = crashOf('in_finish_before_commit');
     expect(seen).toMatchObject({ outcome: 'ok', ended: 0, money: 'held', reserved: imageCredits, delivery: null });
     await expectOneTask('in_finish_before_commit', { end: succeeded });
     await expectDelivered('in_finish_before_commit', 0);
   });
 
-  it('between the end of a task and the word of it changes nothing of that end, and the callback comes', async () => {
-    const { seen } = deathOf('after_finish_commit_before_ack');
+  it('between the end of a task and its acknowledgement keeps that end, and the callback is delivered', async () => {
+    const { seen } = crashOf('after_finish_commit_before_ack');
     expect(seen).toMatchObject({ ended: 1, status: 'succeeded', money: 'settled', delivery: 'pending', tries: 0 });
     await expectOneTask('after_finish_commit_before_ack', { end: succeeded });
     await expectDelivered('after_finish_commit_before_ack', 0);
   });
 
-  it('between a callback and its count leaves it to be sent again under the same id, and nothing else changes', async () => {
-    const { seen } = deathOf('after_callback_send_before_mark');
+  it('between a callback and its count sends the callback again under the same id and changes nothing else', async () => {
+    const { seen } = crashOf('after_callback_send_before_mark');
     expect(seen).toMatchObject({ ended: 1, status: 'succeeded', delivery: 'pending', tries: 0 });
     await expectOneTask('after_callback_send_before_mark', { end: succeeded });
     await expectDelivered('after_callback_send_before_mark', 1);
   });
 
-  it('in the middle of a batch of stale tasks leaves those that it did not reach to the next one, each refunded once', async () => {
-    const { seen, project } = deathOf('mid_stale_batch');
+  it('in the middle of a batch of stale tasks leaves the remaining tasks to the next run, which refunds each once', async () => {
+    const { seen, project } = crashOf('mid_stale_batch');
     expect(seen).toMatchObject({ tasks: staleTasks, ended: 1, reserved: (staleTasks - 1) * imageCredits });
     const ends = await endsOf(gateway, project.projectId);
     expect(ends).toHaveLength(staleTasks);
@@ -477,26 +478,26 @@ describe('a worker that is killed', () => {
     expect(await accountOf(gateway.database, project.projectId)).toEqual({ balance: startCredits, reserved: 0 });
   });
 
-  it('in the middle of retention leaves the row of every file whose bytes may be there, and the next run forgets them all', async () => {
-    const { seen, project } = deathOf('mid_retention_delete');
-    // A batch of two is forgotten; of the next the bytes of one are gone, or of both, and both rows stand.
+  it('in the middle of retention keeps the row of every file that may still exist, and the next run deletes them all', async () => {
+    const { seen, project } = crashOf('mid_retention_delete');
+    // The first batch of two is deleted. Of the second, one or both files are deleted and both rows remain.
     expect(seen).toMatchObject({ files: expiredFiles - 2, ended: 1, money: 'settled' });
     expect([1, 2]).toContain(expiredBytesLeft);
     await eventually(
       async () => (await runsOf(gateway, 'scheduled-maintenance')).some(({ state }) => state === 'succeeded'),
       { secondsMax: 40, what: 'the end of another run' },
     );
-    expect(await look(project)).toMatchObject({ files: 0, ended: 1, money: 'settled' });
+    expect(await stateOf(project)).toMatchObject({ files: 0, ended: 1, money: 'settled' });
     expect(expiredBytes()).toBe(0);
   });
 });
 
 describe('a crash point', () => {
-  it('is told in one of these tests, whichever there is', () => {
-    expect([...deaths.keys()]).toEqual(expect.arrayContaining([...crashPoints]));
+  it('is covered by a test of this file', () => {
+    expect([...crashes.keys()]).toEqual(expect.arrayContaining([...crashPoints]));
   });
 
-  it('keeps a process from its start where its name is unknown, and where there is no sandbox, as in production', () => {
+  it('is refused at startup if its name is unknown or if no sandbox is configured, as in production', () => {
     const { SANDBOX_URL: _sandbox, ...production } = gateway.env;
     for (const CRASH_POINT of ['mid_pole', 'mid_poll:0', 'mid_poll:x']) {
       expect(() => loadConfig({ ...gateway.env, CRASH_POINT })).toThrow('CRASH_POINT must be name or name:n');
@@ -519,7 +520,7 @@ const sendChat = (project: TestProject, baseUrl: string): Promise<Answer> =>
 
 const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
 
-/** Disables the channels of all other families, or enables all. */
+/** Disables the channels of all other provider families, or enables all channels. */
 const onlyChannelsOf = (family: string | null): Promise<unknown> =>
   sql('update channel set enabled = ($1::text is null or adapter = $1)', [family]);
 

@@ -14,7 +14,7 @@ export interface Ended {
 const image = (prompt: string) => ({ model: 'aurora-image-1', prompt });
 export const imageCredits = 4;
 
-/** One create of a crowd, told apart by its Idempotency-Key; null when no answer came. */
+/** Sends one create with its own Idempotency-Key. Returns null if the connection breaks. */
 export async function tryCreate(
   gateway: Gateway,
   apiKey: string,
@@ -25,7 +25,7 @@ export async function tryCreate(
     .catch(() => null);
 }
 
-/** Asks until it is accepted, as a client would that knows its Idempotency-Key. */
+/** Repeats a create with the same Idempotency-Key until it is accepted, as a client does. */
 export async function insist(
   gateway: Gateway,
   apiKey: string,
@@ -36,12 +36,13 @@ export async function insist(
     const isLast = Date.now() > until;
     const answer = await tryCreate(gateway, apiKey, given);
     if (answer?.status === 202) return answer.taskId;
-    if (isLast) throw new Error(`never accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
+    if (isLast)
+      throw new Error(`The create was not accepted within 60 s: ${answer?.status} ${JSON.stringify(answer?.body)}`);
     await sleep(200);
   }
 }
 
-/** Waits until nothing of the project is undecided or unended, then answers the admitted tasks. */
+/** Waits until every task of the project has ended and returns the admitted tasks. */
 export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 60): Promise<Ended[]> {
   await eventually(secondsMax, async () => {
     const [row] = await gateway.database.query<{ open: number }>(
@@ -60,7 +61,7 @@ export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 6
   );
 }
 
-/** How many attempts of the project stand where `condition` says. */
+/** The number of the project's attempts that meet the SQL condition. */
 export async function countAttempts(gateway: Gateway, projectId: string, condition: string): Promise<number> {
   const [row] = await gateway.database.query<{ n: number }>(
     {
@@ -72,7 +73,7 @@ export async function countAttempts(gateway: Gateway, projectId: string, conditi
   return row?.n ?? 0;
 }
 
-/** Every submit that the sandbox saw has an attempt row of its own: so none was sent twice, to any channel. */
+/** Expects one attempt row for every submit at the sandbox, so that no submit was sent twice. Returns their number. */
 export async function expectOneSubmitPerAttempt(gateway: Gateway, text: string): Promise<number> {
   const submits = await gateway.hits(text, 'submit');
   const keys = submits.map(({ idempotency_key: key }) => key);
@@ -86,7 +87,7 @@ export async function expectOneSubmitPerAttempt(gateway: Gateway, text: string):
   return submits.length;
 }
 
-/** Credits of the ended tasks and the account agree, and every invariant of the ledger holds. */
+/** Expects that the account matches the charges of the tasks and that every invariant of the ledger holds. */
 export async function expectBooksInOrder(
   gateway: Gateway,
   { projectId, credits }: { projectId: string; credits: number },
@@ -104,14 +105,14 @@ export async function expectBooksInOrder(
   expect(account).toEqual({ balance: credits - (account?.charged ?? 0), reserved: 0, charged: account?.charged });
 }
 
-/** Looks again until `look` says true, once more when the time is up; anything else that it says then is told. */
-export async function eventually(secondsMax: number, look: () => Promise<true | string>): Promise<void> {
+/** Repeats `check` until it returns true. Throws with its last result after `secondsMax`. */
+export async function eventually(secondsMax: number, check: () => Promise<true | string>): Promise<void> {
   const until = Date.now() + secondsMax * 1_000;
   for (;;) {
     const isLast = Date.now() > until;
-    const said = await look().catch((error: unknown) => String(error));
-    if (said === true) return;
-    if (isLast) throw new Error(`waited ${secondsMax} s: ${said}`);
+    const result = await check().catch((error: unknown) => String(error));
+    if (result === true) return;
+    if (isLast) throw new Error(`Not true after ${secondsMax} s: ${result}`);
     await sleep(100);
   }
 }

@@ -18,15 +18,15 @@ let gateway: Gateway;
 let project: TestProject;
 let a: ChatUpstream;
 let b: ChatUpstream;
-const accountRestSeconds = 3;
+const accountCooldownSeconds = 3;
 
 beforeAll(async () => {
   [a, b] = await Promise.all([startChatUpstream(), startChatUpstream()]);
   gateway = await startGateway({
     apis: 2,
     env: {
-      ACCOUNT_REST_SECONDS: String(accountRestSeconds),
-      // A channel becomes available again by a statement of the test or by the job.
+      ACCOUNT_REST_SECONDS: String(accountCooldownSeconds),
+      // A tripped channel becomes available by an SQL statement of the test or by the job.
       BREAKER_OPEN_SECONDS: '60',
       BREAKER_PROBE_SECONDS: '60',
       RETRIES_PER_MINUTE_MIN: '1000',
@@ -49,7 +49,7 @@ beforeEach(async () => {
   await gateway.database.query({ name: 'test-all-available', text: 'delete from channel_health' });
   await setWeights(1_000_000, 1);
   for (const upstream of [a, b]) upstream.serve();
-  // Both processes know it.
+  // Wait until both API servers use the reset health.
   await eventually(async () => {
     for (const upstream of [a, b]) Object.assign(upstream, { chats: [], probes: 0 });
     await all(20, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
@@ -73,22 +73,22 @@ const channelId = async (name: string): Promise<string> => {
     { name: 'test-channel', text: 'select id from channel where name = $1' },
     [name],
   );
-  if (!row) throw new Error(`there is no ${name}`);
+  if (!row) throw new Error(`There is no channel ${name}`);
   return row.id;
 };
 const trip = async (name: string, trippedSeconds: number, modelId = chatModel): Promise<void> => {
   const call = { channelId: await channelId(name), modelId, ageSeconds: 0, reason: 'connect', trip: true };
   await noteChannelFailure(gateway.database, call, { failuresMax: 5, trippedSeconds, trippedMaxSeconds: 300 });
 };
-/** The time of its trip is over: the next call is the probe. */
+/** Trips the channel and lets the trip expire, so that the next call is the probe. */
 const awaitsProbe = async (name: string): Promise<void> => {
   await trip(name, 0.001);
   await sleep(5);
   await healthKnown();
 };
-/** Another chat model of both channels: a trip for it does not affect the model that the tests ask for. */
+/** Another chat model of both channels. A trip for this model does not affect the model of the tests. */
 const otherModel = 'deepseek-v3.2';
-/** Both processes know the health of every channel as it is now: they skip a channel that was tripped after everything else. */
+/** Waits until both API servers have the current health: they skip a channel that is tripped here, after all other changes. */
 const healthKnown = async (): Promise<void> => {
   await trip('sandbox-a-openai', 300, otherModel);
   await settled(() => a.chats.length === 0, otherModel);
@@ -111,7 +111,7 @@ const healthOf = async (name: string) => {
   );
   return row;
 };
-/** Asks both processes until their draws agree with `is`. */
+/** Sends chats to both API servers until the condition holds for the upstream calls. */
 const settled = (is: () => boolean, model = chatModel): Promise<unknown> =>
   eventually(async () => {
     for (const upstream of [a, b]) upstream.chats.length = 0;
@@ -144,14 +144,14 @@ const alarmLines = async (reason: string): Promise<number> => {
     .filter((line) => line.includes('"alarm":true') && line.includes(`"reason":"${reason}"`)).length;
 };
 
-describe('a channel that dies under a hundred chats a second', () => {
-  it('fails no chat, gets nothing but what was on its way, and is back once the job has asked it', async () => {
+describe('a channel that fails under a hundred chats a second', () => {
+  it('fails no chat, gets no further chats, and is available again after the job has probed the channel', async () => {
     await setWeights(3, 1);
     a.serve(goodAnswer(100));
     b.serve(goodAnswer(100));
     let going = true;
     const answers: Promise<Answer>[] = [];
-    /** As many at a time as make a hundred a second, and no more of them where each takes longer. */
+    /** Twelve parallel clients send about a hundred chats a second, and fewer if the answers take longer. */
     const load = Promise.allSettled(
       Array.from({ length: 12 }, async (_, index) => {
         while (going) {
@@ -166,11 +166,11 @@ describe('a channel that dies under a hundred chats a second', () => {
       await eventually(() => Promise.resolve(a.chats.length > 100));
       await a.die();
       await eventually(async () => (await healthOf('sandbox-a-openai'))?.opens === 1);
-      // A dead channel is probed with its free call and stays tripped.
+      // The job probes the dead channel with a free call, and the channel stays tripped.
       expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 0, failed: 1 },
       });
-      // No process knows its channels for longer than two seconds; what was sent before that may still go there.
+      // Each process caches the channels for up to two seconds and may still call the dead channel until then.
       await sleep(2_100);
       afterwards = answers.length;
       await Promise.allSettled(answers);
@@ -188,29 +188,29 @@ describe('a channel that dies under a hundred chats a second', () => {
       going = false;
       await load;
     }
-    const told = await Promise.all(answers);
-    expect(countVerdicts(told)).toEqual({ 200: told.length });
-    const attempts = told.map(({ headers }) => headers.get('x-tollgate-attempts'));
+    const received = await Promise.all(answers);
+    expect(countVerdicts(received)).toEqual({ 200: received.length });
+    const attempts = received.map(({ headers }) => headers.get('x-tollgate-attempts'));
     expect([...new Set(attempts)].sort()).toEqual(['1', '2']);
     expect(new Set(attempts.slice(afterwards))).toEqual(new Set(['1']));
   });
 });
 
-describe('a channel that was tripped', () => {
-  it('gets one chat when its time is over, and more only when that one is answered', async () => {
+describe('a tripped channel', () => {
+  it('gets one chat when the trip expires, and more chats only after an answer to the first', async () => {
     await awaitsProbe('sandbox-a-openai');
     let answer = (): void => undefined;
     a.serve((request, response) => (answer = () => goodAnswer(0)(request, response)));
-    const asked = all(30, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
+    const chats = all(30, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
     await eventually(() => Promise.resolve(a.chats.length + b.chats.length >= 30));
     expect(a.chats).toHaveLength(1);
     a.serve();
     answer();
-    expect(countVerdicts(await asked)).toEqual({ 200: 30 });
+    expect(countVerdicts(await chats)).toEqual({ 200: 30 });
     await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 1 : false));
   });
 
-  it('costs the chat whose probe fails no more than a second attempt, and stays tripped for longer', async () => {
+  it('stays tripped for longer if the probe fails, and the probing chat succeeds in a second attempt', async () => {
     await awaitsProbe('sandbox-a-openai');
     a.serve(ownError(503, 'busy'));
     const answer = await ask();
@@ -250,25 +250,25 @@ describe('a channel that was tripped', () => {
       await sql('mend', 'drop function out_of_order cascade');
     }
     expect(a.chats).toHaveLength(0);
-    // The client did not wait for it.
+    // The API server releases the probe after it has answered the client.
     await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
   });
 
-  it('is called all the same when all are tripped: the one that recovers first', async () => {
+  it('is called if all channels are tripped and this one recovers first', async () => {
     await trip('sandbox-a-openai', 60);
     await trip('sandbox-b-openai', 50);
     await healthKnown();
     const first = await ask();
     expect(verdictOf(first)).toBe('200');
     expect([a.chats.length, b.chats.length]).toEqual([0, 1]);
-    // It answered, and so it recovered.
+    // The channel answered, so it has recovered.
     await eventually(async () => (await healthOf('sandbox-b-openai'))?.opens === 0);
     expect((await healthOf('sandbox-a-openai'))?.opens).toBe(1);
   });
 });
 
 describe('a channel that answers 429', () => {
-  it('with Retry-After 7 gets no chat for seven seconds, from neither process, and then again', async () => {
+  it('with Retry-After 7 gets no chat from either API server for seven seconds, and then again', async () => {
     a.serve(ownError(429, 'rate_limit_exceeded', { 'retry-after': '7' }));
     const answer = await ask();
     expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
@@ -285,7 +285,7 @@ describe('a channel that answers 429', () => {
     expect((a.chats[0] ?? 0) - (limitedAt ?? 0)).toBeGreaterThanOrEqual(6_990);
   });
 
-  it('like every other one of the model makes it 503, with the time until the first is back', async () => {
+  it('leads to 503 if all channels of the model cool down, with the time until the first is available', async () => {
     for (const [name, seconds] of [
       ['sandbox-a-openai', 300],
       ['sandbox-b-openai', 200],
@@ -297,8 +297,8 @@ describe('a channel that answers 429', () => {
         reason: 'rate_limit',
       });
     const answer = await eventually(async () => {
-      const told = await ask();
-      return told.status === 503 && told;
+      const reply = await ask();
+      return reply.status === 503 && reply;
     });
     expect(verdictOf(answer)).toBe('503 no_channel_available');
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(100);
@@ -306,41 +306,44 @@ describe('a channel that answers 429', () => {
   });
 });
 
-describe('a channel that refuses our own account', () => {
+describe("a channel that refuses the gateway's account", () => {
   it.each<[string, number, string]>([
     ['401', 401, 'invalid_api_key'],
     ['an exhausted balance', 429, 'insufficient_quota'],
-  ])('by %s rests, alarms, and the client sees only the next one', async (_case, status, code) => {
-    const before = await alarmLines('account');
-    a.serve(ownError(status, code));
-    const answer = await ask();
-    expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
-    await settled(() => a.chats.length === 0);
-    await eventually(async () => (await alarmLines('account')) > before);
-    expect(await alarmsInList()).toEqual([{ name: 'sandbox-a-openai', model: '*', reason: 'account' }]);
-    expect(await alarmLines('account')).toBe(before + 1);
-    // Mended, it comes back by itself, and the alarm ends with a success.
-    a.serve();
-    await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
-    await eventually(async () => (await ask(), (await alarmsInList()).length === 0));
-  });
+  ])(
+    'by %s cools down with an alarm, and the client gets the answer of the next channel',
+    async (_case, status, code) => {
+      const before = await alarmLines('account');
+      a.serve(ownError(status, code));
+      const answer = await ask();
+      expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
+      await settled(() => a.chats.length === 0);
+      await eventually(async () => (await alarmLines('account')) > before);
+      expect(await alarmsInList()).toEqual([{ name: 'sandbox-a-openai', model: '*', reason: 'account' }]);
+      expect(await alarmLines('account')).toBe(before + 1);
+      // After the cool-down the channel is called again, and its success ends the alarm.
+      a.serve();
+      await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
+      await eventually(async () => (await ask(), (await alarmsInList()).length === 0));
+    },
+  );
 
-  it('like all the others is no 401 for the client, but 502 and then 503', async () => {
+  it('leads to 502 and then 503, never to 401, if all channels refuse the account', async () => {
     a.serve(ownError(401, 'invalid_api_key'));
     b.serve(ownError(402, 'billing'));
     const answer = await ask();
     expect(verdictOf(answer)).toBe('502 upstream_error');
     const next = await eventually(async () => {
-      const told = await ask();
-      return told.status === 503 && told;
+      const reply = await ask();
+      return reply.status === 503 && reply;
     });
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(Number(next.headers.get('retry-after'))).toBeLessThanOrEqual(accountRestSeconds);
+    expect(Number(next.headers.get('retry-after'))).toBeLessThanOrEqual(accountCooldownSeconds);
   });
 });
 
 describe('a channel that does not know the model', () => {
-  it('is followed by the next, with an alarm, and goes on serving; the client never sees its 404', async () => {
+  it('raises an alarm and is followed by the next channel, and the client never gets the 404', async () => {
     a.serve(ownError(404, 'model_not_found'));
     const answer = await ask();
     expect(verdictOf(answer)).toBe('200');
@@ -356,8 +359,8 @@ describe('a channel that does not know the model', () => {
   });
 });
 
-describe('twenty videos while every channel of their model is tripped', () => {
-  it('are accepted, wait, and succeed', async () => {
+describe('a video while every channel of its model is tripped', () => {
+  it('is accepted, waits and succeeds, also if there are twenty', async () => {
     const modelId = 'kling-2.5-turbo';
     const names = ['sandbox-a', 'sandbox-b', 'sandbox-c'];
     for (const name of names) await trip(name, 3, modelId);

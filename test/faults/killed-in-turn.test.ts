@@ -20,7 +20,7 @@ afterAll(() => gateway.stop());
 
 const crowd = 50;
 
-const submitsOnTheirWay = (gateway: Gateway, projectId: string): Promise<{ id: string }[]> =>
+const submitsInFlight = (gateway: Gateway, projectId: string): Promise<{ id: string }[]> =>
   gateway.database.query(
     {
       name: '',
@@ -31,11 +31,11 @@ const submitsOnTheirWay = (gateway: Gateway, projectId: string): Promise<{ id: s
   );
 
 describe('fifty running tasks', () => {
-  it('all end, each bought once and charged once, and but for submits on their way all succeed, while the worker and the API are killed in turn', async () => {
+  it('all end with one submit and one charge while worker and API server are killed in turn; only submits in flight may fail', async () => {
     const credits = crowd * imageCredits;
     const { projectId, apiKey } = await gateway.project({ credits });
     let { baseUrl } = gateway;
-    // A client of its own each, that knows nothing of the deaths and insists.
+    // Each client repeats its create until it is accepted.
     const clients = Array.from({ length: crowd }, async (_, index) => {
       await sleep(index * 20);
       return insist(gateway, apiKey, {
@@ -52,11 +52,11 @@ describe('fifty running tasks', () => {
         return n >= count || `${n} of ${count} jobs run`;
       });
 
-    // A submit that was on its way when its worker died is the one thing that nobody can know.
+    // The outcome of a submit that was in flight when its worker was killed cannot be determined.
     const inFlight = new Set<string>();
     const killWorker = async (name: string): Promise<void> => {
       await gateway.kill(name);
-      for (const { id } of await submitsOnTheirWay(gateway, projectId)) inFlight.add(id);
+      for (const { id } of await submitsInFlight(gateway, projectId)) inFlight.add(id);
     };
 
     await running(15);
@@ -64,7 +64,7 @@ describe('fifty running tasks', () => {
     await gateway.startWorker();
     await gateway.kill('api-1');
     ({ baseUrl } = await gateway.startApi());
-    // Those whose submit nobody can know of never run again.
+    // Tasks whose submit was in flight do not run again.
     await running(Math.min(40, crowd - inFlight.size));
     await killWorker('worker-2');
     await gateway.startWorker();

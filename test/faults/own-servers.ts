@@ -6,21 +6,21 @@ import { startPostgres, type PostgresServer } from '../../src/main/servers/postg
 import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal, type TemporalServer } from '../../src/main/servers/temporal.ts';
 
-/** A server that a test may stop, wipe and start again in the same place, without troubling the other test files. */
+/** A server for one test file, which may stop, wipe and restart it without affecting other test files. */
 export interface OwnServer {
   stop(): Promise<void>;
-  /** On the same port; `wiped` begins with nothing. */
+  /** Starts the server again on the same port. `wiped` deletes its data first. */
   start(how?: { wiped: boolean }): Promise<void>;
-  /** Sends a signal to it and to every process that it has started. */
+  /** Sends a signal to the server and to its child processes. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
-  /** Stops it for good and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 
-/** A Temporal server of the file's own; the tests of this file find it as TEST_TEMPORAL_ADDRESS. */
+/** Starts a Temporal server for one test file and sets TEST_TEMPORAL_ADDRESS to its address. */
 export async function ownTemporal(): Promise<OwnServer> {
   const binary = process.env['TEST_TEMPORAL_BINARY'];
-  if (!binary) throw new Error('TEST_TEMPORAL_BINARY is not set; the tests are run by `npm test`');
+  if (!binary) throw new Error('TEST_TEMPORAL_BINARY is not set. Run the tests with `npm test`.');
   return ownServer({
     launch: ({ folder, guardian, ports }) =>
       startTemporal({
@@ -39,7 +39,7 @@ export async function ownTemporal(): Promise<OwnServer> {
   });
 }
 
-/** A PostgreSQL of the file's own; the tests of this file find it as TEST_DATABASE_URL. What was committed stays. */
+/** Starts a PostgreSQL for one test file and sets TEST_DATABASE_URL to it. Committed data survives a restart. */
 export async function ownPostgres(): Promise<OwnServer> {
   return ownServer({
     launch: ({ folder, guardian, ports }) =>
@@ -53,7 +53,7 @@ export async function ownPostgres(): Promise<OwnServer> {
     wipe: (folder) => rm(join(folder, 'postgres'), { recursive: true, force: true }),
     announce: (server: PostgresServer) => {
       process.env['TEST_DATABASE_URL'] = server.url;
-      // The run's templates are on the other server.
+      // The template databases of the test run are on the shared server.
       delete process.env['TEST_DATABASE_TEMPLATE'];
       delete process.env['TEST_GATEWAY_TEMPLATE'];
     },

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 describe('while PostgreSQL is restarted', () => {
-  it('requests are told to come back, no process ends, and afterwards all goes on: nothing is lost or charged twice', async () => {
+  it('requests get 503 with Retry-After, no process exits, and no task is lost or charged twice', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const before = gateway.pids();
     const running = await Promise.all(
@@ -46,7 +46,7 @@ describe('while PostgreSQL is restarted', () => {
     );
 
     await postgres.stop();
-    // Long enough for jobs to end and for sweeps to fail meanwhile.
+    // The outage is long enough for jobs to end and for sweeps to fail.
     const refusals = [];
     for (let asked = 0; asked < 8; asked++) {
       refusals.push(
@@ -61,7 +61,7 @@ describe('while PostgreSQL is restarted', () => {
       expect([status, body]).toMatchObject([503, { error: { code: 'service_unavailable' } }]);
       expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
-    // A client that goes on asking through the restart, with its key.
+    // This client repeats its create with the same key during the restart.
     const insisting = insist(gateway, apiKey, { prompt: 'postgres restarts, insisting', key: 'meanwhile' });
     await postgres.start();
 
@@ -74,11 +74,11 @@ describe('while PostgreSQL is restarted', () => {
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 
-  it('tasks whose deadline passes meanwhile fail as timed out, with their credits back, and their workflows close in order', async () => {
+  it('tasks whose deadline passes fail as task_timeout with a refund, and their workflows close normally', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const accept = (words: string) =>
       gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: `away at the deadline ${words}` });
-    // One waits for its job all the time; the other's job is done while its result cannot be written down.
+    // The first job never ends. The second job ends while its result cannot be written.
     const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=6500]]')]);
     const everyJobRuns = async () =>
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';

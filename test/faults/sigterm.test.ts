@@ -12,7 +12,7 @@ import {
 } from './crowd.ts';
 
 let gateway: Gateway;
-/** The one that lives on. */
+/** The API server that keeps running. */
 let otherApi: string;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterAll(() => gateway.stop());
 const crowd = 40;
 
 describe('SIGTERM under load', () => {
-  it('to an API: it says at once that it is not ready, and every create that reaches it until the balancer has noticed is accepted', async () => {
+  it('makes an API server report not ready, and it accepts every create during the ready delay', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     let stopped: Promise<void> | undefined;
     let notReady: Promise<void> | undefined;
@@ -37,8 +37,8 @@ describe('SIGTERM under load', () => {
         await sleep(index * 10);
         if (index === 10) {
           stopped = gateway.kill('api-1', 'SIGTERM');
-          notReady = eventually(20, async () => (await readyz(gateway.baseUrl)) === 503 || 'it says that it is ready');
-          // Awaited below, when the creates are answered.
+          notReady = eventually(20, async () => (await readyz(gateway.baseUrl)) === 503 || '/readyz is not 503');
+          // This promise is awaited below, after the creates.
           notReady.catch(() => undefined);
         }
         return tryCreate(gateway, apiKey, {
@@ -59,7 +59,7 @@ describe('SIGTERM under load', () => {
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 
-  it('to a worker: the next one takes every task over where it was, and none is bought twice or given up', async () => {
+  it('makes a worker hand every task to the next worker, which continues the jobs without a second submit', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const taskIds = await Promise.all(
       Array.from({ length: crowd }, (_, index) =>

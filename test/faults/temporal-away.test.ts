@@ -16,7 +16,7 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   temporal = await ownTemporal();
-  // The one namespace that a server with an empty database has by itself.
+  // A Temporal server with an empty database has only this namespace.
   gateway = await startGateway({ env: { TEMPORAL_NAMESPACE: 'default', ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3' } });
 });
 afterAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 let replacing: Promise<unknown> | undefined;
-/** What a supervisor does: when no worker is left, it starts one. */
+/** Starts a worker if none is running, as a supervisor does. */
 function replaceDeadWorkers(): Promise<unknown> {
   const workers = Object.entries(gateway.pids()).filter(([name]) => name.startsWith('worker'));
   if (workers.some(([, pid]) => isRunning(pid))) return Promise.resolve();
@@ -33,8 +33,8 @@ function replaceDeadWorkers(): Promise<unknown> {
   return replacing;
 }
 
-describe('while Temporal is away', () => {
-  it('creates are accepted as ever, and their tasks finish once it is back', async () => {
+describe('while Temporal is down', () => {
+  it('creates are accepted, and their tasks finish after Temporal is back', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     await temporal.stop();
     const answers = await Promise.all(
@@ -54,8 +54,8 @@ describe('while Temporal is away', () => {
   });
 });
 
-describe('when the database of Temporal is lost', () => {
-  it('every running task goes on with the job that it bought, and ends once', async () => {
+describe('after Temporal has lost its database', () => {
+  it('every running task continues with its submitted job and ends once', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -69,7 +69,7 @@ describe('when the database of Temporal is lost', () => {
     );
     await temporal.stop();
     await temporal.start({ wiped: true });
-    // It may find that its namespace is another one now, and end: then a supervisor starts it again.
+    // A worker may exit because the namespace has a new id. A supervisor then starts it again.
     const supervised = setInterval(() => void replaceDeadWorkers().catch(() => undefined), 1_000);
     try {
       const ends = await endsOf(gateway, projectId);

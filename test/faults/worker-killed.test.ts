@@ -12,7 +12,7 @@ import {
 } from './crowd.ts';
 
 let gateway: Gateway;
-/** Whose job was being polled, and whose submit was on its way, when their worker died. */
+/** The projects whose job was being polled, and whose submit was in flight, when the worker was killed. */
 let polling: { projectId: string };
 let submitting: { projectId: string };
 let operationsBefore: unknown[];
@@ -55,7 +55,7 @@ const operationsOf = ({ projectId }: { projectId: string }) =>
   );
 
 describe('a worker that is killed', () => {
-  it('while it polls leaves its job to the next one, which goes on with the same job: one submit, one charge', async () => {
+  it('during a poll leaves its job to the next worker, which continues the same job with one submit and one charge', async () => {
     const { projectId } = polling;
     expect(await endsOf(gateway, projectId)).toMatchObject([{ status: 'succeeded', credits_charged: imageCredits }]);
     expect(operationsBefore).toHaveLength(1);
@@ -64,7 +64,7 @@ describe('a worker that is killed', () => {
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });
 
-  it('while a submit is on its way never lets it be sent again: the outcome is unknown and the credits go back', async () => {
+  it('during a submit never causes a second submit, and the task ends with an unknown outcome and a refund', async () => {
     const { projectId } = submitting;
     const [task, ...others] = await endsOf(gateway, projectId);
     expect(others).toEqual([]);
@@ -82,10 +82,10 @@ describe('a worker that is killed', () => {
   });
 });
 
-describe('tasks that no worker starts', () => {
-  it('are accepted until the oldest has waited too long; then creates are 503 overloaded, until the workers are back', async () => {
+describe('creates while no worker runs', () => {
+  it('are accepted until the oldest task has waited too long, and then get 503 overloaded until a worker runs', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
-    const ask = () => gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'nobody is there' });
+    const ask = () => gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'no worker runs' });
     await gateway.kill('worker-2', 'SIGSTOP');
     try {
       const waiting = await ask();
