@@ -21,8 +21,8 @@ interface Measure extends LoadResult {
 }
 
 /**
- * Chats through the gateway (key, requests per minute, budget, exact billing) beside a bare Koa proxy on the same mock
- * upstream, in interleaved rounds; medians are printed, and the books are added up at the end.
+ * Measures chats through the gateway (key, requests per minute, budget, exact billing) and through a bare Koa proxy on the same mock
+ * upstream, in interleaved rounds. Prints medians and verifies the ledger at the end.
  */
 export async function benchChat(): Promise<void> {
   const servers = await startBenchServers();
@@ -63,7 +63,7 @@ export async function benchChat(): Promise<void> {
       for (const connections of connectionCounts) {
         for (const { name, run } of cases) {
           const result = await run(connections);
-          // The first round warms up.
+          // The first round is a warm-up.
           if (round > 0)
             results.set(`${name}|${connections}`, [...(results.get(`${name}|${connections}`) ?? []), result]);
         }
@@ -90,7 +90,7 @@ export async function benchChat(): Promise<void> {
   }
 }
 
-/** One channel to the mock upstream in place of the sandbox's. */
+/** Replaces the sandbox's channels by one channel to the mock upstream. */
 async function useOnly(gateway: Gateway, upstream: Part): Promise<void> {
   await gateway.database.query({ name: 'bench-channels-off', text: 'update channel set enabled = false' });
   await ensureChannel(
@@ -108,7 +108,7 @@ async function useOnly(gateway: Gateway, upstream: Part): Promise<void> {
   );
 }
 
-/** Each with all that costs: a limit per minute, a budget and an account of its own, none of which is ever reached. */
+/** Keys with every feature that costs time: a rate limit, a budget and an account of their own. No limit is ever reached. */
 const makeKeys = async (gateway: Gateway): Promise<string[]> => {
   const keys: string[] = [];
   for (let n = 0; n < keyCount; n++)
@@ -190,7 +190,7 @@ function sayWhatIdleAdds(results: Map<string, Measure[]>, keys: number): void {
   const p50 = (name: string): number => median((results.get(`${name}|1`) ?? []).map(({ p50Ms }) => p50Ms));
   if (!connectionCounts.includes(1)) return;
   const added = p50(`tollgate, ${keys} keys`) - p50('direct');
-  say(`\nan idle gateway adds ${added.toFixed(2)} ms p50 to a chat (at most ${idleAddsMaxMs} are wanted)`);
+  say(`\nan idle gateway adds ${added.toFixed(2)} ms p50 to a chat (goal: at most ${idleAddsMaxMs})`);
 }
 
 const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

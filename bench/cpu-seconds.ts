@@ -5,16 +5,16 @@ const ticksPerSecond = 100;
 
 interface ProcessTimes {
   parent: number;
-  /** Of the process itself. */
+  /** CPU seconds of the process itself. */
   own: number;
-  /** With those of its children that have ended. */
+  /** CPU seconds including its children that have ended. */
   ticks: number;
 }
 
 function timesOf(pid: number): ProcessTimes | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command's name may hold spaces; what follows its closing bracket does not.
+    // The command's name may contain spaces. The fields after its closing bracket do not.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const ended = Number(fields[13]) + Number(fields[14]);
     const own = Number(fields[11]) + Number(fields[12]);

@@ -16,7 +16,7 @@ export interface LoadResult {
   p99Ms: number;
 }
 
-/** Sends one request after the other on each connection for so long. Any answer but 200 fails the run. */
+/** Sends requests one after the other on each connection, for the given time. Any answer but 200 fails the run. */
 export async function sendLoad({ origin, path, connections, seconds, request }: Load): Promise<LoadResult> {
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const latencies: number[] = [];

@@ -11,13 +11,13 @@ import { profiled } from './profiled.ts';
 import { startBenchServers } from './servers.ts';
 
 const rounds = 5;
-/** Long enough that the last jobs, which nothing is started beside, weigh little. */
+/** Enough tasks that the last ones, during which no further task starts, have little weight. */
 const tasksPerRound = 1_000;
 const connections = 64;
-/** As many starts at once as the gateway's starter loop makes. */
+/** The concurrency of the gateway's starter loop. */
 const bareStartsAtOnce = 8;
 
-/** What production has; the tests' own settings look more often. */
+/** The production defaults. The settings of the tests poll more often. */
 const asInProduction = {
   SWEEP_INTERVAL_SECONDS: '20',
   SWEEP_OPEN_SECONDS: '10',
@@ -38,8 +38,8 @@ interface Round {
 }
 
 /**
- * Tasks finished per second, create latency and CPU per task, beside a bare workflow (two no-op local activities, one no-op
- * activity, same queues and settings) on the same servers, in interleaved rounds; medians are printed.
+ * Measures tasks finished per second, create latency and CPU per task of the gateway and of a bare workflow (two no-op local activities,
+ * one no-op activity, same queues and settings) on the same servers, in interleaved rounds. Prints medians.
  */
 export async function benchMedia(): Promise<void> {
   const servers = await startBenchServers();
@@ -151,7 +151,7 @@ async function startBare(address: string): Promise<Bare> {
     namespace,
     worker,
     async stop() {
-      // Not by SIGKILL: a profile is written at the end.
+      // Not SIGKILL, because a profile is written at the end.
       worker.kill('SIGINT');
       await once(worker, 'exit');
       await workflows.close();
@@ -170,7 +170,7 @@ async function measureBare(bare: Bare, pids: Record<string, number>, tasks: numb
     while (next < tasks) {
       const taskId = `bare-${began}-${next++}`;
       const at = performance.now();
-      // The very call of the gateway's starter loop, which starts nearly all tasks of a burst.
+      // The same call as in the gateway's starter loop, which starts nearly all tasks of a burst.
       await bare.workflows.start(
         { taskId, projectId: 'bare', type: 'image', modelId: 'aurora-image-1', input: null },
         5_000,

@@ -14,7 +14,7 @@ export interface BenchServers {
   close(): Promise<void>;
 }
 
-/** PostgreSQL and Temporal as `npm start` runs them, fsync and all, where the test harness looks for them. */
+/** Starts PostgreSQL and Temporal as `npm start` does, with fsync, and sets the variables that the test harness reads. */
 export async function startBenchServers(): Promise<BenchServers> {
   const guardian = startGuardian();
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));

@@ -8,7 +8,7 @@ export interface Part {
   stop(): Promise<void>;
 }
 
-/** Starts a program of `bench/bare` as a process of its own; its first line says where it listens. It ends with us. */
+/** Starts a program of `bench/bare`, whose first line is its URL. It ends with this process. */
 export async function startPart(name: string, args: readonly string[] = []): Promise<Part> {
   const file = fileURLToPath(new URL(`./bare/${name}.ts`, import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args], {

@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /**
- * Where a Temporal server for this machine is: on the PATH, else in the user's cache. Every candidate is run before it is
- * trusted, so a truncated or foreign binary is never returned. Plain Node 20, because it also runs before any package is there.
+ * Finds a Temporal server on the PATH or in the user's cache. Runs every candidate before it trusts it, so that a truncated or foreign
+ * binary is never returned. Plain Node 20, because it also runs before the packages are installed.
  *
  * @param {{ env?: Record<string, string | undefined> }} [options]
  * @returns {{ path: string, version: string, source: 'PATH' | 'cache' } | null} null when there is no usable one

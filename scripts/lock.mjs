@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { say } from './run-with-progress.mjs';
 
 /**
- * Does `work` while no other process does the same, so that two starts at once install or build once. A lock whose owner is
- * gone is taken over. It saves work; what keeps files whole is that every result is put in place by one rename.
+ * Runs `work` while no other process does the same, so that concurrent starts install or build once. Takes over the lock of a process
+ * that has ended. The lock only saves work: results are complete because each is put in place by one rename.
  *
  * @template T
  * @param {string} folder the lock: a directory that this function makes and removes
@@ -16,7 +16,9 @@ export async function withLock(folder, work) {
   const waitUntil = Date.now() + 30 * 60_000;
   for (let said = false; !take(folder); said = true) {
     if (Date.now() > waitUntil)
-      throw new Error(`Another process has held ${folder} for half an hour; remove it if that is wrong.`);
+      throw new Error(
+        `Another process has held ${folder} for half an hour. Remove the folder if no such process runs.`,
+      );
     if (!said) say('another process is preparing the same thing; waiting for it …');
     await sleep(500);
   }
@@ -47,7 +49,7 @@ function isStale(folder) {
     const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
     if (pid > 0) return !isAlive(pid);
   } catch {
-    // The owner may be between making the folder and writing its pid.
+    // The owner may have created the folder and not yet written its pid.
   }
   try {
     return Date.now() - statSync(folder).mtimeMs > 10_000;
@@ -71,6 +73,6 @@ function discard(folder) {
     renameSync(folder, aside);
     rmSync(aside, { recursive: true, force: true });
   } catch {
-    // Another waiter was quicker.
+    // Another waiting process has removed it.
   }
 }

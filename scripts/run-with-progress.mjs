@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a command quietly, says every few seconds that it still runs, and answers its exit code and the end of what it wrote.
- * Ends with this process: a signal to us is a signal to it. `timeoutSeconds` bounds it.
+ * Runs a command quietly, prints its progress every few seconds, and returns its exit code and the end of its output. A signal to this
+ * process also ends the command. `timeoutSeconds` limits its duration.
  *
  * @param {{ command: string, args: string[], cwd?: string, env?: NodeJS.ProcessEnv, label: string, timeoutSeconds: number }} options
  * @returns {Promise<{ code: number | null, output: string }>}
@@ -34,7 +34,7 @@ export function runWithProgress({ command, args, cwd, env, label, timeoutSeconds
       clearTimeout(limit);
       clearInterval(every);
       for (const signal of signals) process.off(signal, forward);
-      // A person who interrupts one step does not want the next one.
+      // A person who interrupts one step also wants to skip the next ones.
       if (interrupted) process.exit(130);
       resolve({ code, output });
     };

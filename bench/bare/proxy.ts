@@ -1,7 +1,7 @@
 import Koa from 'koa';
 import { Agent } from 'undici';
 
-/** The least that a gateway could be: Koa in front, undici behind, and nothing parsed. Tells its address on stdout. */
+/** A minimal gateway: Koa and undici, without parsing. Prints its URL. */
 const [upstream = ''] = process.argv.slice(2);
 const agent = new Agent({ connections: 512, pipelining: 1 });
 

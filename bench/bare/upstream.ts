@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** An OpenAI-compatible provider that answers every chat at once, always the same. Tells its address on stdout. */
+/** An OpenAI-compatible provider that answers every chat immediately with the same body. Prints its URL. */
 const answer = JSON.stringify({
   id: 'chatcmpl-bench',
   object: 'chat.completion',
@@ -26,5 +26,5 @@ server.listen(0, '127.0.0.1', () => {
   if (address === null || typeof address !== 'object') throw new Error('no port');
   process.stdout.write(`http://127.0.0.1:${address.port}\n`);
 });
-// Ends with whoever started it.
+// Ends with its parent process.
 process.stdin.on('end', () => process.exit(0)).resume();

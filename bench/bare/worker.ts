@@ -1,7 +1,7 @@
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
 
-/** The bare workflow's worker: the same queues and settings as Tollgate's, and nothing to do. */
+/** The worker of the bare workflow: Tollgate's queues and settings with no-op activities. */
 const [address = '', namespace = ''] = process.argv.slice(2);
 const quiet = () => undefined;
 const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };

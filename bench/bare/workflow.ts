@@ -27,8 +27,8 @@ const { work } = proxyActivities<Pick<Bare, 'work'>>({
 });
 
 /**
- * The least that a media task could be: two local activities, one activity, nothing in them. It has the real one's name, for
- * the same call starts it.
+ * A minimal media task: two no-op local activities and one no-op activity. It has the name of the real workflow, because the same call
+ * starts it.
  */
 export async function mediaTask(): Promise<void> {
   const decided: { first?: boolean } = {};
