@@ -10,9 +10,9 @@ import { billChat, refundOnError, settleChat } from './settle-chat.ts';
 import { drawChannels, endingOf, tryChannels, type Progress } from './try-channels.ts';
 
 /**
- * One chat, from hold to settlement: admission with the first attempt's row in one call, the upstream call, settlement in
- * one call. The answer leaves only after its settlement has committed. Throws the `GatewayError` that says what went wrong,
- * after everything held was refunded.
+ * Serves one chat. One database call reserves the credits and writes the first attempt's row, then the channels are called, and
+ * one database call settles. The answer is returned only after the settlement has committed. Throws a `GatewayError` if the chat
+ * fails; its hold is refunded then, at the latest when it expires.
  */
 export async function completeChat(
   deps: ChatDeps,
@@ -56,7 +56,7 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
     idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.idempotency.keptSeconds },
   });
   const { verdict, rate, retryAfterSeconds } = await admitting.catch((error: unknown) => {
-    // Not awaited: a database that failed the admission would delay the release, too.
+    // Not awaited, because a database that failed the admission would also delay the release.
     void deps.channels.release(first, modelId);
     throw error;
   });
@@ -67,11 +67,11 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
   throw new GatewayError(verdict.code, { retryAfterSeconds: retryAfterSeconds ?? retryAfterOf(verdict.code) });
 }
 
-/** Seconds; a place in flight becomes free when another request ends. */
+/** Seconds to wait for the end of an earlier request: the one with the same idempotency key, or any of the same API key. */
 const retryAfterOf = (code: string): number | undefined =>
   code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
 
-/** What the client is told of the last attempt. Never an upstream's name, and never its 401, 402 or 404. */
+/** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
 function refusalOf(attempt: Exclude<Attempt<ChatReply>, { kind: 'ok' }>): GatewayError {
   if (attempt.kind === 'refused') return new GatewayError(attempt.clientCode ?? 'invalid_value');
   if (attempt.errorClass === 'rate_limit') {

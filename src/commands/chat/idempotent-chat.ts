@@ -4,14 +4,17 @@ import { GatewayError } from '../../domain/errors.ts';
 
 const context = (requestId: string) => `idempotency|body|${requestId}` as const;
 
-/** What an earlier request was answered, and what it cost. */
+/** The answer of an earlier request, its cost and its number of upstream calls. */
 export interface StoredAnswer {
   body: string;
   credits: number;
   attempts: number;
 }
 
-/** The stored answer of an earlier request with this key; null when the key is free. Throws while that one still runs. */
+/**
+ * The stored answer of an earlier request with this key, or null if there is none. Throws a `GatewayError` if the earlier request
+ * still runs, had another body, or has no stored answer.
+ */
 export async function findStoredAnswer(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
   asked: { projectId: string; route: string; key: string; fingerprint: string },
@@ -25,7 +28,7 @@ export async function findStoredAnswer(
   return { body, credits: earlier.credits ?? 0, attempts: earlier.attempts };
 }
 
-/** The sealed body as it is kept, or null when it is too large to keep. */
+/** The body, sealed for storage, or null if it exceeds `IDEMPOTENT_BODY_MAX_BYTES`. */
 export const sealAnswer = (
   { config, sealer }: Pick<Deps, 'config' | 'sealer'>,
   requestId: string,

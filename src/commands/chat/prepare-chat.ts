@@ -12,11 +12,11 @@ export interface PreparedChat {
   hold: ChatHold;
   /** Credits for the worst case. */
   credits: number;
-  /** Adapter families that can take the request. */
+  /** Adapter families that support the request. */
   families: string[];
 }
 
-/** Everything that can be refused before anything is held: the model, what its channels can take, its context. */
+/** Checks a request before credits are held: the model, the size of the context, and which families support it. */
 export function prepareChat(
   { adapters }: Pick<Deps, 'adapters'>,
   entry: CatalogEntry,
@@ -38,23 +38,16 @@ export type ChatDeps = Pick<
   'config' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
 > & { retryBudget: RetryBudget };
 
-export interface ChatKey {
-  keyId: string;
-  projectId: string;
-  models: string[] | null;
-  rpm: number | null;
-}
-
 export interface ChatInput {
   requestId: string;
-  key: ChatKey;
+  key: { keyId: string; projectId: string; rpm: number | null };
   prepared: PreparedChat;
-  /** This request's rate was counted before. */
+  /** Whether the request was already counted against its key's rate. */
   rateCounted: boolean;
   idempotency: { route: string; key: string; fingerprint: string } | null;
-  /** The dialect's answer, sealed for a replay where an Idempotency-Key was sent. */
+  /** Writes the answer in the client's dialect. */
   render: (answer: ChatAnswered) => { body: string };
-  /** Seals a body for its row; null when it is too large to keep. */
+  /** Seals a body for storage; null if it is too large. */
   sealAnswer: (body: string) => string | null;
   onRate: (rate: RateState) => void;
 }

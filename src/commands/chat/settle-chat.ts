@@ -7,7 +7,7 @@ import { pause } from '../../platform/pause.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
 
-/** The client's answer, and the end to write before it is sent. */
+/** The client's answer, and the settlement to write before the answer is sent. */
 export function billChat(
   deps: ChatDeps,
   input: ChatInput,
@@ -20,7 +20,10 @@ export function billChat(
   if (settlement.undercharged > 0) {
     deps.metrics.creditsUndercharged(settlement.undercharged);
     const about = { request_id: input.requestId, model: entry.model.id, channel: tried.channel.name };
-    deps.logger.warn({ ...about, credits_undercharged: settlement.undercharged }, 'a chat used more than its hold');
+    deps.logger.warn(
+      { ...about, credits_undercharged: settlement.undercharged },
+      'a chat cost more than its hold and was charged the hold',
+    );
   }
   const answered: ChatAnswered = {
     reply,
@@ -52,9 +55,9 @@ function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number;
 const settleRetryMs = 250;
 
 /**
- * Writes the end of a chat, with retries for a few seconds while the database is away. If it stays away, the client gets 503 and
- * is told not to retry: the hold is refunded when it expires. The same answer goes out if the hold had expired and was
- * refunded before: an answer whose hold was refunded is never delivered.
+ * Writes the end of a chat, with retries for a few seconds while the database is unavailable. If that does not succeed, the client
+ * receives 503 with `x-should-retry: false`, and the hold is refunded when it expires. The client receives the same 503 if the hold
+ * expired and was refunded before, because an answer whose hold was refunded is never delivered.
  */
 export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
   const until = performance.now() + deps.config.chat.settleRetrySeconds * 1000;
@@ -74,10 +77,10 @@ export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
   }
 }
 
-/** How long the client waits for its refund to be written. The write goes on after that. */
+/** How long the client waits for its refund to be written. The write continues after that. */
 const refundWaitMs = 1_000;
 
-/** An error of ours that ends a chat frees its hold, its place in flight and its idempotency key before the hold expires. */
+/** If `work` throws, refunds the chat, which also frees its place in flight and its idempotency key before the hold expires. */
 export async function refundOnError<T>(
   deps: ChatDeps,
   { requestId }: ChatInput,
@@ -90,13 +93,13 @@ export async function refundOnError<T>(
     const { attemptId, attempt } = progress;
     const ending: AttemptEnding = attempt
       ? endingOf(attemptId, attempt)
-      : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'our own trouble ended this call' };
+      : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'an internal error ended this call' };
     const refunded = deps.chatLedger
       .end({ ...nothingCharged(requestId, null), attempt: ending })
       .catch((failure: unknown) =>
         deps.logger.warn(
           { err: failure, request_id: requestId },
-          'a hold was not refunded; it is refunded at its expiry',
+          'a hold could not be refunded and is refunded when it expires',
         ),
       );
     await Promise.race([refunded, pause(refundWaitMs)]);

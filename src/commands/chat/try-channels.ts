@@ -5,16 +5,16 @@ import { GatewayError } from '../../domain/errors.ts';
 import { drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { newId } from '../../platform/crypto/ids.ts';
-import { usableCredential } from '../channels/open-credential.ts';
+import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 
 /** The channels to try. The first one is claimed. */
 export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
 
 /**
- * Draws the channels and claims the first. If the circuit breakers of all are tripped, the one that recovers first is tried all the
- * same; if all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
- * credential cannot be decrypted is left out before it costs an attempt.
+ * Draws the channels and claims the first. If the circuit breakers of all are tripped, the one that recovers first is tried
+ * anyway. If all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
+ * credential cannot be decrypted is left out, so that it costs no attempt.
  */
 export async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelOrder> {
   const { channels: known, nowMs } = await deps.channels.list();
@@ -31,7 +31,7 @@ export async function drawChannels(deps: ChatDeps, { entry, families }: Prepared
   throw new GatewayError('no_channel_available', { retryAfterSeconds });
 }
 
-/** The attempt that runs or ran last, and what came of it. */
+/** The latest attempt, and its outcome once it has ended. */
 export interface Progress {
   attemptId: string;
   attempt: Attempt<unknown> | null;
@@ -44,7 +44,7 @@ export interface Tried {
   attempts: number;
 }
 
-/** Calls one channel after another until one answers, or the deadline, the retry budget or a limit of attempts forbids more. */
+/** Calls one channel after another until one answers, or until the deadline, the retry budget or the attempt limit stops it. */
 export async function tryChannels(
   deps: ChatDeps,
   input: ChatInput,
@@ -101,15 +101,13 @@ async function callChannel(
 ): Promise<Attempt<ChatReply>> {
   const adapter = deps.adapters[channel.adapter];
   const mapping = input.prepared.entry.private.upstream[channel.adapter];
-  if (!adapter?.chat || !mapping) throw new Error(`the channel ${channel.name} cannot chat`);
+  if (!adapter?.chat || !mapping)
+    throw new Error(`the channel ${channel.name} has no chat adapter or no mapping of the model`);
   const credential = usableCredential(deps, channel);
   if (credential === null) {
     // The credential was changed after the draw.
-    return {
-      kind: 'transient',
-      errorClass: 'rejected',
-      detail: 'the credential cannot be decrypted; nothing was sent',
-    };
+    const detail = 'the credential cannot be decrypted; nothing was sent';
+    return { kind: 'transient', errorClass: 'rejected', detail };
   }
   const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
   const { config } = deps;
@@ -130,7 +128,7 @@ async function callChannel(
   }
 }
 
-/** Not awaited: the client does not wait for our bookkeeping. */
+/** Not awaited, so that the client does not wait for this write. */
 function noteHealth(
   deps: ChatDeps,
   modelId: string,
@@ -141,11 +139,11 @@ function noteHealth(
   deps.channels
     .note(channel, modelId, attempt, startedAt)
     .catch((error: unknown) =>
-      deps.logger.warn({ err: error, channel: channel.name }, "a channel's health was not noted"),
+      deps.logger.warn({ err: error, channel: channel.name }, "a channel's health could not be recorded"),
     );
 }
 
-/** How an attempt is recorded. */
+/** The outcome of an attempt as its row stores it. */
 export function endingOf(attemptId: string, attempt: Attempt<unknown>): AttemptEnding {
   if (attempt.kind === 'ok') return { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null };
   const { kind, errorClass, status, detail } = attempt;

@@ -3,11 +3,11 @@ import type { Answer, CreateOptions } from '../../support/api-client.ts';
 import type { Gateway } from '../../support/gateway.ts';
 
 export const chatRoute = '/api/v1/chat/completions';
-/** Two credits for 1,000 tokens in, eight for 1,000 out, at least one. */
+/** Costs two credits per 1,000 input tokens and eight per 1,000 output tokens, at least one credit. */
 export const chatModel = 'gpt-5-mini';
 
 export interface ChatOptions extends CreateOptions {
-  /** Beside model and messages. */
+  /** Fields of the body besides model and messages. */
   fields?: Record<string, unknown>;
 }
 
@@ -17,7 +17,7 @@ export const chatBody = (text: string, fields: Record<string, unknown> = {}): Re
   ...fields,
 });
 
-/** One chat of one user message, whose text tells the sandbox what to do. */
+/** Sends a chat of one user message, whose text can instruct the sandbox. */
 export const chat = (
   gateway: Gateway,
   apiKey: string,
@@ -25,9 +25,9 @@ export const chat = (
   { fields, ...options }: ChatOptions = {},
 ): Promise<Answer> => gateway.create(apiKey, chatRoute, chatBody(text, fields), options);
 
-/** Held for one chat of `tenCredits`: 1,200 tokens out and less than 200 in. */
+/** Makes the hold of a chat ten credits: 1,200 output tokens and less than 200 input tokens. */
 export const tenCredits = { max_tokens: 1_200 };
-/** Words for the sandbox: the usage that costs all of those ten credits, and half of them. */
+/** Instructions for the sandbox: the usage that costs all ten credits, and half of them. */
 export const usageOfTen = 'usage=200,1200';
 export const usageOfFive = 'usage=100,600';
 
@@ -35,11 +35,10 @@ const Failure = z.object({
   error: z.object({ code: z.string(), type: z.string(), param: z.string().nullable(), message: z.string() }),
 });
 
-/** `200`, or status and code of the refusal: `402 key_budget_exceeded`. */
+/** `200`, or status and error code such as `402 key_budget_exceeded`. */
 export const verdictOf = ({ status, body }: Answer): string =>
   status === 200 ? '200' : `${status} ${Failure.parse(body).error.code}`;
 
-/** How often each verdict was given. */
 export function countVerdicts(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const answer of answers) counts[verdictOf(answer)] = (counts[verdictOf(answer)] ?? 0) + 1;
@@ -48,7 +47,6 @@ export function countVerdicts(answers: readonly Answer[]): Record<string, number
 
 export const requestIdOf = ({ headers }: Answer): string => headers.get('x-request-id') ?? '';
 
-/** The content of an answer. */
 export const contentOf = ({ body }: Answer): string | null => Completion.parse(body).choices[0].message.content;
 
 const Completion = z.object({
@@ -64,7 +62,7 @@ export interface ChatFacts extends Record<string, unknown> {
   usage_estimated: boolean;
 }
 
-/** What the books say of one chat; undefined when it never held anything. */
+/** The reservation of a chat; undefined if it never held credits. */
 export async function chatFacts({ database }: Gateway, requestId: string): Promise<ChatFacts | undefined> {
   const [row] = await database.query<ChatFacts>(
     {
@@ -76,7 +74,7 @@ export async function chatFacts({ database }: Gateway, requestId: string): Promi
   return row;
 }
 
-/** What a key has used of its limits. */
+/** The use of a key's limits. */
 export async function keyFacts(
   { database }: Gateway,
   keyId: string,

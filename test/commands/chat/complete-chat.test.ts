@@ -34,7 +34,7 @@ beforeAll(async () => {
       IDEMPOTENT_BODY_MAX_BYTES: '1500',
       RETRIES_PER_MINUTE_MIN: '1000',
       RATE_LIMIT_REST_MAX_SECONDS: '1',
-      // Channels that fail in one test are needed by the next.
+      // Channels that fail in one test must be available in the next.
       BREAKER_FAILURES_MAX: '1000',
       BREAKER_OPEN_SECONDS: '0',
       BREAKER_PROBE_SECONDS: '0',
@@ -57,14 +57,13 @@ const apiLog = () => readFile(join(gateway.logFolder, 'api-1.log'), 'utf8');
 const failing = (kind: string, ...channels: string[]) =>
   channels.map((channel) => `[[fail=${kind} on=${channel}]]`).join(' ');
 
-/** Nothing of it was charged, and nothing is held. */
 async function expectRefunded(answer: Answer): Promise<void> {
   expect(await factsOf(answer)).toMatchObject({ state: 'refunded', settled_amount: null });
   expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
 }
 
 describe('a chat', () => {
-  it('is answered in the shape of OpenAI with our id, and its price is told, taken, and written down', async () => {
+  it('returns an OpenAI completion with our id, and its price is reported, charged and recorded', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 50 });
     const answer = await chat(gateway, apiKey, 'priced [[usage=100,600]]', { fields: tenCredits });
     expect(answer).toMatchObject({
@@ -93,10 +92,10 @@ describe('a chat', () => {
     expect(await attemptsFor(answer)).toMatchObject([{ n: 1, outcome: 'ok' }]);
   });
 
-  it('whose answer tells no usage is estimated and flagged; what is negative counts as nothing', async () => {
-    const untold = await ask('untold [[usage=none]]', { fields: tenCredits });
-    expect(await factsOf(untold)).toMatchObject({ state: 'settled', settled_amount: 1, usage_estimated: true });
-    expect(untold.body['usage']).toMatchObject({ prompt_tokens: expect.any(Number) });
+  it('whose answer has no usage is estimated and flagged, and negative token counts count as zero', async () => {
+    const unreported = await ask('unreported [[usage=none]]', { fields: tenCredits });
+    expect(await factsOf(unreported)).toMatchObject({ state: 'settled', settled_amount: 1, usage_estimated: true });
+    expect(unreported.body['usage']).toMatchObject({ prompt_tokens: expect.any(Number) });
     const negative = await ask('negative [[usage=-5000,600]]', { fields: tenCredits });
     expect(await factsOf(negative)).toMatchObject({ settled_amount: 5, input_tokens: 0, output_tokens: 600 });
     const all = await ask('negative [[usage=-5,-5]]', { fields: tenCredits });
@@ -108,14 +107,14 @@ describe('a chat', () => {
     });
   });
 
-  it('that used more than its hold is charged the hold, and the operator is told what is missing', async () => {
+  it('that uses more than its hold is charged the hold, and the difference is logged', async () => {
     const answer = await ask('greedy [[usage=100000,1000000]]', { fields: tenCredits });
     expect(answer.headers.get('x-tollgate-credits')).toBe('10');
     expect(await factsOf(answer)).toMatchObject({ amount: 10, settled_amount: 10 });
     await eventually(async () => (await apiLog()).includes('"credits_undercharged":8190'));
   });
 
-  it('with an empty answer costs nothing, and one without content that was billed to us is charged', async () => {
+  it('with an empty answer costs nothing, unless the provider reports output tokens', async () => {
     const empty = await ask('empty [[fail=no_output usage=50,0]]', { fields: tenCredits });
     expect(verdictOf(empty)).toBe('200');
     expect(empty.headers.get('x-tollgate-credits')).toBe('0');
@@ -124,7 +123,7 @@ describe('a chat', () => {
     expect(await factsOf(thinking)).toMatchObject({ state: 'settled', settled_amount: 5 });
   });
 
-  it('whose client hangs up is settled all the same', async () => {
+  it('whose client disconnects is still settled', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     const gone = new AbortController();
     const letGo = held.hold();
@@ -138,7 +137,7 @@ describe('a chat', () => {
     await held.holds(1);
     gone.abort();
     await refused;
-    // The gateway knows it, too.
+    // The gateway has noticed the disconnect.
     await eventually(async () => (await apiLog()).includes('"status":499'));
     letGo();
     await eventually(async () => (await accountOf(gateway.database, projectId)).reserved === 0);
@@ -150,7 +149,7 @@ describe('a hold', () => {
   const sql = (name: string, text: string, values: unknown[] = []) =>
     gateway.database.query<Record<string, string>>({ name: `test-hold-${name}`, text }, values);
 
-  it('that was refunded at its expiry while the answer was on its way gives nobody that answer for nothing', async () => {
+  it('that expired and was refunded before the answer arrived makes the request end with 503 and no answer', async () => {
     const letGo = held.hold();
     const asked = ask('came late', { fields: heldModel });
     await held.holds(1);
@@ -168,7 +167,7 @@ describe('a hold', () => {
     await expectRefunded(answer);
   });
 
-  it('is given back at once, with place and idempotency key, when it is our own trouble that ends a chat', async () => {
+  it('is refunded together with the place in flight and the idempotency key if an internal error ends the chat', async () => {
     await sql(
       'break',
       `create function out_of_order() returns trigger language plpgsql as $$ begin raise 'out of order'; end $$`,
@@ -178,24 +177,26 @@ describe('a hold', () => {
       'create trigger out_of_order before insert on attempt for each row when (new.n > 1) execute function out_of_order()',
     );
     try {
-      const answer = await ask('our trouble [[fail=transient]]', { headers: { 'idempotency-key': 'our-trouble' } });
+      const answer = await ask('internal error [[fail=transient]]', {
+        headers: { 'idempotency-key': 'internal-error' },
+      });
       expect(answer.status).toBe(500);
-      // Which the answer waits for, but not for long.
+      // The answer waits for the refund only for a limited time.
       await eventually(async () => (await factsOf(answer))?.state === 'refunded');
       await expectRefunded(answer);
       expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['transient']);
       expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, in_flight: 0 });
-      expect(await sql('key', 'select key from idempotency where key = $1', ['our-trouble'])).toEqual([]);
+      expect(await sql('key', 'select key from idempotency where key = $1', ['internal-error'])).toEqual([]);
     } finally {
-      await sql('mend', 'drop function out_of_order cascade');
+      await sql('repair', 'drop function out_of_order cascade');
     }
   });
 });
 
-describe('a channel whose credential was sealed under a master key that is not there', () => {
+describe('a channel whose credential was sealed with a missing master key', () => {
   const sql = (name: string, text: string, values: unknown[] = []) =>
     gateway.database.query<Record<string, string>>({ name: `test-sealed-${name}`, text }, values);
-  const elsewhere = (names: string) => {
+  const sealForeign = (names: string) => {
     const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
     return sql('seal', 'update channel set credential = $1 where name like $2', [
       foreign.seal('key', 'channel|credential|chn_elsewhere'),
@@ -203,15 +204,15 @@ describe('a channel whose credential was sealed under a master key that is not t
     ]);
   };
 
-  it('is passed over with an alarm and costs no attempt; where all are, it is 503 and nothing is held', async () => {
+  it('is skipped with an alarm and costs no attempt; if all channels are such, the answer is 503 and nothing is held', async () => {
     const channels = await sql('channels', 'select id, credential from channel');
     try {
-      await elsewhere('sandbox-a%');
-      await elsewhere('sandbox-b%');
+      await sealForeign('sandbox-a%');
+      await sealForeign('sandbox-b%');
       const answer = await eventually(async () => {
-        const told = await ask('sealed elsewhere');
-        const [attempt] = await attemptsFor(told);
-        return attempt?.channel_name === 'sandbox-c-openai' && told;
+        const last = await ask('sealed elsewhere');
+        const [attempt] = await attemptsFor(last);
+        return attempt?.channel_name === 'sandbox-c-openai' && last;
       });
       const more = [answer, ...(await all(20, () => ask('sealed elsewhere')))];
       expect(countVerdicts(more)).toEqual({ 200: 21 });
@@ -219,26 +220,26 @@ describe('a channel whose credential was sealed under a master key that is not t
       const alarms = (await apiLog())
         .split('\n')
         .filter((line) => line.includes('"alarm":true') && line.includes('sandbox-a-openai'));
-      expect(alarms.join()).toContain("a channel's credential cannot be opened");
+      expect(alarms.join()).toContain('the credential of a channel cannot be decrypted');
 
-      await elsewhere('%');
+      await sealForeign('%');
       const refused = await eventually(async () => {
-        const told = await ask('sealed elsewhere');
-        return told.status !== 200 && told;
+        const last = await ask('sealed elsewhere');
+        return last.status !== 200 && last;
       });
       expect(verdictOf(refused)).toBe('503 no_channel_available');
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
       expect(await factsOf(refused)).toBeUndefined();
     } finally {
       for (const { id, credential } of channels)
-        await sql('mend', 'update channel set credential = $2 where id = $1', [id, credential]);
+        await sql('repair', 'update channel set credential = $2 where id = $1', [id, credential]);
     }
-    await eventually(async () => verdictOf(await ask('mended')) === '200');
+    await eventually(async () => verdictOf(await ask('repaired')) === '200');
   });
 });
 
 describe('failover', () => {
-  it('tries the next channel, each call with a row of its own, and charges once', async () => {
+  it('tries the next channel, records each call in its own row, and charges once', async () => {
     const answer = await ask(`failover ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`, {
       fields: tenCredits,
     });
@@ -264,17 +265,20 @@ describe('failover', () => {
     ['auth', 3, '502 upstream_error'],
     ['reset', 2, '504 upstream_timeout'],
     ['refused', 1, '400 content_policy_violation'],
-  ])('ends when every channel says %s after %i calls with %s, and nothing is charged', async (kind, calls, verdict) => {
-    const answer = await ask(`all fail, ${kind} [[fail=${kind}]]`);
-    expect(verdictOf(answer)).toBe(verdict);
-    expect(await attemptsFor(answer)).toHaveLength(calls);
-    expect((await attemptsFor(answer)).filter(({ outcome }) => outcome === null)).toEqual([]);
-    expect(await gateway.hits(`all fail, ${kind}`, 'chat')).toHaveLength(calls);
-    expect(JSON.stringify(answer.body)).not.toMatch(/sandbox|127\.0\.0\.1/);
-    await expectRefunded(answer);
-  });
+  ])(
+    'with every channel failing by %s ends after %i calls with %s, and nothing is charged',
+    async (kind, calls, verdict) => {
+      const answer = await ask(`all fail, ${kind} [[fail=${kind}]]`);
+      expect(verdictOf(answer)).toBe(verdict);
+      expect(await attemptsFor(answer)).toHaveLength(calls);
+      expect((await attemptsFor(answer)).filter(({ outcome }) => outcome === null)).toEqual([]);
+      expect(await gateway.hits(`all fail, ${kind}`, 'chat')).toHaveLength(calls);
+      expect(JSON.stringify(answer.body)).not.toMatch(/sandbox|127\.0\.0\.1/);
+      await expectRefunded(answer);
+    },
+  );
 
-  it('gives an upstream that does not answer up, tries one other, and ends with 504', async () => {
+  it('tries one other channel after an upstream did not answer in time, and ends with 504', async () => {
     const { name, baseUrl } = await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1' });
     const answer = await ask('silent [[fail=hang]]', { baseUrl });
     await gateway.kill(name, 'SIGTERM');
@@ -287,7 +291,7 @@ describe('failover', () => {
 describe('an Idempotency-Key', () => {
   const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
 
-  it('gives the stored answer again, word for word and for nothing, and refuses another body', async () => {
+  it('returns the stored answer unchanged and free of charge, and refuses another body with 422', async () => {
     const first = await ask('replayed', keyed('replay'));
     const calls = (await gateway.hits('replayed', 'chat')).length;
     const before = await countRows(gateway.database);
@@ -307,13 +311,13 @@ describe('an Idempotency-Key', () => {
     ).toBe(false);
   });
 
-  it('tells with the stored answer what the first one cost and how many calls it took', async () => {
+  it('returns with the stored answer the cost and the number of calls of the first request', async () => {
     const text = `repeated ${failing('transient', 'sandbox-a', 'sandbox-b')} [[usage=100,600]]`;
-    const told = ({ headers }: Answer) => [headers.get('x-tollgate-credits'), headers.get('x-tollgate-attempts')];
+    const costOf = ({ headers }: Answer) => [headers.get('x-tollgate-credits'), headers.get('x-tollgate-attempts')];
     const first = await ask(text, { ...keyed('repeated'), fields: tenCredits });
-    expect(told(first)).toEqual(['5', '3']);
+    expect(costOf(first)).toEqual(['5', '3']);
     const again = await ask(text, { ...keyed('repeated'), fields: tenCredits });
-    expect([again.headers.get('idempotent-replayed'), ...told(again)]).toEqual(['true', '5', '3']);
+    expect([again.headers.get('idempotent-replayed'), ...costOf(again)]).toEqual(['true', '5', '3']);
 
     const asGemini = () =>
       gateway.create(
@@ -325,16 +329,16 @@ describe('an Idempotency-Key', () => {
     const gemini = await asGemini();
     const geminiAgain = await asGemini();
     expect(geminiAgain.headers.get('idempotent-replayed')).toBe('true');
-    expect(told(geminiAgain)).toEqual(told(gemini));
-    expect(told(gemini)).toEqual([expect.stringMatching(/^\d+$/), '1']);
+    expect(costOf(geminiAgain)).toEqual(costOf(gemini));
+    expect(costOf(gemini)).toEqual([expect.stringMatching(/^\d+$/), '1']);
   });
 
-  it('lets one of many parallel requests pass; the others are told to wait while it runs', async () => {
+  it('lets one of eight concurrent requests pass and refuses the others with 409 while it runs', async () => {
     const letGo = held.hold();
     const racing = { ...keyed('race'), fields: heldModel };
-    let told = 0;
-    const asked = all(8, () => ask('racing', racing).finally(() => (told += 1)));
-    await eventually(() => Promise.resolve(told === 7));
+    let answered = 0;
+    const asked = all(8, () => ask('racing', racing).finally(() => (answered += 1)));
+    await eventually(() => Promise.resolve(answered === 7));
     letGo();
     const answers = await asked;
     expect(countVerdicts(answers)).toEqual({ 200: 1, '409 idempotency_in_progress': 7 });
@@ -360,7 +364,7 @@ describe('an Idempotency-Key', () => {
     expect(verdictOf(await chat(gateway, poor.apiKey, 'poor', keyed('poor')))).toBe('200');
   });
 
-  it('whose answer was too large to keep says so, and nothing is bought again', async () => {
+  it('whose answer was too large to store is refused with 409, and no upstream is called again', async () => {
     const tools = [{ type: 'function', function: { name: 'write' } }];
     const text = `too large [[tool=write args={"text":"${'x'.repeat(3_000)}"}]]`;
     const first = await ask(text, { ...keyed('large'), fields: { tools } });
@@ -371,7 +375,7 @@ describe('an Idempotency-Key', () => {
     expect(await gateway.hits('too large', 'chat')).toHaveLength(1);
   });
 
-  it('keeps what it stored from those who read the database', async () => {
+  it('stores answers encrypted', async () => {
     await ask('nobody shall read this', keyed('sealed'));
     const rows = await gateway.database.query<{ body: string }>({
       name: 'test-sealed-bodies',
@@ -382,12 +386,12 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-describe('channels that are all over their own rate', () => {
-  it('rest, and the client is told when to come back', async () => {
+describe('channels that all return 429', () => {
+  it('cool down, and the client receives 503 with Retry-After', async () => {
     const answer = await ask('too fast [[fail=rate_limit]]');
     expect(verdictOf(answer)).toBe('503 no_channel_available');
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     await expectRefunded(answer);
-    await eventually(async () => verdictOf(await ask('rested')) === '200');
+    await eventually(async () => verdictOf(await ask('cooled down')) === '200');
   });
 });

@@ -5,18 +5,18 @@ import { goodAnswer, startChatUpstream } from '../../support/chat-upstream.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Gateway } from '../../support/gateway.ts';
 
-/** One chat model of a gateway whose answers come when they are told to: for what must outlast something else. */
+/** A channel that answers when the test releases it, for tests in which a call must last longer than something else. */
 export interface HeldChannel {
-  /** How many chats came in since `hold`. */
+  /** The number of chats received since `hold`. */
   chats(): number;
-  /** Keeps the answers back from now on. What it answers lets them go, those of later chats too. */
+  /** Holds all answers back. The returned function sends them and stops holding back. */
   hold(): () => void;
-  /** Resolves when so many chats have come in. */
+  /** Resolves once `count` chats are received. */
   holds(count: number): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Fields of a chat for it; an answer costs one credit. */
+/** Fields of a chat to this channel; an answer costs one credit. */
 export const heldModel = { model: 'deepseek-v3.2' };
 const group = 'deepseek';
 

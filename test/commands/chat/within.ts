@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Rejects when `work` takes longer, by a clock of small steps: it stands still when the whole machine does. */
+/** Rejects if `work` takes longer. Counts short sleeps, so that the time does not pass while the whole machine is stopped. */
 export async function within<T>(seconds: number, work: Promise<T>): Promise<T> {
   let over = false;
   const limit = async (): Promise<never> => {

@@ -96,6 +96,6 @@ async function noteHealth({ deps, task, channel }: AttemptRun, attempt: Attempt<
   try {
     await deps.channels.note(channel.row, task.modelId, attempt, startedAt);
   } catch (error) {
-    deps.logger.warn({ err: error, channel: channel.row.name }, "a channel's health was not noted");
+    deps.logger.warn({ err: error, channel: channel.row.name }, "a channel's health could not be recorded");
   }
 }
