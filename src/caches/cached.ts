@@ -1,15 +1,10 @@
-export interface Cached<T> {
-  get(): Promise<T>;
-  forget(): void;
-}
-
-/** Remembers what `load` answered for `keptMs`; callers at the same moment share one load. A failed load is not remembered. */
-export function createCached<T>(keptMs: number, load: () => Promise<T>): Cached<T> {
+/** Keeps the result of `load` for `keptMs`. Concurrent callers share one load. A failed load is not kept. */
+export function createCached<T>(keptMs: number, load: () => Promise<T>) {
   let loading: Promise<T> | null = null;
   let freshUntil = 0;
   let generation = 0;
   return {
-    get() {
+    get(): Promise<T> {
       if (loading && performance.now() < freshUntil) return loading;
       const mine = ++generation;
       freshUntil = performance.now() + keptMs;
@@ -19,7 +14,7 @@ export function createCached<T>(keptMs: number, load: () => Promise<T>): Cached<
       });
       return loading;
     },
-    forget() {
+    forget(): void {
       freshUntil = 0;
     },
   };

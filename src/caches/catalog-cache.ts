@@ -8,13 +8,12 @@ export interface CatalogCache {
   /** All entries in the catalog's order, inactive and hidden ones too. */
   entries(): Promise<readonly CatalogEntry[]>;
   find(modelId: string): Promise<CatalogEntry | null>;
-  /** The model behind a name of the legacy routes, and the parameters that the name stands for. */
+  /** The model of a legacy alias, and the parameters that the alias presets. */
   findAlias(alias: string): Promise<{ modelId: string; preset: JsonObject } | null>;
-  /** Forget what is remembered; the next look reads again. */
   forget(): void;
 }
 
-/** The catalog in memory. Decides only what is shown and asked; prices are contracted on the task itself. */
+/** The catalog, at most `keptMs` old. An accepted task stores its own price, so an outdated catalog cannot change it. */
 export function createCatalogCache(db: Database, keptMs: number): CatalogCache {
   const cached = createCached(keptMs, async () => {
     const entries = await listModels(db);

@@ -8,8 +8,8 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'note'> {
   list(): Promise<{ channels: readonly ChannelRow[]; nowMs: number }>;
   find(channelId: string): Promise<ChannelRow | null>;
   /**
-   * The channel as it is known now, if a call may go there; else null. Costs nothing unless the breaker of this channel and
-   * model was tripped: then the call is the one probe, until it is noted or released.
+   * The channel as it is known now, or null if no call may go to it. Only if its breaker was tripped for this model does this ask
+   * the database; the call is then the one probe, until it is noted or released.
    */
   claim(channel: ChannelRow, modelId: string): Promise<ChannelRow | null>;
   forget(): void;
@@ -38,7 +38,7 @@ export function createChannelCache(
     find: async (channelId) => (await list()).channels.find(({ id }) => id === channelId) ?? null,
     async claim({ id }, modelId) {
       const { channels, nowMs } = await list();
-      // The caller may have drawn the channel long ago.
+      // The caller's row may be older than the cached one.
       const channel = channels.find((one) => one.id === id);
       if (!channel?.enabled || unavailableUntilMs(channel, modelId) > nowMs) return null;
       return (await breaker.claim(channel, modelId)) ? channel : null;

@@ -20,7 +20,7 @@ export interface BreakerDeps {
   settings: Config['breaker'];
   logger: Logger;
   metrics: Pick<Metrics, 'alarm'>;
-  /** The health of a channel has changed in the database. */
+  /** Called after the health of a channel has changed in the database. */
   changed: () => void;
 }
 
@@ -42,7 +42,7 @@ export class CircuitBreaker {
     for (const { id, trippedModels } of channels) for (const modelId of trippedModels) this.#beginWindow(id, modelId);
   }
 
-  /** True when a call may go to the channel. While the breaker is tripped, that call is the one probe. */
+  /** Whether a call may go to the channel. While the breaker is tripped, that call is the one probe. */
   async claim({ id, trippedModels }: ChannelRow, modelId: string): Promise<boolean> {
     if (!trippedModels.includes(modelId)) return true;
     const { db, settings, changed } = this.#deps;
@@ -51,14 +51,17 @@ export class CircuitBreaker {
     return claimed;
   }
 
-  /** Ends a claim without an outcome. Never rejects: a claim expires by itself. */
+  /** Ends a claim without an outcome. Never rejects, because a claim expires by itself. */
   async release({ id, name, trippedModels }: ChannelRow, modelId: string): Promise<void> {
     if (!trippedModels.includes(modelId)) return;
     try {
       await releaseChannel(this.#deps.db, { channelId: id, modelId });
       this.#deps.changed();
     } catch (error) {
-      this.#deps.logger.warn({ err: error, channel: name, model: modelId }, 'the probe of a channel was not released');
+      this.#deps.logger.warn(
+        { err: error, channel: name, model: modelId },
+        'the probe of a channel could not be released',
+      );
     }
   }
 
@@ -112,7 +115,10 @@ export class CircuitBreaker {
     );
     changed();
     if (!tripped) return;
-    logger.warn({ channel_id: channel.id, channel: channel.name, model: modelId, reason }, 'a channel was tripped');
+    logger.warn(
+      { channel_id: channel.id, channel: channel.name, model: modelId, reason },
+      'the circuit breaker of a channel tripped',
+    );
   }
 
   async #coolDown({ id }: ChannelRow, seconds: number, reason: ErrorClass): Promise<void> {

@@ -4,15 +4,18 @@ import { digestApiKey } from '../platform/crypto/api-key.ts';
 import { nameOfText } from '../platform/crypto/hash.ts';
 
 export interface KeyCache {
-  /** The live key behind a secret, or null for every kind of "no". A revocation is seen within the cache's time. */
+  /** The live key of a secret, or null if it is unknown, expired or revoked. A revocation takes effect within `keptMs`. */
   find(secret: string): Promise<LiveKey | null>;
   forget(): void;
 }
 
-/** How many keys one process remembers; beyond it the oldest are asked for again. */
-const rememberedMax = 50_000;
+/** Beyond this number the oldest entry is dropped. */
+const keysMax = 50_000;
 
-/** Keys in memory by an unkeyed digest, a tenth of an HMAC's cost; the peppers are for what is stored. Decides who may ask; what may be spent is decided by admission alone. */
+/**
+ * Keeps keys under a plain digest of the secret, which costs a tenth of an HMAC; only stored digests need a pepper. An outdated
+ * entry cannot spend credits, because every admission reads the key's row.
+ */
 export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
   const known = new Map<string, { key: Promise<LiveKey | null>; until: number }>();
   return {
@@ -26,12 +29,12 @@ export function createKeyCache(db: Database, peppers: readonly { secret: Buffer 
       );
       known.delete(name);
       known.set(name, { key, until: performance.now() + keptMs });
-      // An unknown secret is not remembered: a key that was just created works at once, and guesses take no memory.
+      // Unknown secrets are not kept, so that a new key works immediately and guessed keys use no memory.
       key.then(
         (found) => found ?? known.delete(name),
         () => known.delete(name),
       );
-      const oldest = known.size > rememberedMax ? known.keys().next() : undefined;
+      const oldest = known.size > keysMax ? known.keys().next() : undefined;
       if (oldest && !oldest.done) known.delete(oldest.value);
       return key;
     },

@@ -41,7 +41,7 @@ const fails = (over: { ageSeconds?: number; trip?: boolean; modelId?: string } =
   noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason: 'connect', trip: false, ...over }, bounds);
 const succeeds = (ageSeconds = 0) => noteChannelSuccess(db, { channelId, modelId, ageSeconds });
 const claims = () => claimChannel(db, { channelId, modelId, probeSeconds: 10 });
-/** Lets time pass for the breaker without waiting for it. */
+/** Moves the breaker's times into the past instead of waiting. */
 const later = (seconds: number) =>
   db.query(
     {
@@ -52,7 +52,7 @@ const later = (seconds: number) =>
     },
     [seconds],
   );
-/** For how many seconds a trip, a probe or a cool-down kept calls out; 0 when the channel is available. */
+/** The seconds for which a trip, a probe or a cool-down stops calls; 0 if the channel is available. */
 const unavailableFor = async (model = modelId): Promise<number> => {
   const until = await unavailableUntil(model);
   if (until === null) return 0;
@@ -76,7 +76,7 @@ const times = async <T>(count: number, act: () => Promise<T>): Promise<T[]> => {
   return answers;
 };
 
-describe('the breaker of a channel and model', () => {
+describe('the circuit breaker of a channel and model', () => {
   it('trips at the fifth failure in a row, for thirty seconds, and for that model alone', async () => {
     expect(await times(5, fails)).toEqual([false, false, false, false, true]);
     expect(await unavailableFor()).toBe(30);
@@ -91,17 +91,17 @@ describe('the breaker of a channel and model', () => {
     expect(await claims()).toBe(true);
   });
 
-  it('trips once, however many failures are noted at the same moment', async () => {
-    const told = await Promise.all(Array.from({ length: 20 }, () => fails()));
-    expect(told.filter(Boolean)).toHaveLength(1);
+  it('trips once if twenty failures are recorded concurrently', async () => {
+    const trips = await Promise.all(Array.from({ length: 20 }, () => fails()));
+    expect(trips.filter(Boolean)).toHaveLength(1);
     expect(await unavailableFor()).toBe(30);
   });
 
-  it('allows one probe after its time, and the next one when that probe is released or its own time is over', async () => {
+  it('allows one probe after its time, and the next one once that probe is released or expires', async () => {
     await fails({ trip: true });
     await later(31);
-    const asked = await Promise.all(Array.from({ length: 12 }, () => claims()));
-    expect(asked.filter(Boolean)).toHaveLength(1);
+    const claimed = await Promise.all(Array.from({ length: 12 }, () => claims()));
+    expect(claimed.filter(Boolean)).toHaveLength(1);
     expect(await unavailableFor()).toBe(10);
     await later(11);
     expect([await claims(), await claims()]).toEqual([true, false]);
@@ -138,7 +138,7 @@ describe('the breaker of a channel and model', () => {
     expect(await unavailableFor()).toBe(0);
   });
 
-  it('recovers by the success of a call that was sent while it was tripped, because there was no other channel', async () => {
+  it('recovers if a call succeeds that was sent while it was tripped, as the last resort', async () => {
     await fails({ trip: true });
     await later(5);
     expect(await succeeds(1)).toBe(true);
@@ -157,7 +157,7 @@ describe('the breaker of a channel and model', () => {
 });
 
 describe('an alarm', () => {
-  it('is new once, and stands until a call that began after it succeeds', async () => {
+  it('is raised once, and again only after a call has succeeded that began after the alarm', async () => {
     const raise = () => raiseChannelAlarm(db, { channelId, modelId: '*', alarm: 'account' });
     expect([await raise(), await raise()]).toEqual([true, false]);
     await later(10);
@@ -169,35 +169,35 @@ describe('an alarm', () => {
 });
 
 describe('the share of failures in the last minute', () => {
-  const told = (outcomes: string): boolean[] => {
+  const judged = (outcomes: string): boolean[] => {
     const window: OutcomeWindow = { outcomes: [] };
     return [...outcomes].map((one, index) => noteOutcome(window, one === 'f', index * 10));
   };
 
-  it('is too large when more than half of ten or more failed', () => {
-    expect(told('sfsfsfsfs').at(-1)).toBe(false);
-    expect(told('fffff')).not.toContain(true);
-    expect(told('sfsfsfsfsf').at(-1)).toBe(false);
-    expect(told('sfsfsfsfff').at(-1)).toBe(true);
-    expect(told('ffffffffff').indexOf(true)).toBe(9);
+  it('is too large if more than half of at least ten calls failed', () => {
+    expect(judged('sfsfsfsfs').at(-1)).toBe(false);
+    expect(judged('fffff')).not.toContain(true);
+    expect(judged('sfsfsfsfsf').at(-1)).toBe(false);
+    expect(judged('sfsfsfsfff').at(-1)).toBe(true);
+    expect(judged('ffffffffff').indexOf(true)).toBe(9);
   });
 
-  it('is judged only when a call fails, and forgets what is older', () => {
-    expect(told('ffffffs').at(-1)).toBe(false);
+  it('is judged only when a call fails, and ignores older calls', () => {
+    expect(judged('ffffffs').at(-1)).toBe(false);
     const window: OutcomeWindow = { outcomes: [] };
     for (let n = 0; n < 9; n++) noteOutcome(window, true, n);
     expect(noteOutcome(window, true, 60_020)).toBe(false);
     expect(window.outcomes).toHaveLength(1);
   });
 
-  it('keeps a bounded memory of a busy channel', () => {
+  it('keeps at most 200 outcomes of a busy channel', () => {
     const window: OutcomeWindow = { outcomes: [] };
     for (let n = 0; n < 5_000; n++) noteOutcome(window, false, n / 100);
     expect(window.outcomes).toHaveLength(200);
   });
 });
 
-describe('what an outcome says of its channel', () => {
+describe('the effect of an error class on the health of its channel', () => {
   it.each<[ErrorClass, string]>([
     ['connect', 'failure'],
     ['provider_error', 'failure'],
@@ -215,7 +215,7 @@ describe('what an outcome says of its channel', () => {
   });
 });
 
-describe('the channels as one process knows them', () => {
+describe('the channel cache', () => {
   const config = loadConfig({
     DATABASE_URL: 'postgres://127.0.0.1/none',
     KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
@@ -239,34 +239,34 @@ describe('the channels as one process knows them', () => {
     if (!channel) throw new Error('there is no channel');
     return channel;
   };
-  const tell = async (cache: ChannelCache, attempt: Attempt<unknown>, startedAt = performance.now()) =>
+  const note = async (cache: ChannelCache, attempt: Attempt<unknown>, startedAt = performance.now()) =>
     cache.note(await drawn(cache), modelId, attempt, startedAt);
 
-  it('trip it when more than half of ten calls fail, though no five in a row do', async () => {
+  it('trips a channel if more than half of ten calls fail, although no five in a row do', async () => {
     const cache = newCache();
-    for (const one of 'ffsffsffsf') await tell(cache, one === 'f' ? failed('connect') : good);
+    for (const one of 'ffsffsffsf') await note(cache, one === 'f' ? failed('connect') : good);
     expect(await unavailableFor()).toBe(30);
     expect(logs).toContainEqual(expect.objectContaining({ channel: 'one', model: modelId, reason: 'connect' }));
   });
 
-  it('do not trip it again for what was counted before: one failure after its recovery is one failure', async () => {
+  it('does not trip a recovered channel again for failures that it counted before the trip', async () => {
     const cache = newCache();
     const before = performance.now();
-    for (let n = 0; n < 5; n++) await tell(cache, failed('connect'));
+    for (let n = 0; n < 5; n++) await note(cache, failed('connect'));
     // Calls that were running when it tripped end now.
-    for (let n = 0; n < 12; n++) await tell(cache, failed('interrupted'), before);
+    for (let n = 0; n < 12; n++) await note(cache, failed('interrupted'), before);
     await later(31);
     const probe = await cache.claim(await drawn(cache), modelId);
     expect(probe?.id).toBe(channelId);
-    await tell(cache, good);
-    await tell(cache, failed('connect'));
+    await note(cache, good);
+    await note(cache, failed('connect'));
     expect(await unavailableFor()).toBe(0);
   });
 
   it.each<[string, Attempt<unknown>]>([
-    ['says nothing of the channel', { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' }],
-    ['meets an unknown model', failed('unknown_model')],
-  ])('let the next call probe when the probe %s', async (_case, attempt) => {
+    ['is refused because of the request', { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' }],
+    ['fails because of an unknown model', failed('unknown_model')],
+  ])('lets the next call probe if the probe %s', async (_case, attempt) => {
     const cache = newCache();
     await fails({ trip: true });
     await later(31);
@@ -276,7 +276,7 @@ describe('the channels as one process knows them', () => {
     expect(await cache.claim(channel, modelId)).not.toBeNull();
   });
 
-  it('give no claim on a channel that was tripped, or disabled, since the draw', async () => {
+  it('refuses a claim on a channel that was tripped or disabled since the draw', async () => {
     const cache = newCache();
     const channel = await drawn(cache);
     await fails({ trip: true });
@@ -287,24 +287,24 @@ describe('the channels as one process knows them', () => {
     expect(await cache.claim(channel, modelId)).toBeNull();
   });
 
-  it('cool it down for the time that a 429 asks for, within bounds, and keep the longer cool-down', async () => {
+  it('cools a channel down for the time that a 429 asks for, within bounds, and keeps the longer cool-down', async () => {
     const cache = newCache();
-    await tell(cache, failed('rate_limit'));
+    await note(cache, failed('rate_limit'));
     expect(await unavailableFor('*')).toBe(5);
-    await tell(cache, failed('rate_limit', 7));
+    await note(cache, failed('rate_limit', 7));
     expect(await unavailableFor('*')).toBe(7);
-    await tell(cache, failed('rate_limit', 3_600));
+    await note(cache, failed('rate_limit', 3_600));
     expect(await unavailableFor('*')).toBe(60);
     const until = await unavailableUntil('*');
-    await tell(cache, failed('rate_limit', 1));
+    await note(cache, failed('rate_limit', 1));
     expect(await unavailableUntil('*')).toBe(until);
   });
 
-  it('cool it down for five minutes when our account there is refused, and alarm once', async () => {
+  it('cools a channel down for five minutes if our account is refused, and raises the alarm once', async () => {
     alarms.length = 0;
     const cache = newCache();
-    await tell(cache, failed('account'));
-    await tell(cache, failed('account'));
+    await note(cache, failed('account'));
+    await note(cache, failed('account'));
     expect(alarms).toEqual(['account']);
     expect(logs).toContainEqual(expect.objectContaining({ alarm: true, channel: 'one', reason: 'account' }));
     expect(await unavailableFor('*')).toBe(300);
