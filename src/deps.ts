@@ -16,7 +16,7 @@ import type { Sealer } from './platform/crypto/seal.ts';
 import type { UrlSigner } from './platform/crypto/signed-url.ts';
 import type { WorkflowClient } from './platform/temporal/workflow-client.ts';
 
-/** Everything that is built once in `main` and handed on; a function asks for the `Pick` that it uses. */
+/** The dependencies that `main` builds once. A function takes the `Pick` of them that it uses. */
 export interface Deps {
   config: Config;
   logger: Logger;
@@ -30,7 +30,7 @@ export interface Deps {
   adapters: Adapters;
   egress: Egress;
   files: FileStore;
-  /** For the bytes of inputs on their way upstream. */
+  /** Memory for the bytes of inputs that are sent upstream. */
   inputMemory: MemoryBudget;
   urls: UrlSigner;
   sealer: Sealer;

@@ -1,2 +1,2 @@
-/** A refusal told to an operator in one plain sentence. Nothing was changed. */
+/** A refused command of an operator. The message is shown to the operator, and nothing was changed. */
 export class OperatorError extends Error {}

@@ -1,16 +1,16 @@
 import { listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
-import { openCredential } from './open-credential.ts';
+import { unsealCredential } from './unseal-credential.ts';
 
-export type ProbeDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
+type ProbeDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
 
 const lanes = 8;
 const probeTimeoutMs = 10_000;
 
 /**
- * Probes each enabled channel whose breaker is tripped with its adapter's free call; a channel that answers takes one call at a
- * time again (spec §4.8 check-api-channels). A cool-down after a 429 or an account error lasts to its end, because the free call
- * is not what was limited. A channel whose family has no free call waits until its time is over.
+ * Probes each enabled channel whose breaker is tripped with its adapter's free call. A channel that answers becomes probing: it may
+ * be drawn for one call at a time (spec §4.8 check-api-channels). A cool-down after a 429 or an account error lasts to its end,
+ * because the free call was not what the provider limited. A channel without a free call stays tripped until its time is over.
  */
 export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; reopened: number; failed: number }> {
   const queue = await listTrippedChannels(deps.db);
@@ -28,7 +28,10 @@ export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; 
   return count;
 }
 
-/** `superseded`: the channel answered, but it was tripped again or recovered meanwhile. Never rejects, so that one failure stops no other probe. */
+/**
+ * `superseded`: the channel answered, but in the meantime it was tripped again or recovered. Never rejects, so that a failed probe
+ * does not stop the others.
+ */
 async function probe(
   deps: ProbeDeps,
   tripped: TrippedChannel,
@@ -40,7 +43,7 @@ async function probe(
     const adapter = channel && deps.adapters[channel.adapter];
     if (!channel || !adapter?.probe) return 'not_offered';
     about['channel'] = channel.name;
-    const credential = openCredential(deps.sealer, channel);
+    const credential = unsealCredential(deps.sealer, channel);
     const upstream = { channelId, baseUrl: channel.baseUrl, credential };
     const answer = await adapter.probe(upstream, { signal: AbortSignal.timeout(probeTimeoutMs) });
     deps.logger.info({ ...about, answer: answer.kind }, 'a tripped channel was probed');

@@ -1,29 +1,23 @@
 import { recordAudit } from '../../db/audit.ts';
 import { updateChannel, type ChannelRecord } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
-import { credentialContext, type ChannelSettings } from './ensure-channel.ts';
 import { OperatorError } from '../operator-error.ts';
-
-export interface ChangedChannel {
-  channelId: string;
-  /** As it is now. */
-  channel: Omit<ChannelRecord, 'credential'>;
-  credentialChanged: boolean;
-}
+import type { ChannelSettings } from './add-channel.ts';
+import { credentialContext } from './unseal-credential.ts';
 
 /**
- * Changes the given settings of a channel, named by its id or name. Another address or credential also ends its cool-downs, trips
- * and alarms, which belonged to the old one. Throws `OperatorError` for an unknown channel, a taken name, or another adapter
- * while calls of the channel run, whose references it could not read.
+ * Changes the given settings of a channel, given by id or name, and returns the channel as it is then. A new base URL, adapter or
+ * credential also ends its cool-downs, trips and alarms. Throws `OperatorError` for an unknown channel, a taken name, or a new
+ * adapter while calls of the channel run, because the new adapter could not read their references.
  */
 export async function setChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
   { channel, changes, actor }: { channel: string; changes: Partial<ChannelSettings>; actor: string },
-): Promise<ChangedChannel> {
+) {
   const { credential, ...plain } = changes;
   const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length === 0 && credential === undefined)
-    throw new OperatorError('Nothing to change was named.');
+    throw new OperatorError('Nothing to change: name at least one setting.');
   const updated = await updateChannel(
     db,
     channel,
@@ -34,10 +28,10 @@ export async function setChannel(
     { forgetHealth: credential !== undefined || 'baseUrl' in given || 'adapter' in given },
   );
   if (updated === 'unknown') throw new OperatorError(`There is no channel ${channel}.`);
-  if (updated === 'name_taken') throw new OperatorError(`There is a channel ${String(changes.name)} already.`);
+  if (updated === 'name_taken') throw new OperatorError(`A channel named ${String(changes.name)} already exists.`);
   if (updated === 'busy') {
     throw new OperatorError(
-      `${channel} has calls that run, which another adapter could not follow. Add a channel, and disable this one.`,
+      `${channel} has calls that run, and another adapter could not read their references. Add a new channel and disable this one.`,
     );
   }
   const { channelId, before, after } = updated;
@@ -58,7 +52,7 @@ export async function setChannel(
   return { channelId, channel: shown, credentialChanged: credential !== undefined };
 }
 
-/** As the audit and the command line name them. */
+/** The names of the settings in the audit log, which are those of the command line. */
 const settingNames = [
   ['name', 'name'],
   ['adapter', 'adapter'],

@@ -1,7 +1,10 @@
 import { removeFile, type FileDraft } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 
-/** For files that nobody will name: bytes first, then the row, which leads to them until then. Never throws. */
+/**
+ * Deletes files that no task will refer to. The row is deleted after the bytes, so that retention still finds the bytes if
+ * something fails in between. Never throws.
+ */
 export async function discardFiles(
   { db, files, logger }: Pick<Deps, 'db' | 'files' | 'logger'>,
   unwanted: readonly FileDraft[],
@@ -11,7 +14,7 @@ export async function discardFiles(
       await files.delete(storageKey);
       await removeFile(db, id);
     } catch (error) {
-      logger.warn({ err: error, file_id: id }, 'an unused file stays until retention');
+      logger.warn({ err: error, file_id: id }, 'an unused file could not be deleted and stays until retention');
     }
   }
 }

@@ -1,16 +1,7 @@
-import type { Readable } from 'node:stream';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { findFile } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
-
-export interface OpenedFile {
-  stream(range?: ByteRange): Readable;
-  bytes: number;
-  mimeType: string;
-  sha256: string;
-  fileName: string;
-}
 
 const extensions: Record<string, string> = {
   'image/png': 'png',
@@ -25,13 +16,13 @@ const extensions: Record<string, string> = {
   'audio/wav': 'wav',
 };
 
-/** The file behind a signed URL; null for a wrong or expired signature and for a file that is gone, all alike. */
+/** The file of a signed URL. Null if the signature is wrong or has expired, or the file is missing; callers cannot tell which. */
 export async function openSignedFile(
   { db, files, urls }: Pick<Deps, 'db' | 'files' | 'urls'>,
   fileId: string,
   expires: number,
   signature: string,
-): Promise<OpenedFile | null> {
+) {
   if (!urls.verify(fileId, String(expires), signature, Date.now() / 1000)) return null;
   const file = await findFile(db, fileId);
   if (!file || !(await files.exists(file.storageKey))) return null;
@@ -40,7 +31,7 @@ export async function openSignedFile(
     mimeType: file.mimeType,
     sha256: file.sha256,
     fileName: `${file.id}.${extensions[file.mimeType] ?? 'bin'}`,
-    stream(range) {
+    stream(range?: ByteRange): Readable {
       const out = new PassThrough();
       files.open(file.storageKey, range).then(
         (source) =>

@@ -2,18 +2,16 @@ import { findFile } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import type { TaskOutput } from '../../domain/task.ts';
 
-export type ReadOutput = { mimeType: string } & ({ bytes: Buffer } | { url: string });
-
 /**
- * A task's stored results in order: their bytes while they fit into `bytesMax` together and `mayHold` grants the memory for
- * them, else their signed URLs. Null when one of them has expired or is gone.
+ * A task's stored results in order. A result that still fits into `bytesMax`, and whose memory `mayHold` grants, is returned as
+ * bytes, any other as a signed URL. Null if a file has expired or is missing.
  */
 export async function readOutputs(
   { db, files, urls }: Pick<Deps, 'db' | 'files' | 'urls'>,
   outputs: readonly TaskOutput[],
   { bytesMax, mayHold }: { bytesMax: number; mayHold: (bytes: number) => boolean },
-): Promise<ReadOutput[] | null> {
-  const read: ReadOutput[] = [];
+) {
+  const read: ({ mimeType: string } & ({ bytes: Buffer } | { url: string }))[] = [];
   let bytesLeft = bytesMax;
   for (const output of outputs) {
     const file = await findFile(db, output.file_id);

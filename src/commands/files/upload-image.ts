@@ -7,9 +7,9 @@ import { newId } from '../../platform/crypto/ids.ts';
 export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & { decodeImage: ImageDecoder };
 
 /**
- * Keeps a client's picture as an input for later requests of its project, for `UPLOAD_RETENTION_SECONDS`. What is kept is
- * never what was sent: it is decoded and encoded anew, so it is a picture and nothing else (rules "Uploads"). Throws
- * `invalid_image`, or `overloaded` while too many pictures wait for the decoder.
+ * Stores a client's picture as an input for later requests of its project, for `UPLOAD_RETENTION_SECONDS`. The picture is decoded
+ * and encoded anew, so that the stored file contains nothing but a picture (rules "Uploads"). Throws `invalid_image`, or
+ * `overloaded` if too many pictures wait for the decoder.
  */
 export async function uploadImage(
   deps: UploadDeps,
@@ -42,20 +42,20 @@ export async function uploadImage(
       keptSeconds: config.retention.uploadSeconds,
     });
   } catch (error) {
-    // Without a row no retention would ever find it.
+    // Retention finds files by their rows, so it would never delete this one.
     await files.delete(storageKey).catch((cause: unknown) => {
-      deps.logger.warn({ err: cause, file_id: id }, 'a stored upload without a row is left behind');
+      deps.logger.warn({ err: cause, file_id: id }, 'the bytes of an upload without a row could not be deleted');
     });
     throw error;
   }
 }
 
 const messages = {
-  not_an_image: 'The file is neither a JPEG, nor a PNG, nor a WebP picture.',
-  undecodable: 'The picture is damaged or cut short.',
-  too_many_pixels: 'The picture has too many pixels for one of its kind.',
+  not_an_image: 'The file must be a JPEG, PNG or WebP picture.',
+  undecodable: 'The picture is damaged or incomplete.',
+  too_many_pixels: 'The picture has too many pixels for its format.',
   too_slow: 'The picture takes too long to decode.',
-  too_large: 'The picture is too large once it is decoded and encoded anew.',
+  too_large: 'The picture is too large after it is decoded and encoded anew.',
 } as const satisfies Record<Exclude<ImageRefusal, 'busy'>, string>;
 
 const refusal = (reason: ImageRefusal): GatewayError =>

@@ -3,7 +3,7 @@ import { listSealed, replaceSealed, type SealedPlace } from '../../db/sealed-val
 import type { Deps } from '../../deps.ts';
 import { SealError, type SealContext } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext } from './create-project.ts';
-import { credentialContext } from '../channels/ensure-channel.ts';
+import { credentialContext } from '../channels/unseal-credential.ts';
 
 export interface ResealCount {
   resealed: number;

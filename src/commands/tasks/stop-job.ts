@@ -1,7 +1,7 @@
 import type { StopAnswer } from '../../channels/channel.ts';
 import { claimStop, releaseStop, type AcceptedJob } from '../../db/stops.ts';
 import type { Deps } from '../../deps.ts';
-import { usableCredential } from '../channels/open-credential.ts';
+import { usableCredential } from '../channels/unseal-credential.ts';
 
 /** How long one stop may take, with the polls before and after it. */
 export const stopSecondsMax = 10;

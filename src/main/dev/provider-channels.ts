@@ -1,5 +1,5 @@
 import { addChannel } from '../../commands/channels/add-channel.ts';
-import { credentialContext } from '../../commands/channels/ensure-channel.ts';
+import { credentialContext } from '../../commands/channels/unseal-credential.ts';
 import { setChannelEnabled } from '../../commands/channels/set-channel-enabled.ts';
 import { setChannel } from '../../commands/channels/set-channel.ts';
 import { listAudit } from '../../db/audit.ts';

@@ -8,7 +8,7 @@ import type { Adapter, StopAnswer } from '../../../src/channels/channel.ts';
 import { cancelTask, decisionSecondsMax, type CancelDeps } from '../../../src/commands/tasks/cancel-task.ts';
 import { createChannelCache } from '../../../src/caches/channel-cache.ts';
 import { decideAbandonedCancels } from '../../../src/commands/tasks/decide-abandoned-cancels.ts';
-import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
 import { forceCancelTask } from '../../../src/commands/tasks/force-cancel-task.ts';
 import type { AttemptDeps } from '../../../src/commands/tasks/attempt/run.ts';
 import { runAttempt } from '../../../src/commands/tasks/run-attempt.ts';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Adapter, MediaRequest, Upstream } from '../../../src/channels/channel.ts';
 import { createChannelCache } from '../../../src/caches/channel-cache.ts';
-import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
 import { AttemptInterrupted, type AttemptDeps } from '../../../src/commands/tasks/attempt/run.ts';
 import { runAttempt } from '../../../src/commands/tasks/run-attempt.ts';
 import { loadConfig, type Config } from '../../../src/config/load-config.ts';

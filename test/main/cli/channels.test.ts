@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ChatLedger } from '../../../src/db/chat-ledger.ts';
 import { noteChannelFailure, raiseChannelAlarm, coolDownChannel } from '../../../src/db/channels.ts';
@@ -292,6 +292,6 @@ describe('tollgate channels test', () => {
     await run(db, `update channel set credential = replace(credential, 'v1.k1.', 'v1.k0.') where id = $1`, [
       channel_id,
     ]);
-    expect(await refused('channels', 'test', 'sealed-elsewhere')).toContain('cannot be opened');
+    expect(await refused('channels', 'test', 'sealed-elsewhere')).toContain('cannot be decrypted');
   });
 });

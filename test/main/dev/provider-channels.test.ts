@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { createCatalogCache } from '../../../src/caches/catalog-cache.ts';
-import { credentialContext } from '../../../src/commands/channels/ensure-channel.ts';
+import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
 import { setChannel } from '../../../src/commands/channels/set-channel.ts';
 import { setChannelEnabled } from '../../../src/commands/channels/set-channel-enabled.ts';
 import { ConfigError, loadConfig } from '../../../src/config/load-config.ts';

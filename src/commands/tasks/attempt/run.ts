@@ -4,7 +4,7 @@ import type { ChannelRow } from '../../../db/channels.ts';
 import type { Deps } from '../../../deps.ts';
 import type { UpstreamMapping } from '../../../domain/catalog.ts';
 import { pause } from '../../../platform/pause.ts';
-import { usableCredential } from '../../channels/open-credential.ts';
+import { usableCredential } from '../../channels/unseal-credential.ts';
 import type { AttemptInputs } from './prepare-inputs.ts';
 
 export type AttemptDeps = Pick<
