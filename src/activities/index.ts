@@ -10,49 +10,49 @@ import type { Deps } from '../deps.ts';
 import type { JobName } from '../domain/job.ts';
 import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
 
-/** Commands as Temporal sees them. They return outcomes; what they throw is our own trouble and is retried. */
+/** The commands as Temporal activities. They return every outcome, and throw only for internal errors, which Temporal retries. */
 export const createActivities = (deps: Deps) => {
   const planDeps = { ...deps, random: Math.random };
   return {
-    planTask: (taskId: string) => inConfidence(deps, () => planTask(planDeps, taskId)),
-    drawChannels: (taskId: string) => inConfidence(deps, () => drawChannels(planDeps, taskId)),
+    planTask: (taskId: string) => hidingErrors(deps, () => planTask(planDeps, taskId)),
+    drawChannels: (taskId: string) => hidingErrors(deps, () => drawChannels(planDeps, taskId)),
     finishTask: async (input: FinishInput) => {
-      const { status, deliveryId } = await inConfidence(deps, () => finishTask(deps, input));
-      // Not waited for: it may take longer than the books may be kept open, and is best effort (rules "Ends").
+      const { status, deliveryId } = await hidingErrors(deps, () => finishTask(deps, input));
+      // Not awaited: the stop is best effort (rules "Ends") and may take longer than this activity's timeout.
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
       return { status, deliveryId };
     },
-    deliver: (deliveryId: string) => inConfidence(deps, () => deliverCallback(deps, deliveryId)),
+    deliver: (deliveryId: string) => hidingErrors(deps, () => deliverCallback(deps, deliveryId)),
     runJob: (name: JobName) => asLongActivity(() => runScheduledJob(deps, name)),
     attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
   };
 };
 export type Activities = ReturnType<typeof createActivities>;
 
-/** Temporal keeps what an activity throws in the history: our log has the trouble, the history its kind. */
-async function inConfidence<T>({ logger }: Pick<Deps, 'logger'>, work: () => Promise<T>): Promise<T> {
+/** Logs the full error of an activity, and lets Temporal store only its class in the workflow history. */
+async function hidingErrors<T>({ logger }: Pick<Deps, 'logger'>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { activityType, workflowExecution } = Context.current().info;
     logger.warn(
       { err: error, activity: activityType, workflow_id: workflowExecution?.workflowId },
-      'will be tried again',
+      'an activity failed and will be retried',
     );
-    throw kindOnly(error);
+    throw classOnly(error);
   }
 }
 
-/** What a provider or the database said may hold a prompt: Temporal hears only what kind of trouble it was. */
-function kindOnly(error: unknown): ApplicationFailure {
-  const kind = error instanceof Error ? error.name : 'Error';
-  return ApplicationFailure.retryable(`it could not go on: ${kind}`, kind);
+/** Only the class of an error, because the message of a provider or the database may contain a prompt. */
+function classOnly(error: unknown): ApplicationFailure {
+  const name = error instanceof Error ? error.name : 'Error';
+  return ApplicationFailure.retryable(`the activity failed: ${name}`, name);
 }
 
-/** Thrown so that Temporal tries again; the record of the run says what was wrong. */
+/** Throws if the run failed, so that Temporal retries it. The record of the run has the error. */
 async function runScheduledJob(deps: Deps, name: JobName) {
   const result = await runJob(deps, { name, trigger: 'schedule' });
-  // At a later try the lock may still be that of the worker that died.
+  // In a retry, the lock may still belong to the worker that died.
   if (!result.ran && Context.current().info.attempt > 1) throw new JobHeld();
   if (result.ran && result.state === 'failed') throw new JobFailed();
   return result;
@@ -65,7 +65,7 @@ class JobFailed extends Error {
   override name = 'JobFailed';
 }
 
-/** Heartbeats on a timer of its own from before the first call, and tells a cancellation from a shutdown. */
+/** Runs an activity with heartbeats on a timer, and with separate signals for a cancellation and a shutdown. */
 async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>): Promise<T> {
   const context = Context.current();
   const canceled = new AbortController();
@@ -77,16 +77,16 @@ async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>):
   };
   if (context.cancellationSignal.aborted) onCancel();
   else context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
-  // The first beat comes with the timer: a short attempt then costs the server no call beside its own.
+  // The first heartbeat waits for the timer, so that a short activity sends none to the Temporal server.
   const heartbeatMs = (context.info.heartbeatTimeoutMs ?? 30_000) / 3;
-  const beat = setInterval(() => context.heartbeat(), heartbeatMs);
+  const heartbeat = setInterval(() => context.heartbeat(), heartbeatMs);
   try {
     return await work({ canceled: canceled.signal, shutdown: shutdown.signal });
   } catch (error) {
     if (error instanceof AttemptInterrupted) throw ApplicationFailure.retryable(error.message, 'AttemptInterrupted');
-    throw kindOnly(error);
+    throw classOnly(error);
   } finally {
-    clearInterval(beat);
+    clearInterval(heartbeat);
     context.cancellationSignal.removeEventListener('abort', onCancel);
   }
 }

@@ -16,8 +16,8 @@ export function listenForWakeUps(): WakeUps {
 }
 
 /**
- * Delivers one callback, one try per activity with durable waits between them, until it ends. Call it in a non-cancellable
- * scope: in a canceled one every wait throws. The limit of turns bounds the history; after it the sweep delivers the callback.
+ * Delivers one callback, one try per activity with durable waits between the tries. Call this in a non-cancellable scope, because
+ * every wait throws in a canceled one. The maximum of turns bounds the history; after the last turn a sweep delivers the callback.
  */
 export async function deliverDurably(deliveryId: string, limits: DeliveryLimits, wakeUps: WakeUps): Promise<void> {
   const { deliver } = proxyActivities<Pick<Activities, 'deliver'>>({

@@ -3,8 +3,8 @@ import type { Activities } from '../activities/index.ts';
 import { taskQueues, type JobInput } from '../domain/workflow-contract.ts';
 
 /**
- * One scheduled run of a job. Its lock and its record are in the database; a run whose worker died, or whose command failed,
- * is tried again here while the Schedule skips its turns.
+ * One scheduled run of a job. The database has its lock and its record. If the worker dies or the command fails, this workflow
+ * retries the run, and the Schedule skips its turns meanwhile.
  */
 export async function job({ name, heartbeatTimeoutMs }: JobInput): Promise<string> {
   const { runJob } = proxyActivities<Activities>({

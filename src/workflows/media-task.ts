@@ -28,19 +28,19 @@ import {
 } from '../domain/workflow-contract.ts';
 
 /**
- * One media task, from reserved to settled or refunded. Moving to the next channel happens here, never inside a retry of an
- * activity. Returns the task's final status, which for an admitted task is always written before the workflow closes.
+ * One media task, from its reservation to its settlement or refund. This workflow moves to the next channel; the retry of an
+ * activity never does. Returns the task's final status, which is written before the workflow of an admitted task closes.
  */
 export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   const decided: { plan?: TaskPlan } = {};
-  // The route waits here for the verdict about credits.
+  // The API server waits for this update, which returns the verdict about credits.
   setHandler(defineUpdate<boolean>(reservedUpdate), async () => {
     await condition(() => decided.plan !== undefined);
     return decided.plan?.admitted ?? false;
   });
 
   const wakeUps = listenForWakeUps();
-  // Money and the client's callback are cared for whatever is canceled. One for all: a scope costs as much as a small query.
+  // Settling and the callback must survive a cancellation. One shared scope, because a scope costs as much as a small query.
   const shielded = new CancellationScope({ cancellable: false });
   const plan = await shielded.run(() => durably((money) => money.planTask(taskId)));
   decided.plan = plan;
@@ -60,7 +60,7 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
     cancellation = error;
     outcome = { kind: 'canceled' };
   }
-  // Settling, refunding and telling the client survive a cancellation, also one that comes now.
+  // Also protects the settlement and the callback from a cancellation that arrives now.
   const { status, deliveryId } = await shielded.run(() => finish(taskId, outcome));
   if (deliveryId !== null) await deliver(deliveryId);
   // The Temporal UI shows a canceled task as canceled, after its credits are back.
@@ -68,7 +68,7 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   return status;
 }
 
-/** Tries the drawn channels in order until one succeeds, the request itself is refused, or nothing is left to try. */
+/** Tries the drawn channels in order until one succeeds, a channel refuses the request, or no channel is left. */
 async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome> {
   const lifetimeMs = plan.remainingMs;
   const deadline = Date.now() + lifetimeMs;
@@ -90,7 +90,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
       const outcome = outcomeOf(report);
       if (outcome) return outcome;
     }
-    // A skipped channel was tripped since the draw, or takes one call at a time: it becomes available again.
+    // A skipped channel has tripped since the draw, or is running its only permitted call. It becomes available again.
     const nothingLater = !draw.moreLater && !skipped && draw.channels.length > 0;
     if (skipped && tried === triedBefore) {
       if (waits >= plan.limits.channelWaitsMax) break;
@@ -104,7 +104,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
       draw = waited;
       continue;
     }
-    // Every channel is tripped or cools down: wait for the first, while a fifth of the lifetime is left after it.
+    // Every channel is tripped or cooling down. Wait for the first one if a fifth of the lifetime is left after the wait.
     const enoughLeft = waited.waitMs !== null && deadline - Date.now() - waited.waitMs >= lifetimeMs / 5;
     if (waited.waitMs === null || !enoughLeft || waits >= plan.limits.channelWaitsMax) break;
     waits += 1;
@@ -115,7 +115,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
   return failed(tried > 0 ? 'upstream_failed' : 'no_channel_available');
 }
 
-/** Null: the next channel may try. */
+/** The task's outcome after this report; null if the next channel may try. */
 function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' }>): TaskOutcome | null {
   switch (report.kind) {
     case 'ok':
@@ -140,7 +140,7 @@ const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOut
   unknown: false,
 });
 
-/** Submit, poll and copy are one activity, whose memory is the attempt row: it may run again without limit until the deadline. */
+/** Submit, poll and copy are one activity. The attempt row records its progress, so Temporal may retry it until the deadline. */
 function attemptOn(
   taskId: string,
   channel: ChannelDraw['channels'][number],
@@ -150,7 +150,7 @@ function attemptOn(
   if (remainingMs <= 0) return Promise.resolve({ kind: 'deadline' });
   const { attempt } = proxyActivities<Activities>({
     taskQueue: taskQueues.attempts,
-    // The activity itself stops at the deadline by the database clock; this is for one that cannot run at all.
+    // The activity itself stops at the deadline by the database clock. This timeout ends an activity that no worker runs.
     scheduleToCloseTimeout: remainingMs + 2_000,
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
@@ -159,7 +159,7 @@ function attemptOn(
     summary: channel.name,
   });
   return attempt({ taskId, channelId: channel.id }).catch((error: unknown): AttemptReport => {
-    // Where no retry fits in before the deadline, the cause is the last try's own failure and the retry state says so.
+    // If no retry fits before the deadline, the cause is the last failure, and only the retry state shows the timeout.
     const timedOut =
       error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');
     if (timedOut) return { kind: 'deadline' };
@@ -169,10 +169,10 @@ function attemptOn(
 
 const redraw = (taskId: string): Promise<ChannelDraw> => durably((money) => money.drawChannels(taskId));
 
-/** Settles or refunds, once. Who lost the race against another end learns what stands. */
+/** Settles or refunds, once. If another process has ended the task, it returns the status that this process wrote. */
 function finish(taskId: string, outcome: TaskOutcome): Promise<FinishReport> {
   if (outcome.kind !== 'succeeded') {
-    // A happy task spends no event on this: its Completed status says the same.
+    // A succeeded task saves this event, because its Completed status has the same meaning.
     upsertSearchAttributes({ [searchAttributes.outcome]: [outcome.kind === 'failed' ? outcome.code : outcome.kind] });
   }
   return durably((money) => money.finishTask({ taskId, outcome }));
@@ -191,8 +191,9 @@ const patient = proxyActivities<MoneyActivities>({
 });
 
 /**
- * Quick and cheap as a local activity; with unlimited patience as a regular one while the database is away. Not an `async`
- * function: the SDK keeps a stack trace of every promise in a workflow, so each one costs as much as a small query.
+ * Runs the step as a local activity, which is quick and cheap. If that fails, runs it as a regular activity, which is retried
+ * until the database is available. Not an `async` function, because the SDK keeps a stack trace of every promise in a workflow,
+ * and each costs as much as a small query.
  */
 const durably = <T>(call: (money: MoneyActivities) => Promise<T>): Promise<T> =>
   call(local).catch((error: unknown) => {

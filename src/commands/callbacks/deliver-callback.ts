@@ -22,15 +22,15 @@ export type DeliverDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'sealer' | 'ur
 
 const bodyBytesMax = 128_000;
 
-/** What a try came to, for whoever made it. */
 export interface TriedDelivery extends DeliveryReport {
-  /** Whether the receiver accepted this try, and it was counted. */
+  /** Whether the receiver accepted this try and the try was counted. */
   delivered: boolean;
 }
 
 /**
- * One try of a callback: the claim, a signed POST through the egress guard, the count. Returns when the next try is due, or that
- * there is none. A callback that cannot be signed or rendered is a counted try without a call, so that it also ends. Throws when the database is away. Delivery never changes the task or its credits.
+ * Tries a callback once: claims it, sends a signed POST through the egress guard, and counts the try. Returns when the next try is
+ * due, or that there is none. A callback that cannot be signed or rendered is counted as a try without a call, so that it ends
+ * too. Throws if the database is unavailable. Delivery never changes the task or its credits.
  */
 export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
   const { config, db } = deps;
@@ -61,7 +61,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     errorClass,
     claimedAt: claim.claimedAt,
   });
-  const said = {
+  const logFields = {
     task_id: delivery.taskId,
     request_id: delivery.requestId,
     delivery_id: deliveryId,
@@ -70,15 +70,15 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     error_class: errorClass ?? undefined,
   };
   if (!isCounted) {
-    // It was redelivered under another id, or its lease expired. The next call returns the current state.
-    deps.logger.warn(said, 'a callback was tried, but the try was taken over meanwhile: not counted');
+    // The callback was redelivered under another id, or its lease expired. The next call returns the current state.
+    deps.logger.warn(logFields, 'the try of a callback was not counted, because another process had taken it over');
     return { over: false, waitMs: 0, delivered: false };
   }
-  deps.logger.info({ ...said, n: counted, state: step.state }, 'callback tried');
+  deps.logger.info({ ...logFields, n: counted, state: step.state }, 'callback tried');
   return { over: step.state !== 'pending', waitMs: delaySeconds * 1000, delivered: step.state === 'delivered' };
 }
 
-/** Nothing was sent: no secret of the project can be opened, or the task cannot be put into words. */
+/** Nothing was sent, because no secret of the project can be decrypted or the task cannot be rendered. */
 interface Unsendable {
   kind: 'unsendable';
   reason: 'secret' | 'content';
@@ -90,7 +90,7 @@ async function send(
 ): Promise<Answer | Blocked | Failed | Unsendable> {
   const { config, db, egress, logger } = deps;
   const about = { project_id: delivery.projectId, task_id: delivery.taskId, delivery_id: deliveryId };
-  const secrets = openSecrets(deps, delivery, about);
+  const secrets = unsealSecrets(deps, delivery, about);
   if (secrets.length === 0) return { kind: 'unsendable', reason: 'secret' };
 
   let { body } = delivery;
@@ -99,7 +99,7 @@ async function send(
     try {
       body = callbackBody(deps, delivery, task);
     } catch (error) {
-      logger.error({ ...about, err: error, alarm: true }, 'a callback cannot be put into words');
+      logger.error({ ...about, err: error, alarm: true }, 'the body of a callback could not be rendered');
       return { kind: 'unsendable', reason: 'content' };
     }
     body = await saveDeliveryBody(db, deliveryId, body);
@@ -121,9 +121,9 @@ async function send(
 
 function resultOf(answer: Answer | Blocked | Failed | Unsendable): DeliveryResult {
   if (answer.kind === 'blocked') return { kind: 'blocked' };
-  // The master key may come back, or a release that knows the words: the schedule gives it a day.
+  // An operator may restore the master key, or deploy a release that can render the task, within the retry schedule.
   if (answer.kind === 'unsendable') return { kind: 'failed' };
-  // A receiver that answered and then misbehaved is counted by its status.
+  // If the receiver sent a status before the call failed, the status decides.
   if (answer.kind === 'failed' && answer.status === undefined) return { kind: 'failed' };
   if (answer.kind === 'failed') return { kind: 'answered', status: answer.status ?? 0, retryAfterSeconds: null };
   return {
@@ -133,8 +133,8 @@ function resultOf(answer: Answer | Blocked | Failed | Unsendable): DeliveryResul
   };
 }
 
-/** The secrets that sign: the project's own and, while a rotation overlaps, the one before. One that cannot be opened leaves it to the other. */
-function openSecrets(
+/** The project's secret and, during a rotation, the previous one. If one of them cannot be decrypted, the other one signs alone. */
+function unsealSecrets(
   { sealer, logger }: Pick<Deps, 'sealer' | 'logger'>,
   { projectId, sealedSecret, sealedPreviousSecret }: DeliveryContent,
   about: object,
@@ -145,15 +145,15 @@ function openSecrets(
     try {
       return [sealer.open(sealed, context)];
     } catch (error) {
-      logger.error({ ...about, err: error, alarm: true }, "a project's callback secret cannot be opened");
+      logger.error({ ...about, err: error, alarm: true }, 'the callback secret of a project could not be decrypted');
       return [];
     }
   });
 }
 
-/** `{id, type, timestamp, data}` with the task exactly as it is polled at the first try. Throws for a task that it cannot tell. */
+/** `{id, type, timestamp, data}` with the task exactly as a poll returns it at the first try. Throws if it cannot be rendered. */
 function callbackBody(deps: Pick<Deps, 'urls'>, delivery: DeliveryContent, task: TaskView | null): string {
-  if (!task) throw new Error(`the task ${delivery.taskId} of a delivery is gone`);
+  if (!task) throw new Error(`the task ${delivery.taskId} of a delivery was not found`);
   const data = presentTask(deps, task);
   const event = {
     id: delivery.eventId,
@@ -162,6 +162,6 @@ function callbackBody(deps: Pick<Deps, 'urls'>, delivery: DeliveryContent, task:
   };
   const body = JSON.stringify({ ...event, data });
   if (Buffer.byteLength(body) <= bodyBytesMax) return body;
-  // Only the client's own words can be this long; it has them.
+  // Only the input can be this long, and the client knows its own input.
   return JSON.stringify({ ...event, data: { ...data, input: null } });
 }

@@ -12,9 +12,9 @@ const paceMs = 20;
 const signalTimeoutMs = 2_000;
 
 /**
- * Handles callbacks that are overdue: signals the workflow that waits to send them, and delivers those whose workflow is gone.
- * While Temporal cannot be reached, no workflow counts as gone. Runs in batches, at most 50 callbacks a second, and leaves the
- * rest for the next run. A callback that could not be handled counts as `failed` and delays no other.
+ * Handles overdue callbacks: signals the workflow that waits to send the callback, or delivers the callback if its workflow no
+ * longer exists. While Temporal cannot be reached, every workflow counts as existing. Runs in batches, at most 50 callbacks a
+ * second, and leaves the rest for the next run. A callback that could not be handled counts as `failed` and delays no other.
  */
 export async function processCallbacks(
   deps: DeliverDeps & Pick<Deps, 'workflows'>,
@@ -34,21 +34,21 @@ export async function processCallbacks(
     });
     const claimed = queue.length;
     count.overdue += claimed;
-    const asked = { reached: 0, unreachable: 0 };
+    const signals = { reached: 0, unreachable: 0 };
     const lane = async (): Promise<void> => {
       for (let next = queue.shift(); next; next = queue.shift()) {
         await inTurn();
-        const did = await handle(deps, next);
-        if (did === 'failed' || did === 'unreachable') postponed.push(next.deliveryId);
-        if (did === 'unreachable') asked.unreachable += 1;
-        else if (!next.adopted) asked.reached += 1;
-        if (did === 'kicked' || did === 'delivered' || did === 'failed') count[did] += 1;
+        const handled = await handle(deps, next);
+        if (handled === 'failed' || handled === 'unreachable') postponed.push(next.deliveryId);
+        if (handled === 'unreachable') signals.unreachable += 1;
+        else if (!next.adopted) signals.reached += 1;
+        if (handled === 'kicked' || handled === 'delivered' || handled === 'failed') count[handled] += 1;
       }
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     if (claimed < batchMax) break;
     // If Temporal answered for none of this batch, it would not answer for the next one either.
-    isAway ||= asked.unreachable > 0 && asked.reached === 0;
+    isAway ||= signals.unreachable > 0 && signals.reached === 0;
   }
   return count;
 }
@@ -59,9 +59,9 @@ type Handled = 'kicked' | 'delivered' | 'unreachable' | 'failed' | 'nothing';
 async function handle(deps: DeliverDeps & Pick<Deps, 'workflows'>, overdue: OverdueDelivery): Promise<Handled> {
   const { deliveryId } = overdue;
   try {
-    const did = await wakeUpOrDeliver(deps, overdue);
-    if (did === 'unreachable') await forgetWakeUp(deps.db, deliveryId);
-    return did;
+    const handled = await wakeUpOrDeliver(deps, overdue);
+    if (handled === 'unreachable') await forgetWakeUp(deps.db, deliveryId);
+    return handled;
   } catch (error) {
     deps.logger.error({ err: error, delivery_id: deliveryId, alarm: true }, 'an overdue callback could not be handled');
     // Without this the next wake-up comes only after `CALLBACK_KICK_SECONDS`.
@@ -84,7 +84,7 @@ async function wakeUpOrDeliver(
   return delivered ? 'delivered' : 'nothing';
 }
 
-/** Each call resolves `everyMs` after the one before it, or immediately when that is long ago. */
+/** Each call resolves at least `everyMs` after the previous one. */
 function createPace(everyMs: number): () => Promise<void> {
   let next = 0;
   return () => {

@@ -7,7 +7,7 @@ import { deliveryLimits } from '../tasks/plan-task.ts';
 
 const startTimeoutMs = 2_000;
 
-/** Starts an ended task's callback again under a new id. Without Temporal the sweep delivers it. */
+/** Starts the callback of an ended task again under a new id. If Temporal is unavailable, a sweep delivers it. */
 export async function redeliverCallback(
   { config, db, workflows }: Pick<Deps, 'config' | 'db' | 'workflows'>,
   task: TaskView,
@@ -21,7 +21,7 @@ export async function redeliverCallback(
       throw new GatewayError('invalid_value', { message: 'This task has no callback_url.' });
     case 'not_ended':
       throw new GatewayError('invalid_value', {
-        message: 'This task has not ended yet; its callback follows its end.',
+        message: 'This task has not ended yet. Its callback is sent when it ends.',
       });
     case 'started':
       break;

@@ -14,31 +14,31 @@ export type CancelDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'cha
 };
 
 /**
- * A client's cancel (rules "Ends"). From the moment it is asked for, nothing new is submitted. It is granted, with refund,
- * when nothing was submitted or the upstream confirms the stop; else `task_not_cancelable`, and the task goes on with the job
- * that it has, which was left alone. Canceling a canceled task answers it again.
+ * Cancels a task for its client (rules "Ends"). Once the request is recorded, the task submits nothing new. The cancel is
+ * granted, with a refund, if nothing was submitted or the upstream confirms that it stopped the job. Otherwise this throws
+ * `task_not_cancelable`, and the task goes on with its running job. Canceling a canceled task returns the task again.
  */
 export async function cancelTask(deps: CancelDeps, task: TaskView): Promise<TaskView> {
   if (task.status === 'canceled') return task;
   const mark = isTerminal(task.status) ? null : await markToDecide(deps, task.id);
   if (mark !== null) await decideCancel(deps, task.id, mark);
-  return standing(deps, task.id);
+  return readCanceled(deps, task.id);
 }
 
-/** Decides a cancel that was asked for: by whoever asked, or after that one's death by somebody who took its mark over. */
+/** Decides a recorded cancel request. The process that recorded it calls this, or a sweep that took over the mark of a dead one. */
 export async function decideCancel(deps: CancelDeps, taskId: string, mark: string): Promise<void> {
   if (await isStopped(deps, taskId)) {
     const { finished } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
-    // Of a task that had ended before, the workflow may be busy with its callback.
+    // The workflow of a task that had ended before may still be delivering the callback.
     if (finished) await deps.workflows.cancel(taskId, workflowTimeoutMs);
     return;
   }
   await refuseCancel(deps.db, taskId, mark);
-  // An end that came meanwhile found the stop claimed, and left it to us.
+  // If the task ended meanwhile, that end found the stop claimed and did not send one.
   await stopUpstream(deps, taskId);
 }
 
-/** After so long whoever decides about a cancel is gone: a submit waited for, the stop, what came of it, and a margin. */
+/** The longest that a decision takes: waiting for a submit, the stop, waiting for its result, and a margin. An older mark is abandoned. */
 export const decisionSecondsMax = ({ cancelWaitSeconds }: Config['tasks']): number =>
   2 * cancelWaitSeconds + stopSecondsMax + marginSeconds;
 
@@ -46,8 +46,8 @@ const marginSeconds = 5;
 const readEveryMs = 100;
 const workflowTimeoutMs = 2_000;
 
-/** What stands now: a canceled task is the answer, anything else is the refusal. */
-async function standing({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
+/** Returns the canceled task; throws `task_not_cancelable` if the task has another status. */
+async function readCanceled({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
   const task = await findTask(db, taskId);
   if (task?.status === 'canceled') return task;
   throw new GatewayError('task_not_cancelable', {
@@ -55,15 +55,15 @@ async function standing({ db }: Pick<Deps, 'db'>, taskId: string): Promise<TaskV
   });
 }
 
-/** The mark of a cancel that is ours to decide; null when it is decided: the task had ended, or another cancel came first. */
+/** The mark under which this process decides the cancel. Null if the task has ended or another request's cancel was decided. */
 async function markToDecide({ config, db }: CancelDeps, taskId: string): Promise<string | null> {
   const waitMs = decisionSecondsMax(config.tasks) * 1_000;
-  // Who waited for one that died takes over, or waits for whoever was quicker to.
+  // If the process with the mark dies, the second turn takes the mark over, or waits for the process that took it over first.
   const turns = 2;
   for (let turn = 0; turn < turns; turn++) {
-    const asked = await requestCancel(db, taskId, waitMs / 1_000);
-    if (asked === 'ended') return null;
-    if (asked !== 'joined') return asked.mark;
+    const requested = await requestCancel(db, taskId, waitMs / 1_000);
+    if (requested === 'ended') return null;
+    if (requested !== 'joined') return requested.mark;
     for (const until = performance.now() + waitMs; performance.now() < until; await pause(readEveryMs)) {
       if (!(await isCancelPending(db, taskId))) return null;
     }
@@ -71,7 +71,7 @@ async function markToDecide({ config, db }: CancelDeps, taskId: string): Promise
   return null;
 }
 
-/** Whether nothing will come of the task any more, because nothing was bought or because the upstream stopped it. */
+/** Whether the task can produce no result any more, because nothing was bought or the upstream stopped the job. */
 async function isStopped(deps: CancelDeps, taskId: string): Promise<boolean> {
   const live = await liveAttempt(deps, taskId, ({ operation, decided }) => operation !== null || decided);
   if (live === null) return true;
@@ -79,13 +79,13 @@ async function isStopped(deps: CancelDeps, taskId: string): Promise<boolean> {
   if (decided || operation === null) return false;
   const answer = await stopJob(deps, { ...live, operation }, { running: 'spare', againAfterSeconds: claimSeconds });
   if (answer === 'stopped' || answer === 'not_stopped' || answer === 'unable') return answer === 'stopped';
-  // A stop is on its way, ours or another's: whoever polls the job sees what comes of it.
+  // A stop was sent and its result is unknown. The worker that polls the job records how the job ends.
   return (await liveAttempt(deps, taskId, (attempt) => attempt.decided)) === null;
 }
 
 const claimSeconds = stopSecondsMax + marginSeconds;
 
-/** The attempt that may still decide the task, once `isReady` or as it stands after `cancelWaitSeconds`; null when none is left. */
+/** The attempt that may still decide the task, as soon as `isReady` holds or after `cancelWaitSeconds`. Null if there is none. */
 async function liveAttempt(
   { config, db }: CancelDeps,
   taskId: string,

@@ -13,7 +13,7 @@ type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
 
 export interface CopyInput {
   attemptId: string;
-  /** Part of the files' names: a holder that was overtaken must not touch what another one has stored and was paid for. */
+  /** Part of the file names, so that a run that lost the attempt cannot overwrite the files of the run that took it over. */
   fence: string;
   projectId: string;
   taskId: string;
@@ -21,7 +21,7 @@ export interface CopyInput {
   results: UpstreamOutput[];
   /** The channel's own configured origin is operator-trusted; every other URL goes through the egress guard. */
   channelBaseUrl: string;
-  /** Sent to that origin only: some providers ask for the credential with every file. */
+  /** Sent to that origin only. Some providers require the credential to download a file. */
   channelHeaders?: Record<string, string>;
   remainingMs: () => number;
   signal: AbortSignal;
@@ -33,23 +33,23 @@ export type CopyReport =
   | { kind: 'interrupted' };
 
 /**
- * Copies every result into our own file store, hashed and measured, before the upstream's links die. A transfer that
- * breaks, also because of our own store, is tried again until the deadline. A result that can never be used (private address,
- * too large, not media, 404) fails without a retry. An unfinished copy leaves no file behind.
+ * Copies every result into our own file store, hashed and measured, before the upstream's links expire. A transfer that the
+ * upstream or our file store breaks is retried until the deadline. A result that can never be used (private address,
+ * too large, not media) fails without a retry; a 404 fails after a few. A failed copy leaves no file behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
   if (input.results.length > deps.config.outputs.max) {
-    return { kind: 'failed', code: 'upstream_invalid_response', detail: 'more results than are taken from one job' };
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: 'the job returned more results than allowed' };
   }
   const copies = input.results.map((result, index) => {
     const storageKey = `outputs/${input.attemptId}-${input.fence}-${index}`;
     return { result, draft: { id: newId('file'), storageKey } };
   });
   const drafts = copies.map(({ draft }) => draft);
-  await draftFiles(deps.db, { ...whoseFiles(deps, input), drafts });
+  await draftFiles(deps.db, { ...fileFields(deps, input), drafts });
   const outputs: TaskOutput[] = [];
   for (const { result, draft } of copies) {
-    const copied = await copyPatiently(deps, input, result, draft);
+    const copied = await copyWithRetries(deps, input, result, draft);
     if (copied.kind !== 'copied') {
       await discardFiles(deps, drafts);
       return copied;
@@ -59,7 +59,7 @@ export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<Cop
   return { kind: 'copied', outputs };
 }
 
-const whoseFiles = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
+const fileFields = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
   ({ projectId, taskId, purpose: 'output', keptSeconds: config.retention.contentSeconds }) as const;
 
 type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
@@ -67,16 +67,16 @@ type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind:
 type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
 type Measured = { kind: 'measured'; media: MediaProbe } & Pick<Stored, 'bytes' | 'sha256'>;
 
-/** A result may be missing because the provider's store is not consistent yet. After this many tries it is gone. */
+/** A result may be missing because the provider's store is not consistent yet. After this many tries the copy fails. */
 const missingTriesMax = 5;
 
-async function copyPatiently(
+async function copyWithRetries(
   deps: CopyDeps,
   input: CopyInput,
   result: UpstreamOutput,
   draft: FileDraft,
 ): Promise<Copied> {
-  let detail = 'the deadline came before the copy';
+  let detail = 'the deadline passed before the result was copied';
   let missing = 0;
   for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
     const fetched = await copyOnce(deps, input, result, draft.storageKey);
@@ -84,7 +84,7 @@ async function copyPatiently(
     if (fetched.kind === 'measured') return record(deps, input, result, draft, fetched);
     if (fetched.kind !== 'again') return fetched;
     detail = fetched.detail;
-    if (detail === notThere && ++missing >= missingTriesMax) {
+    if (detail === notFound && ++missing >= missingTriesMax) {
       return { kind: 'failed', code: 'upstream_invalid_response', detail };
     }
     await pause(Math.min(waitMs, input.remainingMs()), input.signal);
@@ -93,9 +93,9 @@ async function copyPatiently(
   return { kind: 'failed', code: 'output_unavailable', detail };
 }
 
-const notThere = 'the result is not there';
+const notFound = "the result's URL answered 404 or 410";
 
-/** Our own store's trouble is no end: a result that came with the submit can be had only once, and is paid for. */
+/** An error of our own file store is retried: a synchronous result cannot be fetched again, and it is paid for. */
 async function copyOnce(
   deps: CopyDeps,
   input: CopyInput,
@@ -109,11 +109,11 @@ async function copyOnce(
     const { bytes, sha256, head } = fetched;
     const media = await probeStored(files, storageKey, bytes, head);
     if (media?.kind === input.type) return { kind: 'measured', media, bytes, sha256 };
-    return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is no ${input.type}` };
+    return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is not a valid ${input.type}` };
   } catch (error) {
     if (input.signal.aborted) return { kind: 'interrupted' };
-    logger.warn({ err: error, task_id: input.taskId }, 'our own store did not take a result');
-    return { kind: 'again', detail: 'our own store did not take the result' };
+    logger.warn({ err: error, task_id: input.taskId }, 'a result could not be written to the file store');
+    return { kind: 'again', detail: 'the result could not be written to our file store' };
   }
 }
 
@@ -130,7 +130,7 @@ async function fetchOnce(
   const unusable = (detail: string): Fetched => ({ kind: 'failed', code: 'upstream_invalid_response', detail });
   if (result.url.startsWith('data:')) {
     const decoded = decodeDataUri(result.url, { maxBytes });
-    if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be read');
+    if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be decoded');
     return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, put)) };
   }
   const from = (url: string) =>
@@ -147,7 +147,7 @@ async function fetchOnce(
     );
   try {
     const first = await from(result.url);
-    // Providers that guard their files answer with where the bytes are. One step only, judged like every other URL.
+    // Some providers redirect a download to another address. One redirect is followed, and the egress guard checks it.
     const next = redirectOf(first, result.url, input.channelBaseUrl);
     const download = next === null ? first : await from(next);
     switch (download.kind) {
@@ -156,7 +156,7 @@ async function fetchOnce(
       case 'blocked':
         return unusable(`the result's URL is not acceptable: ${download.reason}`);
       case 'answer':
-        if (download.status === 404 || download.status === 410) return { kind: 'again', detail: notThere };
+        if (download.status === 404 || download.status === 410) return { kind: 'again', detail: notFound };
         if (download.status >= 300 && download.status < 500 && download.status !== 408 && download.status !== 429) {
           return unusable(`the result's URL answered ${download.status}`);
         }
@@ -171,7 +171,7 @@ async function fetchOnce(
   }
 }
 
-/** Where the channel's own origin sends us on to; null for everything else. */
+/** The target of a redirect from the channel's own origin; null for every other answer. */
 function redirectOf(
   answer: { kind: string; status?: number; headers?: Record<string, string> },
   url: string,
@@ -192,7 +192,7 @@ async function record(
 ): Promise<Copied> {
   const file = await recordFile(deps.db, {
     ...draft,
-    ...whoseFiles(deps, input),
+    ...fileFields(deps, input),
     mimeType: media.mime_type,
     bytes,
     sha256,

@@ -26,19 +26,19 @@ export interface CreateMediaRequest {
   requestId: string;
   key: { keyId: string; projectId: string; models: string[] | null };
   dialect: 'openai' | 'legacy' | 'gemini';
-  /** What the route makes; without it whatever the model makes. */
+  /** The type that the route creates; if absent, the model's own type. */
   type?: TaskType;
-  /** The route's template: part of the idempotency key's scope and of the fingerprint. */
+  /** The route's path template: part of the idempotency key's scope and of the fingerprint. */
   route: string;
   idempotencyKey: string | null;
   body: JsonObject;
-  /** The body in the words of the core routes, where it is in others; asked after a replay was looked for. The preset is what a legacy alias stands for, else empty. */
+  /** Translates the body of another dialect to the core routes' fields. The preset holds the parameters of a legacy alias, or is empty. */
   coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
 }
 
 export interface CreatedMediaTask {
   task: TaskView;
-  /** The answer to an Idempotency-Key that was used before. */
+  /** True if the task was created by an earlier request with the same Idempotency-Key. */
   replayed: boolean;
 }
 
@@ -47,13 +47,13 @@ type CreateDeps = Pick<
   'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger'
 > & { admission: TaskAdmission };
 
-/** Files are held before the deadline begins, and an attempt may read them until the sweep has ended its task. */
+/** Input files are held before the deadline starts to run, and an attempt may read them until the sweep ends its task. */
 const inputsOutliveSeconds = 600;
 
 /**
- * Accepts one image or video task, or throws the `GatewayError` that says why not. When it returns, the credits are held
- * and the task can no longer be lost (rules "Media tasks", points 1 and 2). Throws `MayHaveBeenAccepted` where our own
- * trouble leaves that open and no Idempotency-Key would find the task again.
+ * Accepts one image or video task, or throws a `GatewayError` with the reason. When this function returns, the credits are held
+ * and the task can no longer be lost (rules "Media tasks", points 1 and 2). Throws `MayHaveBeenAccepted` if an internal error
+ * leaves the outcome unknown and the request has no Idempotency-Key by which a retry could find the task.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
   const fingerprint = sha256Hex(canonicalJson({ method: 'POST', path: request.route, body: request.body }));
@@ -69,7 +69,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     ...(request.type !== undefined && { type: request.type }),
     checkUrl: (value, param) => checkInputUrl(deps, value, param),
   });
-  // Chat models were refused a line above.
+  // `resolveMediaRequest` has refused chat models.
   const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
   const credits = mediaCredits(entry.model, input);
   const snapshot = taskSnapshot(entry, input);
@@ -111,13 +111,13 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   try {
     return await acceptTask(deps, task, stored.files);
   } catch (error) {
-    // Without a key a second try is a second task, and the sweeps run the first if its row was written.
+    // Without an Idempotency-Key a retry creates a second task, and the sweeps run the first one if its row was written.
     if (error instanceof GatewayError || request.idempotencyKey !== null) throw error;
     throw new MayHaveBeenAccepted(taskId, error);
   }
 }
 
-/** From the row that cannot be lost to the verdict about credits. */
+/** Writes the task's row, after which the task cannot be lost, and gets the verdict about its credits. */
 async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): Promise<CreatedMediaTask> {
   const { taskId, projectId, type, modelId, input } = task;
   const verdict = await deps.ledger.createTask(task);
@@ -142,7 +142,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
   return { task: await readTask(deps, taskId), replayed: false };
 }
 
-/** Aliases are names of the legacy routes alone (rules "Legacy"). */
+/** Only the legacy routes accept aliases (rules "Legacy"). */
 const findEntry = async (
   deps: CreateDeps,
   { dialect, body, key }: CreateMediaRequest,
@@ -167,7 +167,7 @@ async function findReplay(
   return replay(deps, earlier.taskId);
 }
 
-/** The first request with this key may still wait for its verdict: asking for it again answers the same one. */
+/** The first request with this key may still be waiting for its verdict. `reserveTask` returns the same verdict to both. */
 async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTask> {
   const admission = await deps.ledger.reserveTask(taskId, false);
   if (!admission.admitted) throw refusal(admission);
@@ -181,7 +181,7 @@ const refusal = ({ refusalCode }: Admission): GatewayError =>
 
 async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
   const task = await findTask(deps.db, taskId);
-  if (!task) throw new Error(`task ${taskId} was admitted and is not there`);
+  if (!task) throw new Error(`the admitted task ${taskId} was not found`);
   return task;
 }
 
@@ -207,7 +207,7 @@ function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param
   }
 }
 
-/** 503 only if nothing could ever serve the model; for a tripped or cooling channel the workflow waits (rules "No channel"). */
+/** Throws 503 only if no channel serves the model. The workflow waits for a tripped or cooling channel (rules "No channel"). */
 async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
   const { channels, nowMs } = await deps.channels.list();
   const serving = listServing(channels, {

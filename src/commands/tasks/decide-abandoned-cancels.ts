@@ -1,13 +1,13 @@
 import { takeOverCancels } from '../../db/cancels.ts';
 import { decideCancel, decisionSecondsMax, type CancelDeps } from './cancel-task.ts';
 
-/** All of a batch are decided at once, so that none of the marks taken over grows old again meanwhile. */
+/** A whole batch is decided concurrently, so that none of its marks becomes old enough to be taken over again. */
 const batchMax = 16;
 const batchesMax = 10;
 
 /**
- * Decides the cancels whose API died before it could: nothing new is bought for such a task, so it must end or be told to go
- * on. Any number of these may run at once. Answers how many it decided.
+ * Decides the cancels whose API server died before it decided them. A task with an undecided cancel submits nothing, so it must
+ * be canceled or allowed to continue. Several processes may run this concurrently. Returns how many cancels it decided.
  */
 export async function decideAbandonedCancels(deps: CancelDeps): Promise<number> {
   let decided = 0;
@@ -18,9 +18,12 @@ export async function decideAbandonedCancels(deps: CancelDeps): Promise<number> 
       const taskId = taken[index]?.taskId;
       if (decision.status === 'fulfilled') {
         decided += 1;
-        deps.logger.warn({ task_id: taskId }, 'a cancel that was left undecided was decided');
+        deps.logger.warn({ task_id: taskId }, 'decided a cancel that its API server had left undecided');
       } else {
-        deps.logger.warn({ err: decision.reason as unknown, task_id: taskId }, 'a cancel could not be decided');
+        deps.logger.warn(
+          { err: decision.reason as unknown, task_id: taskId },
+          'an undecided cancel could not be decided',
+        );
       }
     }
     if (taken.length < batchMax) break;

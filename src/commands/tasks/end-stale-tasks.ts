@@ -10,13 +10,13 @@ const batchesMax = 50;
 const cancelTimeoutMs = 2_000;
 /** This many tasks that cannot be ended need an operator. */
 const stuckMax = 1_000;
-const tellLanes = 16;
-const tellMsMax = 20_000;
+const stopLanes = 16;
+const stopMsMax = 20_000;
 
 /**
- * Fails every task that is past its deadline by the database clock and gives its credits back; then tells its workflow and
- * its upstream, best effort (spec §3). Chat holds past their expiry are refunded too: no answer was delivered. Any number of
- * these may run at once: each task is ended once.
+ * Fails every task that is past its deadline by the database clock and refunds its credits. Then it cancels the workflow and
+ * stops the upstream's job, best effort (spec §3). It also refunds expired chat holds, whose answers were never delivered.
+ * Several processes may run this concurrently: each task is ended once.
  */
 export async function endStaleTasks(
   deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
@@ -24,7 +24,7 @@ export async function endStaleTasks(
   const ended: string[] = [];
   const stuck: string[] = [];
   for (let batch = 0; batch < batchesMax; batch++) {
-    // Without those that could not be ended: they must not keep the later ones waiting.
+    // Tasks that could not be ended are left out, so that they do not block later ones.
     const ids = await listStaleTasks(deps.db, batchMax, stuck);
     const ends = await Promise.allSettled(
       ids.map(async (taskId) => {
@@ -49,34 +49,34 @@ export async function endStaleTasks(
   try {
     expired = await expireChats(deps.db, batchMax);
   } finally {
-    // What was bought for them costs on.
-    await tell(deps, ended);
+    // The upstream's jobs cost money until they are stopped.
+    await stopAll(deps, ended);
   }
   return { failed: ended.length, stuck: stuck.length, expired };
 }
 
 /**
- * All credits are back by now, so nothing waits for this. A workflow that was not told ends by itself at its deadline; a job
- * whose stop was not claimed yet is stopped by whoever looks at its attempt next.
+ * Cancels the workflows and stops the upstream jobs of ended tasks. All credits are refunded by now, so failures do no harm: a
+ * workflow that was not canceled ends at its deadline, and the worker that next polls a job with an unclaimed stop stops it.
  */
-async function tell(
+async function stopAll(
   deps: Parameters<typeof stopUpstream>[0] & Pick<Deps, 'workflows'>,
   ended: string[],
 ): Promise<void> {
   const queue = [...ended];
-  const until = performance.now() + tellMsMax;
+  const until = performance.now() + stopMsMax;
   const lane = async (): Promise<void> => {
     for (let taskId = queue.shift(); taskId !== undefined; taskId = queue.shift()) {
       if (performance.now() < until)
         await deps.workflows
           .cancel(taskId, cancelTimeoutMs)
           .catch((error: unknown) =>
-            deps.logger.warn({ err: error, task_id: taskId }, 'the workflow of a stale task could not be told'),
+            deps.logger.warn({ err: error, task_id: taskId }, 'the workflow of a stale task could not be canceled'),
           );
       await stopUpstream(deps, taskId).catch((error: unknown) =>
-        deps.logger.warn({ err: error, task_id: taskId }, 'the upstream of a stale task could not be told'),
+        deps.logger.warn({ err: error, task_id: taskId }, 'the upstream job of a stale task could not be stopped'),
       );
     }
   };
-  await Promise.all(Array.from({ length: tellLanes }, lane));
+  await Promise.all(Array.from({ length: stopLanes }, lane));
 }

@@ -19,28 +19,28 @@ export interface WantedInput {
   signal: AbortSignal;
 }
 
-/** Why the client's URL cannot be used; it names the parameter and no host. */
+/** The client's URL cannot be used. The message names the parameter and no host. */
 export class InputUnavailable extends Error {}
 
 /**
- * What a client's URL leads to, as a file of ours: fetched once for its task through the egress guard, so that every attempt
- * sends the same bytes. Of two who fetch at once the first to have it all decides. Throws `InputUnavailable`; the next attempt
- * may have more luck.
+ * Copies the file at a client's URL into our file store, once for its task and through the egress guard, so that every attempt
+ * sends the same bytes. If two attempts fetch concurrently, the first complete copy is used. Throws `InputUnavailable`; the
+ * next attempt may succeed.
  */
 export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Promise<FileRow> {
   const source = sha256Hex(wanted.url);
   const known = await findSourced(deps.db, wanted.taskId, source);
-  if (known) return fitting(deps, wanted, known);
+  if (known) return checkFile(deps, wanted, known);
   const id = newId('file');
   const draft = { id, storageKey: `inputs/${id}` };
-  await draftFiles(deps.db, { ...whoseFile(deps, wanted), drafts: [draft] });
+  await draftFiles(deps.db, { ...fileFields(deps, wanted), drafts: [draft] });
   try {
     const { stored, media } = await fetchMedia(deps, wanted, draft);
     const { mime_type: mimeType, width, height, duration } = media;
     const { bytes, sha256 } = stored;
     const file = await recordFile(deps.db, {
       ...draft,
-      ...whoseFile(deps, wanted),
+      ...fileFields(deps, wanted),
       ...{ mimeType, bytes, sha256, width, height, duration },
     });
     if (await nameSource(deps.db, id, source)) return file;
@@ -50,22 +50,23 @@ export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Pro
   }
   await discardFiles(deps, [draft]);
   const first = await findSourced(deps.db, wanted.taskId, source);
-  if (!first) throw new Error('neither this copy of an input nor another one is the task’s');
-  return fitting(deps, wanted, first);
+  if (!first) throw new Error('no copy of the input is recorded for the task');
+  return checkFile(deps, wanted, first);
 }
 
-const whoseFile = ({ config }: FetchInputDeps, { projectId, taskId }: WantedInput) =>
+const fileFields = ({ config }: FetchInputDeps, { projectId, taskId }: WantedInput) =>
   ({ projectId, taskId, purpose: 'input', keptSeconds: config.retention.contentSeconds }) as const;
 
-/** The same URL may stand in two parameters, which take different things. */
-function fitting({ config }: FetchInputDeps, { param }: WantedInput, file: FileRow): FileRow {
+/** Checks an earlier copy again, because the same URL may be given in two parameters that accept different kinds. */
+function checkFile({ config }: FetchInputDeps, { param }: WantedInput, file: FileRow): FileRow {
   const rule = inputRule(param, config.inputs);
   if (!isOfKind(rule, file.mimeType)) throw notOfKind(param, rule.kind);
   if (file.bytes > rule.maxBytes) throw new InputUnavailable(`${param} is too large`);
   return file;
 }
 
-const notOfKind = (param: MediaInputKey, kind: string) => new InputUnavailable(`${param} is no ${kind} known here`);
+const notOfKind = (param: MediaInputKey, kind: string) =>
+  new InputUnavailable(`${param} is not a supported ${kind} file`);
 
 async function fetchMedia(
   { config, egress, files }: FetchInputDeps,

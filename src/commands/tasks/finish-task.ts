@@ -4,8 +4,8 @@ import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
 /**
- * Ends a task once: status, money and the callback's row in one transaction. Called again, or after somebody else ended it,
- * it changes nothing and says what stands. `finished`: this call was the one that ended it.
+ * Ends a task once: status, money and the callback's row in one transaction. If the task has already ended, it changes nothing
+ * and returns the current status. `finished` is true if this call ended the task.
  */
 export async function finishTask(
   { config, ledger, logger }: Pick<Deps, 'config' | 'ledger' | 'logger'>,

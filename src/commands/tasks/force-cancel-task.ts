@@ -8,34 +8,34 @@ import { stopUpstream } from './stop-upstream.ts';
 
 export interface ForcedCancel {
   taskId: string;
-  /** What stands now. */
+  /** The status after this call. */
   status: TaskStatus;
-  /** True when this call ended the task; false when it had ended before, and nothing was changed. */
+  /** True if this call ended the task; false if the task had ended before and nothing changed. */
   ended: boolean;
-  /** Credits that this call gave back. */
+  /** Credits that this call refunded. */
   refunded: number;
-  /** Whether the task's workflow took the cancellation; when not, it finds the task ended by itself. */
+  /** Whether Temporal accepted the cancellation of the workflow. Otherwise the workflow finds out later that the task has ended. */
   workflowTold: boolean;
 }
 
 /**
- * An operator's cancel: always ends the task with a refund (rules "Ends"). PostgreSQL decides first; the workflow and, once,
- * the upstream are told afterwards, best effort.
+ * Cancels a task for an operator: always ends it with a refund (rules "Ends"). PostgreSQL decides first. After that the workflow
+ * is canceled and the upstream's job is stopped once, best effort.
  */
 export async function forceCancelTask(
   deps: CancelDeps,
   { taskId, actor }: { taskId: string; actor: string },
 ): Promise<ForcedCancel> {
-  if (!(await findTask(deps.db, taskId))) throw new OperatorError(`There is no task ${taskId}.`);
+  if (!(await findTask(deps.db, taskId))) throw new OperatorError(`The task ${taskId} does not exist.`);
   const { finished } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
   const task = await findTask(deps.db, taskId);
-  if (!task) throw new Error(`task ${taskId} is gone`);
+  if (!task) throw new Error(`the task ${taskId} was deleted while it was canceled`);
   const refunded = finished ? task.credits.refunded : 0;
   if (finished) {
     const detail = { status: task.status, refunded, project_id: task.projectId };
     await recordAudit(deps.db, { actor, action: 'tasks.cancel', subject: taskId, detail });
   }
-  // Of a task that had ended before, the workflow may be busy with its callback, which is not to be disturbed.
+  // The workflow of a task that had ended before may still be delivering the callback.
   const workflowTold = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
   await stopUpstream(deps, taskId);
   return { taskId, status: task.status, ended: finished, refunded, workflowTold };

@@ -13,7 +13,7 @@ export interface InputsWanted {
   taskId: string;
   projectId: string;
   input: JsonObject;
-  /** For a provider that takes no URLs. */
+  /** True for a provider that accepts no URLs. */
   asBytes: boolean;
   remainingMs: () => number;
   /** Ends fetching and waiting. */
@@ -22,24 +22,24 @@ export interface InputsWanted {
 
 export type InputsReport =
   | { kind: 'ready'; inputs: Pick<MediaRequest, 'image' | 'referenceImages' | 'videoUrl' | 'audioUrl'> }
-  /** An input cannot be had; the detail names the parameter and no host. */
+  /** An input is not available. The detail names the parameter and no host. */
   | { kind: 'failed'; detail: string };
 
 /** The inputs of one attempt. Their bytes count against this process's memory budget. */
 export interface HeldInputs {
-  /** Reads what travels as bytes. Throws where the file store does. */
+  /** Reads the inputs that are sent as bytes. Throws if the file store fails. */
   read(): Promise<InputsReport>;
-  /** Gives the bytes back to the budget; keep nothing that was read after this. Called again it changes nothing. */
+  /** Returns the bytes to the budget. The caller must drop everything that it read. A second call changes nothing. */
   release(): void;
 }
 
 export const hasMediaInputs = (input: JsonObject): boolean => mediaInputKeys.some((key) => input[key] !== undefined);
 
 /**
- * Makes the media inputs ready for one submit. Our own files travel as bytes, so that they work from a machine that no provider
- * can reach, or as their signed URL where `PUBLIC_BASE_URL` is public https; a client's own public URL as it is, or, for a
- * provider that takes only bytes, as our copy of it. Waits until the memory budget of the process has space for the bytes of
- * this attempt. Null when the signal fired, or the time was over, before that.
+ * Prepares the media inputs for one submit. Our own files are sent as their signed URL if `PUBLIC_BASE_URL` is public https, and
+ * otherwise as bytes, because the provider could not reach this machine. A client's public URL is sent unchanged, or as the
+ * bytes of our copy to a provider that accepts only bytes. Waits until the memory budget of the process has space for the
+ * bytes. Returns null if the signal fires or the time is over first.
  */
 export async function holdInputs(deps: InputDeps, wanted: InputsWanted): Promise<HeldInputs | null> {
   const { inputMemory } = deps;
@@ -51,7 +51,7 @@ export async function holdInputs(deps: InputDeps, wanted: InputsWanted): Promise
     return wanted.signal.aborted ? null : failed(error.message);
   }
   const bytes = [...places.values()].flat().reduce((sum, place) => sum + ('file' in place ? place.file.bytes : 0), 0);
-  if (bytes > inputMemory.maxBytes) return failed('the inputs are larger together than what is sent as bytes');
+  if (bytes > inputMemory.maxBytes) return failed('the inputs together are larger than the memory budget for inputs');
   const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(wanted.remainingMs())));
   const release =
     bytes === 0
@@ -65,7 +65,7 @@ const failed = (detail: string): HeldInputs => ({
   release: () => undefined,
 });
 
-/** Where an input is: at an address that the provider can reach, or in our file store. */
+/** The location of an input: an address that the provider can reach, or a file in our file store. */
 type Place = MediaInput | { file: FileRow };
 type Places = Map<MediaInputKey, Place[]>;
 
@@ -93,9 +93,9 @@ async function placeOf(deps: InputDeps, wanted: InputsWanted, param: MediaInputK
   }
   const file = await findFile(deps.db, value);
   if (!file) {
-    // A file that a live task uses is not deleted, so this is a bug or a lost disk.
-    deps.logger.error({ task_id: taskId, file_id: value, alarm: true }, 'an input of a live task is gone');
-    throw new InputUnavailable('our own copy of an input is gone');
+    // The cleanup deletes no file that a live task uses, so this is a bug or a lost disk.
+    deps.logger.error({ task_id: taskId, file_id: value, alarm: true }, 'an input file of a live task is missing');
+    throw new InputUnavailable('our copy of an input is missing');
   }
   return !asBytes && canBeFetched(deps) ? { url: deps.urls.sign(file.id, file.expiresAt) } : { file };
 }

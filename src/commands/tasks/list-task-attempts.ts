@@ -2,27 +2,27 @@ import { listAttemptFacts, type AttemptFacts } from '../../db/attempt-details.ts
 import type { Deps } from '../../deps.ts';
 import type { ErrorClass } from '../../domain/upstream.ts';
 
-/** A call made for a task, in the words of the public API. Times are unix seconds. */
+/** A call made for a task, as the public API shows it. Times are unix seconds. */
 export interface PublicAttempt {
   id: string;
   object: 'attempt';
   n: number;
   outcome: AttemptFacts['outcome'];
   error: PublicErrorClass | null;
-  /** The HTTP status that the call was answered with; null when there was none, or when it is nobody's business. */
+  /** The upstream's HTTP status; null if the upstream did not answer or if the error is `unavailable`. */
   status: number | null;
   started_at: number;
   submitted_at: number | null;
   ended_at: number | null;
 }
 
-/** `unavailable` stands for what is wrong between us and a provider: our account there, our name for its model. */
+/** `unavailable` hides errors between us and a provider from the client: our account, our model name, a redirect. */
 type PublicErrorClass = Exclude<ErrorClass, OurOwn> | 'unavailable';
 type OurOwn = 'account' | 'unknown_model' | 'redirect';
 
 /**
- * The calls made for a task, in order, as its client may see them: neither the channel, nor its reference, its words or what it
- * cost us.
+ * The calls made for a task, in order, without what a client must not see: the channel, its job reference, its messages and our
+ * cost.
  */
 export async function listTaskAttempts({ db }: Pick<Deps, 'db'>, taskId: string): Promise<PublicAttempt[]> {
   const attempts = await listAttemptFacts(db, taskId);

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { taskErrorTable } from '../../domain/task.ts';
 
-/** The task as its client polls it and as its callback carries it (rules "Media tasks"): equal in both, URLs included. */
+/** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
 export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonObject {
   return {
     task_id: task.id,

@@ -18,10 +18,10 @@ import {
 import { submit } from './attempt/submit.ts';
 
 /**
- * One try of a media task on one channel, from submit to stored outputs. The attempt row is its memory, written before the
- * call, so it may be run again at any point: it submits at most once, resumes polling the job that it submitted, and reports an
- * outcome that is already recorded. It returns every outcome; it throws only when our own database is away, the process is
- * shutting down, or another run has taken the attempt over.
+ * Runs a media task on one channel, from submit to stored outputs. The attempt row records its progress and is written before
+ * the call, so Temporal may run the attempt again at any point. It submits at most once, resumes polling the submitted job, and
+ * reports an outcome that is already recorded. It returns every outcome. It throws only if the database is unavailable, the
+ * process shuts down, or another run has taken the attempt over.
  */
 export async function runAttempt(
   deps: AttemptDeps,
@@ -45,7 +45,7 @@ export async function runAttempt(
   }
 }
 
-/** Each stage takes what an earlier one left; `begin` enters at the stage that the row has reached. */
+/** Each stage takes the result of an earlier one; `begin` enters at the stage that the row has reached. */
 async function runStages(run: AttemptRun): Promise<AttemptReport> {
   const begun = await begin(run);
   const submitted = begun.stage === 'fresh' ? await submit(run, begun) : begun;
@@ -56,8 +56,8 @@ async function runStages(run: AttemptRun): Promise<AttemptReport> {
 }
 
 /**
- * A channel that cannot be used is skipped, unless an earlier run of this attempt may have bought the job there: then no other
- * channel may buy it too.
+ * Skips a channel that cannot be used. If an earlier run of this attempt may have bought the job from the channel, it throws
+ * instead, because no other channel may buy the job again.
  */
 async function skip({ db }: AttemptDeps, { taskId, channelId }: AttemptInput): Promise<AttemptReport> {
   const routing = await findTaskRouting(db, taskId);

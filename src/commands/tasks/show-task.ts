@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { isId } from '../../platform/crypto/ids.ts';
 
-/** A project's own admitted task; every other id is the same `task_not_found`, whether it exists or not. */
+/** A project's own admitted task. Throws the same `task_not_found` for another project's task and for an unknown id. */
 export async function showTaskOf(
   { db }: Pick<Deps, 'db'>,
   { projectId, taskId }: { projectId: string; taskId: string },

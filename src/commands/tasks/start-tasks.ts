@@ -9,13 +9,13 @@ const claimSeconds = 15;
 
 interface Started {
   claimed: number;
-  /** Less than `claimed` means that Temporal is away or busy, or that a task cannot be started. */
+  /** Less than `claimed` if Temporal is unavailable or busy, or if a task cannot be started. */
   started: number;
-  /** Nobody of those that were asked about could be started, because Temporal could not be reached. */
+  /** No task could be started, because Temporal could not be reached. */
   isAway: boolean;
 }
 
-/** Starts the workflows of admitted tasks that have none yet, one project after the other. */
+/** Starts the workflows of admitted tasks that have none yet, taking the projects in turn. */
 export async function startUnstartedTasks(deps: StartDeps): Promise<Started> {
   const tasks = await claimUnstartedTasks(deps.db, deps.config.starter.batchMax, claimSeconds);
   const { started, isAway } = await startAll(deps, tasks);
@@ -24,8 +24,8 @@ export async function startUnstartedTasks(deps: StartDeps): Promise<Started> {
 }
 
 /**
- * Starts or resumes every task that nobody seems to work on: the route died before its verdict, the workflow was terminated,
- * or Temporal lost it. Joining a workflow that runs after all is harmless.
+ * Starts or resumes every task on which no process seems to work: the API server died before the verdict, the workflow was
+ * terminated, or Temporal lost it. If the workflow is running, the start has no effect.
  */
 export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
   const { config } = deps;
@@ -36,11 +36,11 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
   });
   const { started, isAway } = await startAll(deps, tasks);
   if (tasks.length > 0)
-    deps.logger.warn({ claimed: tasks.length, started: started.length }, 'silent tasks started again');
+    deps.logger.warn({ claimed: tasks.length, started: started.length }, 'restarted the workflows of silent tasks');
   return { claimed: tasks.length, started: started.length, isAway };
 }
 
-/** Never rejects: a task that cannot be started keeps no other from it. */
+/** Never rejects: a task that cannot be started does not prevent the start of others. */
 async function startAll(
   { config, workflows, logger }: StartDeps,
   tasks: TaskStart[],
@@ -53,12 +53,12 @@ async function startAll(
       try {
         if ((await workflows.start(task, startTimeoutMs)) === 'unreachable') {
           unreachable += 1;
-          // The other lanes find out for themselves: it may be about this one task.
+          // The other lanes continue, because the failure may concern this task only.
           return;
         }
         started.push(task.taskId);
       } catch (error) {
-        logger.error({ err: error, task_id: task.taskId, alarm: true }, "a task's workflow could not be started");
+        logger.error({ err: error, task_id: task.taskId, alarm: true }, 'the workflow of a task could not be started');
       }
     }
   };

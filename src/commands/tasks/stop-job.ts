@@ -7,8 +7,8 @@ import { usableCredential } from '../channels/unseal-credential.ts';
 export const stopSecondsMax = 10;
 
 /**
- * Asks the upstream to stop one job, once, whoever asks. Also `unable`: this process cannot ask, and leaves it to one that
- * can, which is why the channel is opened before the stop is claimed; and `claimed`: another is asking, or has asked.
+ * Asks the upstream to stop one job. Of all processes only one sends the stop; the others get `claimed`. `unable` means that
+ * this process cannot call the channel. It finds that out before it claims the stop, so that another process can send it.
  */
 export async function stopJob(
   deps: Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>,
@@ -24,7 +24,7 @@ export async function stopJob(
   const answer = await adapter
     .cancelMedia(upstream, operation, { signal: AbortSignal.timeout(stopSecondsMax * 1_000), running })
     .catch(() => 'unclear' as const);
-  // A job that was only spared is still to be stopped by an end of its task that comes later.
+  // A running job that was spared must still be stopped if its task ends later.
   if (running === 'spare' && answer === 'not_stopped') await releaseStop(deps.db, attemptId);
   return answer;
 }

@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts';
 import { stopJob } from './stop-job.ts';
 
 /**
- * Tells the upstream, once, to stop the jobs of a task that ended without success. Best effort: the task has ended and its
- * credits are back whatever the upstream says. Nothing is done for a task that has not ended so.
+ * Tells the upstream, once, to stop the jobs of a task that ended without success. Best effort: the task is already refunded,
+ * whatever the upstream answers. Does nothing for any other task.
  */
 export async function stopUpstream(
   deps: Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>,
@@ -13,6 +13,6 @@ export async function stopUpstream(
   for (const job of await listStops(deps.db, taskId)) {
     const answer = await stopJob(deps, job, { running: 'stop', againAfterSeconds: null });
     if (answer === 'unable' || answer === 'claimed') continue;
-    deps.logger.info({ task_id: taskId, attempt_id: job.attemptId, answer }, 'upstream job told to stop');
+    deps.logger.info({ task_id: taskId, attempt_id: job.attemptId, answer }, 'asked the upstream to stop a job');
   }
 }

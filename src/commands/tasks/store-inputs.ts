@@ -12,15 +12,15 @@ import { discardFiles } from '../files/discard-files.ts';
 type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
 
 /**
- * Makes every media input of a task either a `file_…` id or a URL that is not ours, so that no row carries pictures. The
- * project's own files, named by id or by their URL, are kept for `heldSeconds` at least; the bytes of `data:` inputs go into
- * the file store. Throws `file_not_found`, `invalid_image` or `invalid_url` with `param`, and leaves nothing stored then.
+ * Replaces every media input of a task by a `file_…` id or keeps it as an external URL, so that no row contains media bytes. The
+ * project's own files, named by id or by URL, are kept for at least `heldSeconds`. The bytes of `data:` inputs go into the file
+ * store. Throws `file_not_found`, `invalid_image` or `invalid_url` with `param`, and then leaves nothing stored.
  */
 export async function storeInputs(
   deps: StoreDeps,
   given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
 ): Promise<{ input: JsonObject; files: FileDraft[] }> {
-  // Refusals come first: each costs only a lookup.
+  // Files of ours are checked first, because a check costs only a lookup.
   const held = await mapInputs(given.input, async (value, param) => {
     const fileId = fileIdIn(deps, value);
     if (fileId !== null) await holdOwnFile(deps, { ...given, fileId, param });
@@ -41,7 +41,7 @@ export async function storeInputs(
   }
 }
 
-/** The file of ours that an input names, by its id or by its URL; null for every other input. */
+/** The id of our own file that an input names by its id or URL; null for every other input. */
 export const fileIdIn = ({ urls }: Pick<Deps, 'urls'>, value: string): string | null =>
   value.startsWith('file_') ? value : urls.fileIdOf(value);
 
@@ -68,17 +68,20 @@ async function holdOwnFile(
   const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
   if (!file) throw new GatewayError('file_not_found', { param });
   const rule = inputRule(param, config.inputs);
-  if (!isOfKind(rule, file.mimeType)) throw otherKind(rule, param);
-  // An upload was judged when it came; encoding it anew may have made it larger, and it is usable all the same.
+  if (!isOfKind(rule, file.mimeType)) throw notOfKind(rule, param);
+  // An upload passed its size check when it arrived. Re-encoding may have made it larger, and it stays usable.
   const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, config.uploads.storedMaxBytes) : rule.maxBytes;
   if (file.bytes > maxBytes) {
-    throw new GatewayError('invalid_url', { message: `${param} names a file that is too large for it.`, param });
+    throw new GatewayError('invalid_url', {
+      message: `${param} names a file of ${file.bytes} bytes; at most ${maxBytes} bytes are accepted.`,
+      param,
+    });
   }
 }
 
-const otherKind = ({ kind }: InputRule, param: MediaInputKey): GatewayError =>
+const notOfKind = ({ kind }: InputRule, param: MediaInputKey): GatewayError =>
   new GatewayError(kind === 'image' ? 'invalid_image' : 'invalid_url', {
-    message: `${param} holds no ${kind} that is known here.`,
+    message: `${param} is not ${kind} data in a supported format.`,
     param,
   });
 
@@ -91,21 +94,22 @@ async function storeDataUri(
   const rule = inputRule(param, config.inputs);
   const decoded = decodeDataUri(uri, { maxBytes: rule.maxBytes });
   if (decoded.kind !== 'ok') {
-    throw new GatewayError('invalid_url', { message: `${param} holds a data: URI that cannot be read.`, param });
+    const fault = decoded.reason === 'too_large' ? `larger than ${rule.maxBytes} bytes` : 'not valid base64';
+    throw new GatewayError('invalid_url', { message: `${param} has a data: URI that is ${fault}.`, param });
   }
   const media = await probeBytes(decoded.bytes);
-  if (!media || !isOfKind(rule, media.mime_type)) throw otherKind(rule, param);
+  if (!media || !isOfKind(rule, media.mime_type)) throw notOfKind(rule, param);
 
   const id = newId('file');
   const draft = { id, storageKey: `inputs/${id}` };
-  const whose = { projectId, taskId, purpose: 'input', keptSeconds: config.retention.contentSeconds } as const;
-  await draftFiles(db, { ...whose, drafts: [draft] });
+  const fields = { projectId, taskId, purpose: 'input', keptSeconds: config.retention.contentSeconds } as const;
+  await draftFiles(db, { ...fields, drafts: [draft] });
   const { bytes, sha256 } = await files.put(draft.storageKey, decoded.bytes, {
     maxBytes: decoded.bytes.length,
     contentType: media.mime_type,
   });
   const { mime_type: mimeType, width, height, duration } = media;
-  await recordFile(db, { ...draft, ...whose, mimeType, bytes, sha256, width, height, duration });
+  await recordFile(db, { ...draft, ...fields, mimeType, bytes, sha256, width, height, duration });
   return draft;
 }
 

@@ -14,13 +14,13 @@ export interface TaskAdmission {
 
 /** A wait for the workflow that takes longer than this makes the next creates skip it. */
 const slowWaitMs = 250;
-/** After a slow or unanswered wait, creates ask only the database for this long. */
+/** After a slow or unanswered wait, creates use only the database for this long. */
 const directAfterSlowMs = 2_000;
 
 /**
- * Gets the verdict about a task's credits. A few creates at a time let the first step of the workflow decide. A create that finds
- * no free place, or gets no answer in time because Temporal or the workers are busy or away, asks the database itself. The
- * verdict is stored, so both ways read the same one (rules "Media tasks", point 2).
+ * Gets the verdict about a task's credits. A limited number of concurrent creates let the first step of the workflow decide. A
+ * create over that limit, or one whose workflow does not answer in time, decides in the database. The verdict is stored, so both
+ * paths read the same one (rules "Media tasks", point 2).
  */
 export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'workflows'>): TaskAdmission {
   const { config, db, ledger, workflows } = deps;
@@ -44,7 +44,7 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
       const mayWait =
         waiting < config.tasks.createWaitersMax && config.tasks.createWaitMs > 0 && performance.now() >= directUntil;
       if (mayWait) await startWorkflow(task);
-      // This reads the verdict of the workflow's step if there is one, and decides if there is none.
+      // Reads the verdict of the workflow's step, or decides if there is none.
       return ledger.reserveTask(task.taskId, false);
     },
 

@@ -4,16 +4,15 @@ import { isTerminal } from '../../domain/task.ts';
 import { pause } from '../../platform/pause.ts';
 
 export interface TaskWait {
-  /** At most this long. */
+  /** The longest wait. */
   seconds: number;
   /** Ends the wait early. */
   signal?: AbortSignal;
 }
 
 /**
- * The task once it has ended, or its last known state when the wait is over. Polls the row, because every process that ends the
- * task writes it there. While the database is away it tries again: a request that failed now would make the client buy a second
- * task.
+ * Returns the task once it has ended, or its last known state when the wait is over. It polls the row, because every process that
+ * ends the task writes the row. A failed read is retried: if the request failed now, the client would buy a second task.
  */
 export async function waitForTask(
   { db, logger }: Pick<Deps, 'db' | 'logger'>,
@@ -29,11 +28,11 @@ export async function waitForTask(
     try {
       seen = (await findTask(db, task.id)) ?? seen;
     } catch (error) {
-      logger.warn({ err: error, task_id: task.id }, 'a waited-for task could not be read');
+      logger.warn({ err: error, task_id: task.id }, 'a task could not be read while its client waits for it');
     }
   }
   return seen;
 }
 
-/** Short at first for quick jobs; later each waiting request costs one read a second. */
+/** The pause before a read: short at first for quick jobs, and later one second. */
 const readPauseMs = (reads: number): number => Math.min(250 * 1.2 ** Math.min(reads, 10), 1_000);

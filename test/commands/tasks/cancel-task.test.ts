@@ -27,11 +27,11 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** Tests that change nothing but their own tasks. */
+/** These tests change only their own tasks, so they run side by side. */
 describe('a cancel request', () => {
   const together = sideBySide();
 
-  together('of a job that waits in the queue of the upstream is granted, and the upstream is told once', async () => {
+  together('for a job in the queue of the upstream is granted, and the upstream gets one cancel call', async () => {
     const { taskId, mark } = await submitted('a fox [[fail=never]]');
     expectCanceled(await cancel(taskId));
     await workflowClosed(taskId);
@@ -41,9 +41,9 @@ describe('a cancel request', () => {
     await expectStays(taskId, 'canceled');
   });
 
-  together('of a job that runs is refused with 409, and the task succeeds and is charged', async () => {
+  together('for a running job is refused with 409, and the task succeeds and is charged', async () => {
     const { taskId, mark } = await submitted('a fox [[latency=4000]]');
-    // The second half of its latency a job can no longer be taken back.
+    // The sandbox refuses to cancel a job in the second half of its latency.
     const [submit] = await gateway.hits(mark, 'submit');
     await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
     expectRefused(await cancel(taskId));
@@ -54,7 +54,7 @@ describe('a cancel request', () => {
     await expectStays(taskId, 'succeeded');
   });
 
-  together('that was refused starts no further attempt: a job that fails later ends the task as canceled', async () => {
+  together('that was refused prevents further attempts: a job that fails later ends the task as canceled', async () => {
     const { taskId, mark } = await submitted('a fox [[latency=4000 fail=late_fail]]');
     const [submit] = await gateway.hits(mark, 'submit');
     await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
@@ -65,18 +65,21 @@ describe('a cancel request', () => {
     await expectStays(taskId, 'canceled');
   });
 
-  together('of a canceled task answers the same again and does not tell the upstream', async () => {
-    const { taskId, mark } = await submitted('a fox [[fail=never]]');
-    const first = await cancel(taskId);
-    const second = await cancel(taskId);
-    expectCanceled(first);
-    expect(second).toMatchObject({ status: 200, body: first.body });
-    await workflowClosed(taskId);
-    expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
-    await expectStays(taskId, 'canceled');
-  });
+  together(
+    'for a canceled task returns the same answer again, without a second cancel call to the upstream',
+    async () => {
+      const { taskId, mark } = await submitted('a fox [[fail=never]]');
+      const first = await cancel(taskId);
+      const second = await cancel(taskId);
+      expectCanceled(first);
+      expect(second).toMatchObject({ status: 200, body: first.body });
+      await workflowClosed(taskId);
+      expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
+      await expectStays(taskId, 'canceled');
+    },
+  );
 
-  together('after a refused one is refused immediately, and the upstream is not told', async () => {
+  together('after a refused one is refused immediately, without a cancel call to the upstream', async () => {
     const { taskId, mark } = await submitted('a fox [[latency=5000]]');
     const [submit] = await gateway.hits(mark, 'submit');
     await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_700 - Date.now()));
@@ -86,7 +89,7 @@ describe('a cancel request', () => {
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });
 
-  together('after one whose API was killed is still decided', async () => {
+  together('is still decided after an earlier cancel whose API server was killed', async () => {
     const { taskId, mark } = await submitted('a fox [[fail=never]]');
     await abandonCancel(taskId);
     expectCanceled(await cancel(taskId));
@@ -96,9 +99,9 @@ describe('a cancel request', () => {
 
   for (const [how, prompt, status, stops] of [
     ['waits in the queue', 'a fox [[fail=never]]', 'canceled', 1],
-    ['runs', 'a fox [[latency=4000]]', 'succeeded', 0],
+    ['is running', 'a fox [[latency=4000]]', 'succeeded', 0],
   ] as const) {
-    together(`of a job that ${how} is decided by the sweep when its API was killed`, async () => {
+    together(`for a job that ${how} is decided by the sweep if its API server was killed`, async () => {
       const { taskId, mark } = await submitted(prompt);
       const [submit] = await gateway.hits(mark, 'submit');
       if (status === 'succeeded') await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
@@ -111,7 +114,7 @@ describe('a cancel request', () => {
   }
 
   for (const status of ['succeeded', 'failed']) {
-    together(`of a task that has ${status} is 409, and the task stays as it is`, async () => {
+    together(`for a task that has ${status} returns 409 and does not change the task`, async () => {
       const { taskId } = await create(status === 'failed' ? 'a fox [[fail=refused]]' : 'a fox');
       const before = await gateway.poll(project.apiKey, taskId);
       expect(before.status).toBe(status);
@@ -120,11 +123,11 @@ describe('a cancel request', () => {
     });
   }
 
-  together("of another project's task is 404 with the body of an unknown one, and changes nothing", async () => {
+  together("for another project's task returns the same 404 as for an unknown task, and changes nothing", async () => {
     const { taskId } = await submitted('a fox [[latency=1500]]');
-    const stranger = await gateway.project();
-    const foreign = await cancel(taskId, stranger.apiKey);
-    const unknown = await cancel('task_0000000000000000000000', stranger.apiKey);
+    const otherProject = await gateway.project();
+    const foreign = await cancel(taskId, otherProject.apiKey);
+    const unknown = await cancel('task_0000000000000000000000', otherProject.apiKey);
     expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
     expect(foreign.body).toEqual(unknown.body);
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
@@ -132,7 +135,7 @@ describe('a cancel request', () => {
 });
 
 describe('a cancel', () => {
-  it('before anything was submitted is granted: the credits are back and the upstream never hears of the task', async () => {
+  it('before the submit is granted and refunded, and the upstream never gets a call for the task', async () => {
     await gateway.kill('worker-1', 'SIGTERM');
     const { taskId, mark } = await create('a fox');
     const answer = await cancel(taskId);
@@ -144,10 +147,10 @@ describe('a cancel', () => {
     await expectStays(taskId, 'canceled');
   });
 
-  it('while the job runs leaves it alone where the provider would stop and bill it: its success is delivered', async () => {
+  it('leaves a running job alone if the provider would stop and bill it, and the result is delivered', async () => {
     await sql(`update channel set enabled = (adapter = 'replicate')`);
     try {
-      // Held for five seconds in the create call, a picture is known when it runs already.
+      // The provider answers the create call only after five seconds, when the job is already running.
       const { taskId, mark } = await submitted('a fox [[latency=8500]]', { model: 'flux-1.1-pro' });
       expectRefused(await cancel(taskId));
       const task = await gateway.poll(project.apiKey, taskId);
@@ -160,13 +163,13 @@ describe('a cancel', () => {
     }
   });
 
-  it('is refused with 409 where the credential of the job cannot be opened, and the task succeeds and is charged', async () => {
+  it("is refused with 409 if the channel's credential cannot be decrypted, and the task succeeds and is charged", async () => {
     const { taskId, mark } = await submitted('a fox [[latency=4000]]');
     const kept = await sql<{ id: string; credential: string }>('select id, credential from channel');
     const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
     await sql('update channel set credential = $1', [foreign.seal('key', 'channel|credential|chn_elsewhere')]);
     try {
-      // The API hears of it a moment later.
+      // Until the API server has received the notification about the change.
       await sleep(500);
       expectRefused(await cancel(taskId));
     } finally {
@@ -179,7 +182,7 @@ describe('a cancel', () => {
     await expectStays(taskId, 'succeeded');
   });
 
-  it('while the submit is on its way waits for its answer and stops that job', async () => {
+  it('waits for the answer of a submit in flight and stops its job', async () => {
     const { taskId, mark } = await heldSubmit('a fox [[fail=never]]', 1_000);
     expectCanceled(await cancel(taskId));
     await workflowClosed(taskId);
@@ -188,7 +191,7 @@ describe('a cancel', () => {
     await expectStays(taskId, 'canceled');
   });
 
-  it('while the submit stays unanswered is refused with 409, and the task succeeds and is charged', async () => {
+  it('is refused with 409 while the submit stays unanswered, and the task succeeds and is charged', async () => {
     const { taskId, mark } = await heldSubmit('a fox', 4_000);
     expectRefused(await cancel(taskId));
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
@@ -196,7 +199,7 @@ describe('a cancel', () => {
     await expectStays(taskId, 'succeeded');
   });
 
-  it('of a task between two channels starts no further one', async () => {
+  it('between two channels prevents a further attempt', async () => {
     const { taskId, mark } = await create('a fox [[fail=transient]]');
     const answer = await cancel(taskId);
     const task = await gateway.poll(project.apiKey, taskId);
@@ -209,14 +212,14 @@ describe('a cancel', () => {
 });
 
 describe('a second cancel', () => {
-  it('at the same moment hears the same as the first', async () => {
+  it('at the same time gets the same answer as the first', async () => {
     upstream.hold('POST', 0);
     // Longer than a cancel waits for a submit.
     upstream.hold('PUT', 3_000);
-    await leadTo(upstream.url);
+    await pointChannelsAt(upstream.url);
     const { taskId, mark } = await submitted('a fox [[fail=never]]');
     const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(taskId)));
-    await leadTo(gateway.sandboxUrl);
+    await pointChannelsAt(gateway.sandboxUrl);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     await workflowClosed(taskId);
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
@@ -225,8 +228,8 @@ describe('a second cancel', () => {
   });
 });
 
-describe('a cancel whose API died while it asked', () => {
-  it('before anything was submitted ends its task as canceled', async () => {
+describe('a cancel whose API server died before deciding it', () => {
+  it('ends the task as canceled if nothing was submitted', async () => {
     const worker = Object.keys(gateway.pids()).findLast((name) => name.startsWith('worker-'));
     await gateway.kill(worker ?? 'worker-1', 'SIGTERM');
     const { taskId, mark } = await create('a fox');
@@ -239,9 +242,9 @@ describe('a cancel whose API died while it asked', () => {
 });
 
 describe('a cancel that races with success', () => {
-  it('leaves each of 200 tasks with one outcome and one movement of money, and the answer was true', async () => {
+  it('gives each of 200 tasks one outcome and one settlement or refund, which match the answer', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 4 * races });
-    // Moves to where either side wins, however fast the machine is: later after a win of the cancel, sooner after a loss.
+    // Adapts to the speed of the machine, so that both sides win: cancels later after a granted cancel, sooner after a refused one.
     let waitMs = 400;
     const results = await inLanes(16, races, async (index) => {
       const latencyMs = 100 + ((index * 37) % 400);
@@ -263,14 +266,14 @@ describe('a cancel that races with success', () => {
         { hold: 1, [granted ? 'refund' : 'settle']: 1 },
       ]);
       counts[granted ? 'canceled' : 'succeeded'] += 1;
-      // Granted means that nobody has paid: what was delivered is charged.
+      // A granted cancel must not belong to a task whose result was delivered.
       const outcomes = (await attemptsOf(gateway.database, taskId)).map(({ outcome }) => outcome);
       if (granted) expect([taskId, outcomes]).not.toEqual([taskId, ['ok']]);
       expect((await gateway.hits(mark, 'cancel')).length).toBeLessThanOrEqual(1);
       expect((await gateway.hits(mark, 'submit')).length).toBeLessThanOrEqual(1);
     });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 4 * counts.canceled, reserved: 0 });
-    // A race that only one side ever wins is none.
+    // If only one side ever wins, this test has not tested a race.
     expect(Math.min(counts.canceled, counts.succeeded)).toBeGreaterThan(5);
   });
 });
@@ -280,7 +283,7 @@ const races = 200;
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
   gateway.database.query<Row>({ name: '', text }, values);
 
-/** As if an API had asked for it a minute ago and died. */
+/** Records a cancel request as if an API server had done so a minute ago and died. */
 const abandonCancel = (taskId: string) =>
   sql(`update task set cancel_requested_at = clock_timestamp() - interval '1 minute' where id = $1`, [taskId]);
 
@@ -297,7 +300,7 @@ async function create(
   return { taskId, mark };
 }
 
-/** A task whose job the upstream has taken, and whose attempt row knows it. */
+/** A task whose job the upstream has accepted and the attempt row records. */
 async function submitted(
   prompt: string,
   { model }: { model?: string } = {},
@@ -309,28 +312,28 @@ async function submitted(
   return created;
 }
 
-/** A task whose submit the upstream has received and answers only later. */
+/** A task whose submit the upstream has received and answers after `heldMs`. */
 async function heldSubmit(prompt: string, heldMs: number): Promise<{ taskId: string; mark: string }> {
   upstream.hold('POST', heldMs);
-  await leadTo(upstream.url);
+  await pointChannelsAt(upstream.url);
   try {
     const created = await create(prompt);
     await eventually(async () => (await gateway.hits(created.mark, 'submit')).length > 0, { what: 'the submit' });
     return created;
   } finally {
-    await leadTo(gateway.sandboxUrl);
+    await pointChannelsAt(gateway.sandboxUrl);
   }
 }
 
-/** Leads every channel to another place that speaks for the sandbox. */
-async function leadTo(url: string): Promise<void> {
+/** Points every channel at the sandbox or at a proxy in front of it. */
+async function pointChannelsAt(url: string): Promise<void> {
   for (const channel of directUrls) {
     await sql('update channel set base_url = $2 where id = $1', [
       channel.id,
       channel.base_url.replace(gateway.sandboxUrl, url),
     ]);
   }
-  // The worker hears of it by a notification.
+  // Until the worker has received the notification about the change.
   await sleep(300);
 }
 
@@ -347,7 +350,7 @@ function expectCanceled({ status, body }: Answer): void {
 const expectRefused = ({ status, body }: Answer): void =>
   expect({ status, body }).toMatchObject({ status: 409, body: { error: { code: 'task_not_cancelable' } } });
 
-/** An end is an end, for the task and for its credits. */
+/** The task has this final status, and its credits moved once. */
 async function expectStays(taskId: string, status: Task['status']): Promise<void> {
   const before = await gateway.poll(project.apiKey, taskId);
   expect(before.status).toBe(status);
@@ -357,7 +360,7 @@ async function expectStays(taskId: string, status: Task['status']): Promise<void
   });
 }
 
-/** One that was never started, for Temporal was slow and the task ended before, is over, too. */
+/** Waits for the end of the workflow. A workflow that Temporal never started, because the task ended first, counts as ended. */
 const workflowClosed = (taskId: string) =>
   eventually(
     () =>
@@ -374,7 +377,7 @@ const workflowClosed = (taskId: string) =>
     { what: `the end of workflow ${taskId}` },
   );
 
-/** Runs `count` pieces of work, a few at a time. */
+/** Runs `work` `count` times, in `lanes` concurrent lanes. */
 async function inLanes<T>(lanes: number, count: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

@@ -23,7 +23,7 @@ let folder: string;
 let files: FileStore;
 /** The channel's own origin, which the operator trusts. */
 let channel: Listening;
-/** On loopback and not the channel's: nobody may come here. */
+/** Another server on loopback, which must receive no connection. */
 let sentinel: Listening;
 let serve: RequestListener;
 
@@ -57,84 +57,86 @@ describe('the copy of a result', () => {
   it.each([
     ['plain http on loopback', () => `${sentinel.url}/a.png`],
     ['https on loopback', () => `https://127.0.0.1:${sentinel.port}/a.png`],
-    ['loopback in disguise', () => `http://2130706433:${sentinel.port}/a.png`],
-    ['a local name', () => `https://localhost:${sentinel.port}/a.png`],
+    ['loopback as a decimal number', () => `http://2130706433:${sentinel.port}/a.png`],
+    ['the name localhost', () => `https://localhost:${sentinel.port}/a.png`],
     ['the metadata service', () => 'http://169.254.169.254/latest/meta-data/'],
     ['plain http to a public name', () => 'http://cdn.example/a.png'],
     ['another port of the channel', () => `http://127.0.0.1:${sentinel.port}/same-host.png`],
     ['a file on our own disk', () => 'file:///etc/passwd'],
-    ['a name with a password', () => `https://user:word@127.0.0.1:${sentinel.port}/`],
+    ['a URL with a password', () => `https://user:word@127.0.0.1:${sentinel.port}/`],
   ])('is refused without a connection: %s', async (_what, url) => {
     expect(await copy(url())).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
     await expectNothingKept();
   });
 
-  it('asks the channel’s own origin with the channel’s credential, and follows one redirect from there', async () => {
-    const asked: [path: string, key: unknown][] = [];
+  it("sends the channel's credential to the channel's own origin, and follows one redirect from it", async () => {
+    const received: [path: string, key: unknown][] = [];
     serve = (request, response) => {
-      asked.push([request.url ?? '', request.headers['x-goog-api-key']]);
+      received.push([request.url ?? '', request.headers['x-goog-api-key']]);
       if (request.url === '/v1/a:download') return response.writeHead(302, { location: '/stored/a.png' }).end();
       return response.end(png);
     };
     expect(await copy(`${channel.url}/v1/a:download`)).toMatchObject({ kind: 'copied' });
-    expect(asked).toEqual([
+    expect(received).toEqual([
       ['/v1/a:download', 'the-key'],
       ['/stored/a.png', 'the-key'],
     ]);
   });
 
   it('follows no second redirect', async () => {
-    let looks = 0;
+    let requests = 0;
     serve = (_request, response) => {
-      looks += 1;
-      response.writeHead(302, { location: `/a-${looks}.png` }).end();
+      requests += 1;
+      response.writeHead(302, { location: `/a-${requests}.png` }).end();
     };
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expect(looks).toBe(2);
+    expect(requests).toBe(2);
     await expectNothingKept();
   });
 
-  it('takes the credential nowhere else: not to another origin, and not along a redirect to one', async () => {
+  it('sends the credential to no other origin, neither directly nor after a redirect', async () => {
     const keys: unknown[] = [];
-    const elsewhere = await listen((request, response) => {
+    const otherOrigin = await listen((request, response) => {
       keys.push(request.headers['x-goog-api-key']);
       response.end(png);
     });
     try {
-      serve = (_request, response) => response.writeHead(302, { location: `${elsewhere.url}/a.png` }).end();
-      // On a machine that lets loopback be reached at all.
+      serve = (_request, response) => response.writeHead(302, { location: `${otherOrigin.url}/a.png` }).end();
+      // The egress guard allows loopback here, so that the requests reach the other origin.
       expect(await copy(`${channel.url}/a.png`, 'image', 20_000, ['127.0.0.0/8'])).toMatchObject({ kind: 'copied' });
-      expect(await copy(`${elsewhere.url}/a.png`, 'image', 20_000, ['127.0.0.0/8'])).toMatchObject({ kind: 'copied' });
+      expect(await copy(`${otherOrigin.url}/a.png`, 'image', 20_000, ['127.0.0.0/8'])).toMatchObject({
+        kind: 'copied',
+      });
       expect(keys).toEqual([undefined, undefined]);
     } finally {
-      await elsewhere.close();
+      await otherOrigin.close();
     }
   });
 
-  it('follows no redirect to where nobody may go, also not from the channel itself', async () => {
+  it("follows no redirect to a blocked address, even from the channel's own origin", async () => {
     serve = (_request, response) => response.writeHead(302, { location: `${sentinel.url}/a.png` }).end();
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
     await expectNothingKept();
   });
 
-  it('waits a little for one that is not there yet, then fails as an invalid response', async () => {
-    let looks = 0;
+  it('retries a result that is not found, then fails as upstream_invalid_response', async () => {
+    let requests = 0;
     serve = (_request, response) => {
-      looks += 1;
+      requests += 1;
       response.writeHead(404).end();
     };
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expect(looks).toBe(5);
+    expect(requests).toBe(5);
     await expectNothingKept();
   });
 
-  it('takes one that is there at the second look', async () => {
-    let looks = 0;
-    serve = (_request, response) => (++looks === 1 ? response.writeHead(404).end() : response.end(png));
+  it('succeeds if the result is found at the second request', async () => {
+    let requests = 0;
+    serve = (_request, response) => (++requests === 1 ? response.writeHead(404).end() : response.end(png));
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
   });
 
-  it('breaks off one that is larger than allowed', async () => {
+  it('aborts the download of a result that is larger than allowed', async () => {
     serve = (_request, response) => {
       const chunk = Buffer.alloc(64_000);
       const more = (): void =>
@@ -151,15 +153,15 @@ describe('the copy of a result', () => {
 
   it.each([
     ['HTML', Buffer.from('<!doctype html><title>Sign in</title>')],
-    ['nothing', Buffer.alloc(0)],
+    ['empty', Buffer.alloc(0)],
     ['JSON', Buffer.from('{"error":"expired"}')],
-  ])('refuses one that is %s and calls itself a picture', async (_what, bytes) => {
+  ])('refuses a result with the Content-Type image/png whose body is %s', async (_what, bytes) => {
     serve = (_request, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(bytes);
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
     await expectNothingKept();
   });
 
-  it('refuses a picture where a video was asked for', async () => {
+  it('refuses a picture as the result of a video task', async () => {
     serve = (_request, response) => response.end(png);
     expect(await copy(`${channel.url}/a.png`, 'video')).toMatchObject({
       kind: 'failed',
@@ -168,71 +170,71 @@ describe('the copy of a result', () => {
     await expectNothingKept();
   });
 
-  it('tries one that breaks off again until the deadline, then fails as output_unavailable', async () => {
-    let looks = 0;
+  it('retries an interrupted download until the deadline, then fails as output_unavailable', async () => {
+    let requests = 0;
     serve = (_request, response) => {
-      looks += 1;
+      requests += 1;
       response
         .writeHead(200, { 'content-length': png.length })
         .write(png.subarray(0, png.length / 2), () => response.destroy());
     };
-    expect(await copy(`${channel.url}/a.png`, 'image', () => (looks < 2 ? 20_000 : 0))).toMatchObject({
+    expect(await copy(`${channel.url}/a.png`, 'image', () => (requests < 2 ? 20_000 : 0))).toMatchObject({
       kind: 'failed',
       code: 'output_unavailable',
     });
-    expect(looks).toBeGreaterThan(1);
+    expect(requests).toBeGreaterThan(1);
     await expectNothingKept();
   });
 
-  it('tries a server in trouble again, and takes what comes then', async () => {
-    let looks = 0;
-    serve = (_request, response) => (++looks === 1 ? response.writeHead(503).end() : response.end(png));
+  it('retries after a 503 and succeeds', async () => {
+    let requests = 0;
+    serve = (_request, response) => (++requests === 1 ? response.writeHead(503).end() : response.end(png));
     expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
-    expect(looks).toBe(2);
+    expect(requests).toBe(2);
   });
 
   it.each([
-    ['that came with the submit, and can be had only once', () => `data:image/png;base64,${png.toString('base64')}`],
-    ['that lies elsewhere', () => `${channel.url}/a.png`],
-  ])('tries again when our own store is in trouble, for a result %s', async (_what, url) => {
+    ['that is a data: URI', () => `data:image/png;base64,${png.toString('base64')}`],
+    ['at a URL', () => `${channel.url}/a.png`],
+  ])('retries when our own file store fails, for a result %s', async (_what, url) => {
     serve = (_request, response) => response.end(png);
-    let troubles = 0;
-    const away = () => (++troubles <= 2 ? Promise.reject(new Error('the bucket is away')) : undefined);
-    const troubled: FileStore = { ...files, put: (...given) => away() ?? files.put(...given) };
-    expect(await copyAs(await accepted(), newId('att'), { url: url(), files: troubled })).toMatchObject({
+    let puts = 0;
+    const failure = () => (++puts <= 2 ? Promise.reject(new Error('the bucket is unavailable')) : undefined);
+    const failing: FileStore = { ...files, put: (...given) => failure() ?? files.put(...given) };
+    expect(await copyAs(await accepted(), newId('att'), { url: url(), files: failing })).toMatchObject({
       kind: 'copied',
     });
-    expect(troubles).toBe(3);
+    expect(puts).toBe(3);
     expect(stored()).toHaveLength(1);
   });
 
-  it('ends with the task’s time, not before, while our own store is away', async () => {
+  it("retries until the task's deadline while our own file store is unavailable", async () => {
     let tries = 0;
-    const away: FileStore = {
+    const unavailable: FileStore = {
       ...files,
       put: () => {
         tries += 1;
-        return Promise.reject(new Error('the bucket is away'));
+        return Promise.reject(new Error('the bucket is unavailable'));
       },
     };
     const url = `data:image/png;base64,${png.toString('base64')}`;
     const forMs = () => (tries < 2 ? 20_000 : 0);
-    const report = await copyAs(await accepted(), newId('att'), { url, files: away, forMs });
+    const report = await copyAs(await accepted(), newId('att'), { url, files: unavailable, forMs });
     expect(report).toMatchObject({ kind: 'failed', code: 'output_unavailable' });
     expect(tries).toBe(2);
     await expectNothingKept();
   });
 });
 
-describe('two holders of one attempt', () => {
-  it('share no file: what the first has stored stays as it was, whatever the late one gets', async () => {
+describe('two runs of one attempt', () => {
+  it('share no file: the second run does not change the files of the first', async () => {
     const task = await accepted();
     serve = (_request, response) => response.end(png);
     const report = await copyAs(task, newId('att'), { url: `${channel.url}/a.png` });
     const [kept] = await filesOf(task);
     expect(report).toMatchObject({ kind: 'copied', outputs: [{ sha256: kept?.sha256 }] });
 
-    // The provider's link has died meanwhile, or shows another picture.
+    // The provider's link has expired meanwhile, or returns another picture.
     const other = await picture({ width: 64, height: 48, seed: 2 });
     serve = (request, response) => response.end(request.url === '/other.png' ? other : '<!doctype html>');
     expect(await copyAs(task, newId('att'), { url: `${channel.url}/a.png` })).toMatchObject({ kind: 'failed' });
@@ -242,12 +244,12 @@ describe('two holders of one attempt', () => {
     expect((await buffer(await files.open(kept?.storage_key ?? ''))).equals(png)).toBe(true);
   });
 
-  it('leave nothing that retention would not find, also where one dies with its bytes stored', async () => {
+  it('leave no file that the cleanup cannot find, even if one dies after storing its bytes', async () => {
     const task = await accepted();
     serve = (_request, response) => response.end(png);
     let isDead = false;
     const forMs = () => {
-      if (isDead) throw new Error('as if it had died here');
+      if (isDead) throw new Error('simulated death');
       return 20_000;
     };
     const dying: FileStore = {
@@ -255,11 +257,11 @@ describe('two holders of one attempt', () => {
       async put(...given) {
         await files.put(...given);
         isDead = true;
-        throw new Error('nobody hears this');
+        throw new Error('retried by the copy');
       },
     };
     const copying = copyAs(task, newId('att'), { url: `${channel.url}/a.png`, files: dying, forMs });
-    await expect(copying).rejects.toThrow('as if');
+    await expect(copying).rejects.toThrow('simulated death');
     const [left] = await filesOf(task);
     expect(left).toMatchObject({ expires: true });
     expect(await files.exists(left?.storage_key ?? '')).toBe(true);
@@ -277,7 +279,7 @@ const png = await picture({ width: 64, height: 48, seed: 1 });
 async function copy(
   url: string,
   type: TaskType = 'image',
-  /** How long it may take from now on, or what is left of that whenever it is asked. */
+  /** The time until the deadline, or a function that returns the time left. */
   forMs: number | (() => number) = 20_000,
   allowCidrs: string[] = [],
 ): Promise<CopyReport> {
@@ -295,25 +297,25 @@ async function accepted(): Promise<Accepted> {
   return { taskId, projectId: book.projectId };
 }
 
-/** What the holder of `fence` does. */
+/** Copies one result as the run that holds `fence`. */
 function copyAs(
   { taskId, projectId }: Accepted,
   fence: string,
-  asked: { url: string; type?: TaskType; forMs?: number | (() => number); allowCidrs?: string[]; files?: FileStore },
+  given: { url: string; type?: TaskType; forMs?: number | (() => number); allowCidrs?: string[]; files?: FileStore },
 ): Promise<CopyReport> {
-  const { forMs = 20_000 } = asked;
+  const { forMs = 20_000 } = given;
   const begunAt = performance.now();
-  // As strict as in production where a test says nothing else: only the channel's own origin is trusted.
-  const egress = createEgress({ allowCidrs: asked.allowCidrs ?? [], callbackPorts: [] });
+  // As strict as in production by default: only the channel's own origin is trusted.
+  const egress = createEgress({ allowCidrs: given.allowCidrs ?? [], callbackPorts: [] });
   return copyOutputs(
-    { config, db, files: asked.files ?? files, egress, logger: pino({ level: 'silent' }) },
+    { config, db, files: given.files ?? files, egress, logger: pino({ level: 'silent' }) },
     {
       attemptId: `att_${taskId}`,
       fence,
       projectId,
       taskId,
-      type: asked.type ?? 'image',
-      results: [{ url: asked.url }],
+      type: given.type ?? 'image',
+      results: [{ url: given.url }],
       channelBaseUrl: `${channel.url}/some/path`,
       channelHeaders: { 'x-goog-api-key': 'the-key' },
       remainingMs: () => (typeof forMs === 'number' ? begunAt + forMs - performance.now() : forMs()),

@@ -35,10 +35,10 @@ let ledger: Ledger;
 let book: Book;
 let folder: string;
 
-/** What the provider says and hears. */
+/** The provider's answers, and the calls that it received. */
 let submits: number;
 let stops: ('spare' | 'stop')[];
-let look: () => PollResult;
+let poll: () => PollResult;
 let stop: (running: 'spare' | 'stop') => Promise<StopAnswer>;
 
 beforeAll(async () => {
@@ -55,20 +55,20 @@ afterAll(async () => {
 beforeEach(() => {
   submits = 0;
   stops = [];
-  look = () => ({ kind: 'pending' });
+  poll = () => ({ kind: 'pending' });
   stop = () => Promise.resolve('stopped');
 });
 
-describe('a job that our own stop has ended', () => {
-  it('is the cancel granted, and nothing is bought after it, though the provider did not confirm in time', async () => {
+describe('a cancel whose stop the provider did not confirm in time', () => {
+  it('is granted once a poll shows that the job has ended, and nothing more is bought', async () => {
     const task = await submitted();
     stop = () => {
-      look = () => ({ kind: 'failed', detail: 'canceled' });
+      poll = () => ({ kind: 'failed', detail: 'canceled' });
       return Promise.resolve('unclear');
     };
     expect(await cancel(task)).toMatchObject({ status: 'canceled' });
     expect(await task.report).toEqual({ kind: 'canceled' });
-    expect(await elsewhere(task)).not.toMatchObject({ kind: 'transient' });
+    expect(await attemptNext(task)).not.toMatchObject({ kind: 'transient' });
     expect(submits).toBe(1);
     expect(await entriesOf(db, task.taskId)).toEqual({ hold: 1, refund: 1 });
   });
@@ -78,18 +78,18 @@ describe('a cancel that was refused', () => {
   it.each<[string, PollResult]>([
     ['fails', { kind: 'failed', detail: 'broken' }],
     ['is refused', { kind: 'refused', code: 'upstream_failed', detail: 'stopped, in words of its own' }],
-  ])('buys nothing more: where the job %s after all, the task is canceled', async (_how, end) => {
+  ])('buys nothing more: if the job %s later, the task is canceled', async (_how, end) => {
     const task = await submitted();
     stop = () => Promise.resolve('not_stopped');
     expect(await cancel(task)).toBe('refused');
-    look = () => end;
+    poll = () => end;
     expect(await task.report).toEqual({ kind: 'canceled' });
-    expect(await elsewhere(task)).toEqual({ kind: 'canceled' });
+    expect(await attemptNext(task)).toEqual({ kind: 'canceled' });
     expect(submits).toBe(1);
     await ledger.finishTask(taskEnd(task.taskId, 'canceled'));
   });
 
-  it('leaves the stop to an end that comes later, which stops the job that runs, once', async () => {
+  it('allows a later end of the task to stop the running job, once', async () => {
     const task = await submitted();
     stop = () => Promise.resolve('not_stopped');
     expect(await cancel(task)).toBe('refused');
@@ -101,7 +101,7 @@ describe('a cancel that was refused', () => {
     await task.abandon();
   });
 
-  it('tells the upstream itself of an end that came while it asked', async () => {
+  it('stops the job itself if the task ended while it waited for the provider', async () => {
     const task = await submitted();
     stop = async (running) => {
       if (running === 'stop') return 'stopped';
@@ -117,7 +117,7 @@ describe('a cancel that was refused', () => {
 });
 
 describe('a second cancel', () => {
-  it('waits for the first, however long its provider takes, and hears the same', async () => {
+  it('waits for the first, however slow the provider is, and gets the same answer', async () => {
     const task = await submitted();
     stop = async () => {
       await sleep(1_500);
@@ -131,20 +131,20 @@ describe('a second cancel', () => {
     await task.abandon();
   });
 
-  it('of a stop that was just sent waits for what comes of it, and sends none', async () => {
+  it('waits for the result of a stop that was just sent, and sends none itself', async () => {
     const task = await submitted();
     await run(db, 'update attempt set stop_sent_at = clock_timestamp() where request_id = $1', [task.taskId]);
-    setTimeout(() => (look = () => ({ kind: 'failed', detail: 'canceled' })), 200);
+    setTimeout(() => (poll = () => ({ kind: 'failed', detail: 'canceled' })), 200);
     expect(await cancel(task)).toMatchObject({ status: 'canceled' });
     expect(stops).toEqual([]);
     expect(await task.report).toEqual({ kind: 'canceled' });
   });
 
-  it('is not undone by a refusal that comes too late: each decides about its own mark', async () => {
+  it('is not undone by a late refusal of the first, because a refusal needs its own mark', async () => {
     const task = await submitted();
     const first = await requestCancel(db, task.taskId, 0);
     const second = await requestCancel(db, task.taskId, 0);
-    if (typeof first === 'string' || typeof second === 'string') throw new Error('neither was asked');
+    if (typeof first === 'string' || typeof second === 'string') throw new Error('a request got no mark');
     await refuseCancel(db, task.taskId, first.mark);
     expect(await requestCancel(db, task.taskId, 60)).toBe('joined');
     await refuseCancel(db, task.taskId, second.mark);
@@ -154,17 +154,17 @@ describe('a second cancel', () => {
   });
 });
 
-describe('a cancel whose API died before it decided', () => {
-  it('is decided by the sweeps, once, when it is older than any decision, and not before', async () => {
+describe('a cancel whose API server died before deciding it', () => {
+  it('is decided by the sweeps, once, and only when it is older than any decision can take', async () => {
     const queued = await submitted();
     const idle = await prepared();
-    await markAs(queued.taskId, 'clock_timestamp()');
-    await markAs(idle.taskId, 'clock_timestamp()');
+    await setCancelRequested(queued.taskId, 'clock_timestamp()');
+    await setCancelRequested(idle.taskId, 'clock_timestamp()');
     expect(await decideAbandonedCancels(queued.deps)).toBe(0);
     const old = `clock_timestamp() - make_interval(secs => ${decisionSecondsMax(config.tasks) + 1})`;
-    await markAs(queued.taskId, old);
-    await markAs(idle.taskId, old);
-    // Sent by the one that died, who never learned what came of it.
+    await setCancelRequested(queued.taskId, old);
+    await setCancelRequested(idle.taskId, old);
+    // The process that died sent this stop and never read its result.
     await run(db, `update attempt set stop_sent_at = ${old} where request_id = $1`, [queued.taskId]);
     const sweeps = await Promise.all(Array.from({ length: 4 }, () => decideAbandonedCancels(queued.deps)));
     expect(sweeps.reduce((sum, decided) => sum + decided, 0)).toBe(2);
@@ -176,9 +176,9 @@ describe('a cancel whose API died before it decided', () => {
     await queued.abandon();
   });
 
-  it('ends the task as canceled where its next attempt comes first, for nothing was bought', async () => {
+  it('ends the task as canceled if its next attempt begins before the sweep, because nothing was bought', async () => {
     const task = await prepared();
-    await markAs(task.taskId, 'clock_timestamp()');
+    await setCancelRequested(task.taskId, 'clock_timestamp()');
     expect(await attempt(task)).toEqual({ kind: 'canceled' });
     expect(submits).toBe(0);
     await ledger.finishTask(taskEnd(task.taskId, 'canceled'));
@@ -186,7 +186,7 @@ describe('a cancel whose API died before it decided', () => {
 });
 
 describe('a stop that this process cannot send', () => {
-  it('is left to one that can', async () => {
+  it('is sent by a process that can send it', async () => {
     const task = await submitted();
     await ledger.finishTask(taskEnd(task.taskId, 'failed'));
     const foreign = createSealer([{ id: 'm2', secret: Buffer.alloc(32, 9) }]);
@@ -201,7 +201,7 @@ describe('a stop that this process cannot send', () => {
 });
 
 describe("an operator's cancel", () => {
-  it('says in the log that the task has ended, as every end does, and only the one that ended it', async () => {
+  it('logs the end of the task, and a second one logs nothing', async () => {
     const task = await submitted();
     const lines: string[] = [];
     const deps = { ...task.deps, logger: pino({}, { write: (line: string) => void lines.push(line) }) };
@@ -236,7 +236,7 @@ const adapter: Adapter = {
     submits += 1;
     return Promise.resolve({ kind: 'ok', value: { job: submits } });
   },
-  pollMedia: () => Promise.resolve(look()),
+  pollMedia: () => Promise.resolve(poll()),
   cancelMedia(_upstream, _operation, { running }) {
     stops.push(running);
     return stop(running);
@@ -245,7 +245,7 @@ const adapter: Adapter = {
 
 interface Prepared {
   taskId: string;
-  /** Two of them. */
+  /** Two channels. */
   channelIds: string[];
   deps: AttemptDeps & CancelDeps;
 }
@@ -289,21 +289,21 @@ const attempt = ({ deps, taskId, channelIds }: Prepared, n = 0, canceled = new A
     { canceled: canceled.signal, shutdown: new AbortController().signal },
   );
 
-/** What the workflow would do next. */
-const elsewhere = (task: Prepared): Promise<AttemptReport> => attempt(task, 1);
+/** Runs the attempt on the second channel, as the workflow would do next. */
+const attemptNext = (task: Prepared): Promise<AttemptReport> => attempt(task, 1);
 
-/** A task whose job is polled. */
+/** A task whose job is being polled. */
 async function submitted(): Promise<Prepared & { report: Promise<AttemptReport>; abandon(): Promise<void> }> {
   const task = await prepared();
   const canceled = new AbortController();
-  let looks = 0;
-  const next = look;
-  look = () => {
-    looks += 1;
+  let polls = 0;
+  const next = poll;
+  poll = () => {
+    polls += 1;
     return next();
   };
   const report = attempt(task, 0, canceled);
-  await eventually(() => Promise.resolve(looks > 0), { what: 'the first look' });
+  await eventually(() => Promise.resolve(polls > 0), { what: 'the first poll' });
   return {
     ...task,
     report,
@@ -323,5 +323,5 @@ async function cancel({ deps, taskId }: Prepared): Promise<TaskView | 'refused'>
   });
 }
 
-const markAs = (taskId: string, at: string) =>
+const setCancelRequested = (taskId: string, at: string) =>
   run(db, `update task set cancel_requested_at = ${at} where id = $1`, [taskId]);

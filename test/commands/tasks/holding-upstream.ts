@@ -1,10 +1,10 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands before the sandbox and keeps answers back. */
+/** A proxy in front of the sandbox that delays answers. */
 export interface HoldingUpstream {
   url: string;
-  /** From now on the answers to calls of this method are kept back for so long: POST submits, PUT cancels. */
+  /** Delays the answers to all later calls with this method: POST submits, PUT cancels. */
   hold(method: 'POST' | 'PUT', ms: number): void;
   close(): Promise<void>;
 }

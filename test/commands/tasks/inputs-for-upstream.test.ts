@@ -18,7 +18,7 @@ import { upload, type UploadedFile } from '../../support/upload.ts';
 let gateway: Gateway;
 let recorder: RecordingUpstream;
 let project: TestProject;
-let stranger: TestProject;
+let otherProject: TestProject;
 beforeAll(async () => {
   gateway = await startGateway();
   recorder = await startRecordingUpstream(gateway.sandboxUrl);
@@ -29,7 +29,7 @@ beforeAll(async () => {
     },
     [recorder.url, gateway.sandboxUrl],
   );
-  [project, stranger] = await Promise.all([gateway.project({ credits: 10_000 }), gateway.project()]);
+  [project, otherProject] = await Promise.all([gateway.project({ credits: 10_000 }), gateway.project()]);
 });
 afterAll(async () => {
   await gateway.stop();
@@ -48,7 +48,7 @@ const storedBytes = async (file: UploadedFile): Promise<Buffer> => {
 const dataUriOf = async (file: UploadedFile): Promise<string> =>
   `data:${file.mime_type};base64,${(await storedBytes(file)).toString('base64')}`;
 
-/** The one body with this prompt that went upstream. */
+/** The only body with this prompt that the upstream received. */
 const submitted = (prompt: string): string => {
   const bodies = recorder.calls.filter(({ body }) => body.includes(prompt)).map(({ body }) => body);
   expect(bodies).toHaveLength(1);
@@ -75,14 +75,14 @@ const expireIn = (fileId: string, seconds: number): Promise<unknown> =>
     [fileId, seconds],
   );
 
-const pretend = (fileId: string, as: { purpose: string; mime_type: string; bytes: number }): Promise<unknown> =>
+const changeFile = (fileId: string, as: { purpose: string; mime_type: string; bytes: number }): Promise<unknown> =>
   gateway.database.query(
-    { name: 'test-pretend', text: 'update file set purpose = $2, mime_type = $3, bytes = $4 where id = $1' },
+    { name: 'test-change-file', text: 'update file set purpose = $2, mime_type = $3, bytes = $4 where id = $1' },
     [fileId, as.purpose, as.mime_type, as.bytes],
   );
 
 describe('an uploaded picture as an input', () => {
-  it('becomes a clip: its bytes reach the upstream and its id stands in the task', async () => {
+  it('can be used for a video: the upstream gets its bytes and the task shows its id', async () => {
     const file = await uploaded(await jpeg());
     const body = { model: 'veo-3.1', prompt: 'let it move', image: file.id };
     const task = await gateway.poll(project.apiKey, await gateway.accept(project.apiKey, mediaRoutes.video, body));
@@ -91,7 +91,7 @@ describe('an uploaded picture as an input', () => {
     expect(submitted('let it move')).toContain((await storedBytes(file)).toString('base64'));
   });
 
-  it('may be named by its URL, also by one whose signature is over, and among references', async () => {
+  it('can be named by its URL, even with an invalid signature, and in reference_images', async () => {
     const [first, second, third] = [
       await uploaded(await png(8, 8)),
       await uploaded(await webp()),
@@ -112,7 +112,7 @@ describe('an uploaded picture as an input', () => {
     for (const file of [first, second, third]) expect(body).toContain(await dataUriOf(file));
   });
 
-  it('may be used on the legacy route', async () => {
+  it('can be used on the legacy route', async () => {
     const [first, second] = [await uploaded(await png(9, 9)), await uploaded(await png(7, 7))];
     const answer = await gateway.create(project.apiKey, '/api/v1/api/generate', {
       model: 'aurora-image-1',
@@ -127,7 +127,7 @@ describe('an uploaded picture as an input', () => {
     for (const file of [first, second]) expect(body).toContain(await dataUriOf(file));
   });
 
-  it('may be what an earlier task made', async () => {
+  it('can be the output of an earlier task', async () => {
     const body = { model: 'aurora-image-1', prompt: 'a first draft' };
     const draft = await gateway.poll(project.apiKey, await gateway.accept(project.apiKey, mediaRoutes.image, body));
     const image = draft.output?.[0]?.url ?? '';
@@ -142,7 +142,7 @@ describe('an uploaded picture as an input', () => {
     });
   });
 
-  it('is kept past the deadline of the task that uses it, and never shortened', async () => {
+  it('is kept past the deadline of the task that uses it, and never expires earlier than before', async () => {
     const [short, long] = [await uploaded(await png()), await uploaded(await png())];
     await expireIn(short.id, 20);
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.video, {
@@ -157,8 +157,8 @@ describe('an uploaded picture as an input', () => {
     expect((await gateway.poll(project.apiKey, taskId)).status).toBe('succeeded');
   });
 
-  it('belongs to its project: a foreign, unknown, expired or deleted one is not found, and nothing is held', async () => {
-    const foreign = await uploaded(await png(), stranger);
+  it("returns 404 for another project's, an unknown, an expired or a deleted file, and holds no credits", async () => {
+    const foreign = await uploaded(await png(), otherProject);
     const [expired, deleted, own] = [
       await uploaded(await png()),
       await uploaded(await png()),
@@ -211,7 +211,7 @@ describe('an uploaded picture as an input', () => {
     expect(await countRows(gateway.database)).toEqual(before);
   });
 
-  it('must be of the kind that is asked for, as a file of ours and as a data URI', async () => {
+  it('must be of the kind that the parameter accepts, both as a file of ours and as a data: URI', async () => {
     const file = await uploaded(await png());
     const film = clip({ width: 64, height: 48, seconds: 1, seed: 1 });
     const before = await countRows(gateway.database);
@@ -232,15 +232,15 @@ describe('an uploaded picture as an input', () => {
     await gateway.accept(project.apiKey, mediaRoutes.video, { model: 'runway-aleph', prompt: 'by day', video_url });
   });
 
-  it('must not be larger than what is taken, wherever it came from; an upload that was taken once is taken', async () => {
+  it('must not be larger than the limit of the parameter, except for an upload that was accepted before', async () => {
     const [film, picture, sent] = [
       await uploaded(await png()),
       await uploaded(await png()),
       await uploaded(await png()),
     ];
-    await pretend(film.id, { purpose: 'output', mime_type: 'video/mp4', bytes: 50_000_001 });
-    await pretend(picture.id, { purpose: 'output', mime_type: 'image/png', bytes: 10_000_001 });
-    await pretend(sent.id, { purpose: 'upload', mime_type: 'image/png', bytes: 20_000_000 });
+    await changeFile(film.id, { purpose: 'output', mime_type: 'video/mp4', bytes: 50_000_001 });
+    await changeFile(picture.id, { purpose: 'output', mime_type: 'image/png', bytes: 10_000_001 });
+    await changeFile(sent.id, { purpose: 'upload', mime_type: 'image/png', bytes: 20_000_000 });
     for (const [model, param, value] of [
       ['runway-aleph', 'video_url', film.id],
       ['veo-3.1', 'image', picture.url],
@@ -260,7 +260,7 @@ describe('an uploaded picture as an input', () => {
 });
 
 describe('the inputs of an attempt', () => {
-  it('sends a signed URL only where the provider takes one and PUBLIC_BASE_URL is public https', async () => {
+  it('include a signed URL only if the provider accepts URLs and PUBLIC_BASE_URL is public https', async () => {
     const file = await uploaded(await png());
     const bytes = await dataUriOf(file);
     const sent = async (publicBaseUrl: string, asBytes: boolean): Promise<string | undefined> => {

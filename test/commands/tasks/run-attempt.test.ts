@@ -32,15 +32,15 @@ let ledger: Ledger;
 let book: Book;
 let folder: string;
 let inputs: Server;
-/** What the client's own server shows, and how often it was asked. */
-let shown: Buffer;
+/** The picture on the client's own server, and the number of requests for it. */
+let served: Buffer;
 let fetches: number;
-/** So many must ask before any is answered, each with its own picture. */
+/** The client's server answers only when it has this many requests, each with its own picture. */
 let together: Buffer[];
-let asking: ServerResponse[];
-/** What the provider was given. */
+let unanswered: ServerResponse[];
+/** The requests that the provider received. */
 let sent: { upstream: Upstream; request: MediaRequest }[];
-/** Our own disk, when it is slow: who reads waits until it is let go on. */
+/** While our own disk is slow, every read waits here until the test resumes it. */
 let waiting: (() => void)[];
 let isSlow: boolean;
 let submits: number;
@@ -54,9 +54,9 @@ beforeAll(async () => {
   book = await openBook(db, { credits: 1_000 });
   inputs = createServer((_request, response) => {
     fetches += 1;
-    asking.push(response);
-    if (asking.length < together.length) return;
-    asking.splice(0).forEach((one, index) => one.end(together[index] ?? shown));
+    unanswered.push(response);
+    if (unanswered.length < together.length) return;
+    unanswered.splice(0).forEach((one, index) => one.end(together[index] ?? served));
   });
   await new Promise<void>((resolve) => inputs.listen(0, '127.0.0.1', resolve));
 });
@@ -66,24 +66,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
-  [waiting, isSlow, submits, shown, fetches, together, asking, sent] = [[], false, 0, png, 0, [], [], []];
+  [waiting, isSlow, submits, served, fetches, together, unanswered, sent] = [[], false, 0, png, 0, [], [], []];
   duringSubmit = () => Promise.resolve();
 });
-afterEach(() => waiting.forEach((goOn) => goOn()));
+afterEach(() => waiting.forEach((resume) => resume()));
 
-describe('a submit that begins late, for reading its inputs took long', () => {
-  it('is not sent by a worker that was overtaken meanwhile: the other one may have bought elsewhere by then', async () => {
+describe('a submit that is delayed by reading its inputs', () => {
+  it('is not sent after another worker took the attempt over, because that worker may have bought the job', async () => {
     const task = await begun();
     await run(db, `update attempt set submit_deadline = clock_timestamp() where request_id = $1`, [task.taskId]);
     isSlow = false;
-    // The provider surely knows no job under our key.
+    // The second worker looks the job up, and the provider has none with our idempotency key.
     expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
     await readInputsLate();
     expect(await task.report).toBeInstanceOf(AttemptInterrupted);
     expect(submits).toBe(0);
   });
 
-  it('is not sent for a task that has ended meanwhile', async () => {
+  it('is not sent if the task has ended meanwhile', async () => {
     const task = await begun();
     await ledger.finishTask(taskEnd(task.taskId, 'failed'));
     await readInputsLate();
@@ -91,7 +91,7 @@ describe('a submit that begins late, for reading its inputs took long', () => {
     expect(submits).toBe(0);
   });
 
-  it('is sent otherwise, and nobody takes it over before its own time is up', async () => {
+  it('is sent otherwise, with a renewed time limit before which no other worker takes the attempt over', async () => {
     const task = await begun();
     await run(db, `update attempt set submit_deadline = clock_timestamp() where request_id = $1`, [task.taskId]);
     let secondsLeft = 0;
@@ -110,32 +110,32 @@ describe('a submit that begins late, for reading its inputs took long', () => {
   });
 });
 
-describe('an input whose bytes are lost on our side', () => {
-  it('is no unknown outcome: nothing was sent, and the next channel may try', async () => {
+describe('an input that is missing in our file store', () => {
+  it('ends the attempt as transient, because nothing was sent and the next channel may try', async () => {
     const task = await prepared('file_lost');
     expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
     expect(submits).toBe(0);
   });
 });
 
-describe('a client’s URL, for a provider that takes only bytes', () => {
-  it('is fetched once for its task: every attempt sends the same bytes, whatever is there by then', async () => {
+describe("a client's URL for a provider that accepts only bytes", () => {
+  it('is fetched once for its task: every attempt sends the same bytes, even if the file at the URL changes', async () => {
     const task = await prepared();
     expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
-    shown = otherPng;
-    const elsewhere = { ...task, channelId: await aChannel() };
+    served = otherPng;
+    const onNextChannel = { ...task, channelId: await aChannel() };
     task.deps.channels.forget();
-    expect(await runAttempt(task.deps, elsewhere, signals)).toMatchObject({ kind: 'transient' });
+    expect(await runAttempt(task.deps, onNextChannel, signals)).toMatchObject({ kind: 'transient' });
     expect(fetches).toBe(1);
     expect(sent.map(({ request }) => request.image?.url)).toEqual([dataUri(png), dataUri(png)]);
     expect(await inputsOf(task)).toMatchObject([{ purpose: 'input', bytes: png.length, keeps: true }]);
   });
 
-  it('is one picture to two who fetch it at once, and the other copy is gone', async () => {
+  it('gives two concurrent attempts the same picture, and the other copy is deleted', async () => {
     const task = await prepared();
-    const elsewhere = { ...task, channelId: await aChannel() };
+    const onNextChannel = { ...task, channelId: await aChannel() };
     together = [png, otherPng];
-    await Promise.all([runAttempt(task.deps, task, signals), runAttempt(task.deps, elsewhere, signals)]);
+    await Promise.all([runAttempt(task.deps, task, signals), runAttempt(task.deps, onNextChannel, signals)]);
     expect(fetches).toBe(2);
     expect(new Set(sent.map(({ request }) => request.image?.url)).size).toBe(1);
     const rows = await inputsOf(task);
@@ -143,7 +143,7 @@ describe('a client’s URL, for a provider that takes only bytes', () => {
     expect(await task.deps.files.exists(rows[0]?.storage_key ?? '')).toBe(true);
   });
 
-  it('must lead to what is asked for; if not, nothing is sent and nothing is kept', async () => {
+  it('must return a file of the expected kind; otherwise nothing is sent and nothing is stored', async () => {
     const task = await prepared({ video_url: clientUrl('a.mp4') });
     expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
     expect(await attemptsOf(db, task.taskId)).toMatchObject([{ outcome: 'transient', error_class: 'rejected' }]);
@@ -151,8 +151,8 @@ describe('a client’s URL, for a provider that takes only bytes', () => {
   });
 });
 
-describe('a worker whose memory is taken by the inputs of others', () => {
-  /** The first has all the room and is being submitted. */
+describe('a worker whose memory budget is used up by the inputs of another attempt', () => {
+  /** The first attempt uses the whole budget while its submit is in flight. */
   async function crowded() {
     const [first, second] = [await prepared(undefined, tight()), await prepared()];
     second.deps.inputMemory = first.deps.inputMemory;
@@ -172,10 +172,10 @@ describe('a worker whose memory is taken by the inputs of others', () => {
     };
     return { second, run, canceled, shutdown, finishFirst };
   }
-  /** Room for one picture. */
+  /** A budget for one picture. */
   const tight = () => ({ bufferedMaxBytes: png.length + 10 });
 
-  it('lets an attempt wait before its row is written, and sends it when there is room, with the credential of then', async () => {
+  it('makes an attempt wait before its row is written, then submits it with the current credential', async () => {
     const { second, run: attempt, finishFirst } = await crowded();
     const report = attempt();
     await eventually(async () => (await inputsOf(second)).some(({ bytes }) => bytes > 0));
@@ -193,9 +193,9 @@ describe('a worker whose memory is taken by the inputs of others', () => {
   });
 
   it.each([
-    ['nobody wants it any more', 'canceled', { kind: 'skipped' }],
-    ['the process goes down', 'shutdown', expect.any(AttemptInterrupted)],
-  ] as const)('lets it go without a row when %s', async (_what, signal, expected) => {
+    ['the task is canceled', 'canceled', { kind: 'skipped' }],
+    ['the process shuts down', 'shutdown', expect.any(AttemptInterrupted)],
+  ] as const)('ends a waiting attempt without a row when %s', async (_what, signal, expected) => {
     const { second, run: attempt, finishFirst, ...controllers } = await crowded();
     const report = attempt();
     await eventually(async () => (await inputsOf(second)).some(({ bytes }) => bytes > 0));
@@ -206,7 +206,7 @@ describe('a worker whose memory is taken by the inputs of others', () => {
     expect(submits).toBe(1);
   });
 
-  it('ends the wait with the task’s time', async () => {
+  it("ends the wait at the task's deadline", async () => {
     const { second, run: attempt, finishFirst } = await crowded();
     await run(db, `update task set deadline_at = clock_timestamp() + interval '700 ms' where id = $1`, [second.taskId]);
     expect(await attempt()).toEqual({ kind: 'deadline' });
@@ -214,24 +214,24 @@ describe('a worker whose memory is taken by the inputs of others', () => {
     await finishFirst();
   });
 
-  it('does not send what would never fit', async () => {
+  it('does not send inputs that are larger than the whole budget', async () => {
     const url = clientUrl('a.png');
     const large = await prepared({ image: url, reference_images: Array.from({ length: 8 }, () => url) }, tight());
     expect(await runAttempt(large.deps, large, signals)).toMatchObject({ kind: 'transient' });
     expect([submits, fetches]).toEqual([0, 1]);
   });
 
-  it('has its room back, however an attempt ends', async () => {
+  it('gets the memory back even if an attempt throws', async () => {
     const task = await prepared(undefined, tight());
-    duringSubmit = () => Promise.reject(new Error('our own trouble'));
+    duringSubmit = () => Promise.reject(new Error('an internal error'));
     await runAttempt(task.deps, task, signals).catch(() => undefined);
     const released = await task.deps.inputMemory.take(png.length, { owner: 'x', signal: AbortSignal.timeout(1_000) });
     expect(released).not.toBeNull();
   });
 });
 
-describe('an accepted job whose attempt another worker has taken over meanwhile', () => {
-  it('is saved, and ends nothing while its task lives', async () => {
+describe('an accepted job whose attempt another worker has taken over', () => {
+  it('is saved, and the attempt gets no outcome while its task is running', async () => {
     accepts = true;
     const task = await prepared();
     duringSubmit = () => run(db, `update attempt set fence = 'another' where request_id = $1`, [task.taskId]);
@@ -244,8 +244,8 @@ describe('an accepted job whose attempt another worker has taken over meanwhile'
   });
 });
 
-describe('a channel that is gone, or whose credential cannot be opened', () => {
-  it('is passed over by a task that has not begun there, and never by one whose job it may have', async () => {
+describe('a channel that is deleted, or whose credential cannot be decrypted', () => {
+  it('is skipped by a task without an attempt on it, but not by a task whose job it may have', async () => {
     const task = await prepared();
     const withoutFamily = { ...task.deps, adapters: {} };
     expect(await runAttempt(withoutFamily, task, signals)).toEqual({ kind: 'skipped' });
@@ -277,7 +277,7 @@ const logger = pino({ level: 'silent' });
 const signals = { canceled: new AbortController().signal, shutdown: new AbortController().signal };
 let accepts = false;
 
-/** A provider that takes bytes only and can be asked for a job by our key. */
+/** A provider that accepts only bytes and supports a lookup by our idempotency key. */
 const adapter: Adapter = {
   inputsAsBytes: true,
   async submitMedia(upstream, request) {
@@ -344,7 +344,7 @@ const inputsOf = ({ taskId }: { taskId: string }) =>
 
 const clientUrl = (path: string): string => `http://127.0.0.1:${(inputs.address() as AddressInfo).port}/${path}`;
 
-/** One worker has the row and waits for its disk. */
+/** A task whose attempt row is written and whose worker waits for the slow disk. */
 async function begun(): Promise<Awaited<ReturnType<typeof prepared>> & { report: Promise<unknown> }> {
   isSlow = true;
   const task = await prepared();
@@ -353,9 +353,9 @@ async function begun(): Promise<Awaited<ReturnType<typeof prepared>> & { report:
   return { ...task, report };
 }
 
-/** Later than what counts as at once. */
+/** Finishes the reads so late that the submit must renew its time limit. */
 async function readInputsLate(): Promise<void> {
   await sleep(1_100);
   isSlow = false;
-  waiting.forEach((goOn) => goOn());
+  waiting.forEach((resume) => resume());
 }

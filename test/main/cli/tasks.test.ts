@@ -167,7 +167,9 @@ describe('tollgate tasks resolve', () => {
     expect(await resolve('bought', 'invoice 17')).toMatchObject({ code: 0, said: { changed: false } });
     expect(await resolve('not_bought', 'invoice 17')).toMatchObject({
       code: 1,
-      said: { error: { message: expect.stringContaining('resolved before: bought, invoice 17') } },
+      said: {
+        error: { message: expect.stringContaining('is already resolved as bought, with the reference invoice 17') },
+      },
     });
   });
 

@@ -20,7 +20,7 @@ export async function begin(
 ): Promise<FreshAttempt | UnansweredSubmit | AcceptedJob | FinishedJob | ReportedAttempt> {
   const taken = await takeRow(run);
   if (!taken) {
-    // A task that is to be canceled begins no attempt, here or on any other channel.
+    // A task with a cancel request begins no attempt on any channel.
     return reported({ kind: (await isCancelDue(run.deps.db, run.task.taskId)) ? 'canceled' : 'skipped' });
   }
   const { begunAt, ...holder } = taken;
@@ -30,7 +30,7 @@ export async function begin(
   return holder.fresh ? { stage: 'fresh', holder, begunAt } : { stage: 'unanswered', holder };
 }
 
-/** Waits while the submit of an earlier run may still be on its way. Null when nothing may begin. */
+/** Waits while the submit of an earlier run may still be in flight. Returns null if no attempt may begin. */
 export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begunAt: number }) | null> {
   const { deps, task, channel, signals } = run;
   const readsMax = 1_000;
@@ -49,15 +49,15 @@ export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begun
     if (!memory?.fresh) releaseInputs(run);
     if (!memory) return null;
     const { fresh, outcome, operation, submitDeadlineMs } = memory;
-    const mayBeOnItsWay = !fresh && outcome === null && !operation && submitDeadlineMs > 0;
-    if (!mayBeOnItsWay) return { ...memory, begunAt };
+    const mayBeInFlight = !fresh && outcome === null && !operation && submitDeadlineMs > 0;
+    if (!mayBeInFlight) return { ...memory, begunAt };
     await waitUnlessShutdown(run, Math.min(submitDeadlineMs + 50, 1_000));
     if (signals.canceled.aborted) return null;
   }
   throw new AttemptInterrupted('the earlier submit never reached its deadline');
 }
 
-/** What the workflow is told of an attempt whose outcome is written. */
+/** The report to the workflow about an attempt whose outcome is written. */
 export function recordedReport({ outcome, code }: Pick<AttemptMemory, 'outcome' | 'code'>): AttemptReport {
   if (outcome === 'canceled' || outcome === null) return { kind: 'canceled' };
   return { kind: outcome, code: code as TaskErrorCode | null };

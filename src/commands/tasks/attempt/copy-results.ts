@@ -16,7 +16,7 @@ export async function takeResults(
   return ours ? { stage: 'finished', holder, results } : leaveToNewHolder(run);
 }
 
-/** Copies the results into our file store before the upstream's links expire. Run again, it resumes. */
+/** Copies the results into our file store before the upstream's links expire. A later run can start the copy again. */
 export async function copyResults(run: AttemptRun, { holder, results }: FinishedJob): Promise<Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
   const copied = await copyOutputs(deps, {

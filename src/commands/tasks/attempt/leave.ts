@@ -4,20 +4,20 @@ import { stopUpstream } from '../stop-upstream.ts';
 import { AttemptInterrupted, type AttemptDeps, type AttemptRun } from './run.ts';
 import { reported, type AttemptHolder, type ReportedAttempt } from './stages.ts';
 
-/** The task has ended: the upstream is told to stop its job, once. */
+/** Reports that the task has ended, after telling the upstream once to stop its job. */
 export async function stopEndedTask(deps: AttemptDeps, taskId: string): Promise<ReportedAttempt> {
   await stopUpstream(deps, taskId);
   return reported({ kind: 'over' });
 }
 
-/** Another run has taken the row over. While the task lives, only that run may report the outcome. */
+/** Leaves the attempt to the run that has taken its row over. Until the task ends, only that run may report the outcome. */
 export async function leaveToNewHolder({ deps, task: { taskId } }: AttemptRun): Promise<ReportedAttempt> {
   const task = await findTaskForAttempt(deps.db, taskId);
   if (!task || isTerminal(task.status)) return stopEndedTask(deps, taskId);
-  throw new AttemptInterrupted('another holder has taken this attempt over');
+  throw new AttemptInterrupted('another run has taken this attempt over');
 }
 
-/** The task was canceled. The row stays open for the operator; the upstream is told to stop once the task's end is written. */
+/** Stops working for a canceled task. If the task's end is not written yet, the row stays without an outcome and no stop is sent. */
 export async function giveUp({ deps, task: { taskId } }: AttemptRun, holder: AttemptHolder): Promise<ReportedAttempt> {
   const task = await findTaskForAttempt(deps.db, taskId);
   if (task && isTerminal(task.status)) {

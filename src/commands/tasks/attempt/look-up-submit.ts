@@ -3,7 +3,7 @@ import { callSignal, type AttemptRun } from './run.ts';
 import { decided, type AcceptedJob, type Ending, type UnansweredSubmit } from './stages.ts';
 import { acceptJob } from './submit.ts';
 
-/** Asks the provider for the job by our idempotency key, where it can be asked; else the outcome is unknown. */
+/** Looks the job up at the provider by our idempotency key. The outcome is unknown if the provider supports no such lookup. */
 export async function lookUpSubmit(
   run: AttemptRun,
   { holder, submitted }: UnansweredSubmit,
@@ -18,7 +18,7 @@ export async function lookUpSubmit(
       return decided(holder, {
         outcome: 'transient',
         errorClass: 'interrupted',
-        detail: 'the provider knows no job under our idempotency key',
+        detail: 'the provider has no job with our idempotency key',
       });
     }
   }
@@ -28,6 +28,7 @@ export async function lookUpSubmit(
     code: 'upstream_outcome_unknown',
     errorClass: submitted?.errorClass ?? 'interrupted',
     status: submitted?.status ?? null,
-    detail: submitted?.detail ?? 'the submit was interrupted on our side and the provider cannot be asked',
+    detail:
+      submitted?.detail ?? 'the submit was interrupted on our side and the provider has no lookup by idempotency key',
   });
 }

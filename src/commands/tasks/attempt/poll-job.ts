@@ -8,12 +8,12 @@ import { seenEveryMs } from './prepare-inputs.ts';
 import { callSignal, waitUnlessShutdown, type AttemptRun } from './run.ts';
 import { decided, reported, type AcceptedJob, type Ending, type FinishedJob } from './stages.ts';
 
-/** Polls the accepted job until it ends, the task is canceled or its deadline comes. */
+/** Polls the accepted job until it ends, the task is canceled or the task's deadline passes. */
 export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJob): Promise<FinishedJob | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
   const { config } = deps;
   if (isAnsweredSynchronously(operation)) {
-    return decided(holder, lostJob('the results came with the submit and were lost before they were stored'));
+    return decided(holder, lostJob('the synchronous results were lost before they were stored'));
   }
   if (!channel.adapter.pollMedia) return reported({ kind: 'skipped' });
   let waitMs = config.attempts.pollIntervalMinMs;
@@ -30,7 +30,7 @@ export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJo
 
     missingSince = polled.kind === 'missing' ? (missingSince ?? performance.now()) : null;
     if (missingSince !== null && performance.now() - missingSince > config.attempts.missingJobLostSeconds * 1000) {
-      return decided(holder, { ...lostJob('the upstream no longer knows the job'), status: 404 });
+      return decided(holder, { ...lostJob('the upstream no longer has the job'), status: 404 });
     }
     if (performance.now() - seenAt > seenEveryMs) {
       const progress = polled.kind === 'pending' ? (polled.progress ?? null) : null;

@@ -6,18 +6,18 @@ import { stopEndedTask } from './leave.ts';
 import { AttemptInterrupted, findUsableChannel, type AttemptRun } from './run.ts';
 import { reported, type ReportedAttempt } from './stages.ts';
 
-/** The media inputs of one run and the request built from them: the bytes count against the memory budget until released. */
+/** The media inputs of one run and the request built from them. The bytes count against the memory budget until released. */
 export interface AttemptInputs {
   held: HeldInputs | null;
   request: MediaRequest | null;
 }
 
-/** How often the task row is told that a worker works on it. */
+/** How often a working worker updates the task row, so that the sweeps do not count the task as silent. */
 export const seenEveryMs = 20_000;
 
 /**
- * Makes the inputs ready before the attempt row is written. The row starts the submit's time limit, and a run that finds the
- * row later must assume that the submit was sent.
+ * Prepares the inputs before the attempt row is written, because the row starts the submit's time limit. A later run that finds
+ * the row must assume that the submit was sent.
  */
 export async function prepareInputs(
   run: AttemptRun,
@@ -38,7 +38,7 @@ export async function prepareInputs(
     clearInterval(seen),
   );
   if (held) {
-    // The wait may have been long: an operator may have changed the credential or the address.
+    // During a long wait, an operator may have changed the channel's credential or address.
     const current = await findUsableChannel(deps, task, channel.row.id);
     if (current?.row.adapter !== channel.row.adapter) return reported({ kind: 'skipped' });
     return { stage: 'prepared', run: { ...run, channel: current } };
@@ -48,7 +48,7 @@ export async function prepareInputs(
   return unwanted.signal.aborted ? stopEndedTask(deps, task.taskId) : reported({ kind: 'deadline' });
 }
 
-/** The request of this attempt, the same in every run; or how the attempt ends because an input cannot be had. */
+/** The request of this attempt, equal in every run; or the end of the attempt if an input is not available. */
 export async function buildRequest(
   run: AttemptRun,
   attemptId: string,
@@ -57,9 +57,9 @@ export async function buildRequest(
   if (inputs.request) return { request: inputs.request };
   const held = await hold(run, signals.shutdown);
   if (signals.shutdown.aborted && !held) throw new AttemptInterrupted('shutting down while waiting for inputs');
-  if (!held) return { end: notSent("the task's time was over before its inputs were there") };
+  if (!held) return { end: notSent("the task's deadline passed before its inputs were ready") };
   const read = await held.read();
-  // Another channel may take the URL as it is, or succeed a moment later.
+  // Another channel may accept the URL itself, or a later fetch may succeed.
   if (read.kind === 'failed') return { end: { ...notSent(read.detail), errorClass: 'rejected' } };
   const given = task.input ?? {};
   inputs.request = {
@@ -74,7 +74,7 @@ export async function buildRequest(
   return { request: inputs.request };
 }
 
-/** The end of an attempt that bought nothing, for a reason on our side. */
+/** The end of an attempt that sent nothing, for a reason on our side. */
 export const notSent = (detail: string): AttemptEnd => ({
   outcome: 'transient',
   code: 'upstream_failed',
@@ -94,7 +94,7 @@ async function hold({ deps, task, channel, inputs, remainingMs }: AttemptRun, si
   return inputs.held;
 }
 
-/** Gives the memory of the inputs back. Called again it changes nothing. */
+/** Returns the memory of the inputs to the budget. A second call changes nothing. */
 export function releaseInputs({ inputs }: AttemptRun): void {
   inputs.held?.release();
   inputs.held = null;

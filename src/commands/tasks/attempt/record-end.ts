@@ -4,15 +4,15 @@ import { recordedReport, takeRow } from './begin.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
 import type { DecidedAttempt } from './stages.ts';
 
-/** Writes the outcome, once. Where another run has taken the row over, the outcome that it recorded stands. */
+/** Writes the outcome, once. If another run has taken the row over and recorded an outcome, that outcome is reported. */
 export async function recordEnd(run: AttemptRun, { holder, end: given }: DecidedAttempt): Promise<AttemptReport> {
   const { deps, task, channel } = run;
-  const end = await orCanceled(run, given);
+  const end = await canceledIfRequested(run, given);
   const ours = await endAttempt(deps.db, holder, end);
   if (!ours) {
-    const standing = await takeRow(run);
-    if (standing && standing.outcome !== null) return recordedReport(standing);
-    throw new AttemptInterrupted('another holder has taken this attempt over');
+    const current = await takeRow(run);
+    if (current && current.outcome !== null) return recordedReport(current);
+    throw new AttemptInterrupted('another run has taken this attempt over');
   }
   deps.logger.info(
     {
@@ -30,10 +30,10 @@ export async function recordEnd(run: AttemptRun, { holder, end: given }: Decided
 }
 
 /**
- * After the client asked for a cancel, a failed attempt counts as canceled: that cancel may itself have stopped the job, and
- * no other channel is tried.
+ * After the client requested a cancel, a failed attempt counts as canceled, because the cancel itself may have stopped the job.
+ * No other channel is tried.
  */
-async function orCanceled({ deps, task: { taskId } }: AttemptRun, end: AttemptEnd): Promise<AttemptEnd> {
+async function canceledIfRequested({ deps, task: { taskId } }: AttemptRun, end: AttemptEnd): Promise<AttemptEnd> {
   if (end.outcome !== 'transient' && end.code !== 'upstream_failed') return end;
   const task = await findTaskForAttempt(deps.db, taskId);
   return task?.cancelRequested ? { ...end, outcome: 'canceled', code: null } : end;

@@ -20,21 +20,21 @@ export interface AttemptSignals {
   shutdown: AbortSignal;
 }
 
-/** Thrown when this process shuts down or lost the attempt to another run. Never an outcome: the attempt is resumed. */
+/** Thrown if this process shuts down or another run has taken the attempt over. Never an outcome: the attempt is resumed. */
 export class AttemptInterrupted extends Error {}
 
-/** What every stage of one run works with. */
+/** The context that every stage of one run gets. */
 export interface AttemptRun {
   deps: AttemptDeps;
   task: AttemptTask;
   channel: UsableChannel;
   signals: AttemptSignals;
   inputs: AttemptInputs;
-  /** Until the task's deadline. */
+  /** The time until the task's deadline. */
   remainingMs: () => number;
 }
 
-/** A channel with all that a call to it needs. */
+/** A channel with everything that a call to it needs. */
 export interface UsableChannel {
   row: ChannelRow;
   adapter: Adapter;
@@ -64,7 +64,7 @@ export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): 
   return isLong ? config.attempts.synchronousTimeoutSeconds : config.attempts.submitTimeoutSeconds;
 }
 
-/** How long a submit is taken for running: its timeout and a margin in which its answer is written. */
+/** How long a submit may be in flight: its timeout, and a margin for writing its answer. */
 export const submitLeaseSeconds = (run: AttemptRun): number => submitSeconds(run) + 5;
 
 /** Ends one poll or lookup at its timeout or at the task's deadline. */
@@ -72,7 +72,7 @@ export function callSignal({ deps, remainingMs }: AttemptRun): AbortSignal {
   return timeoutSignal(Math.min(deps.config.attempts.pollTimeoutSeconds * 1000, remainingMs()));
 }
 
-/** A timeout that may be a fraction of a millisecond, or over already. */
+/** A timeout signal that accepts fractions of a millisecond and times in the past. */
 export const timeoutSignal = (ms: number): AbortSignal => AbortSignal.timeout(Math.max(1, Math.ceil(ms)));
 
 /** Waits until the time is over or the task is canceled; throws on shutdown. */

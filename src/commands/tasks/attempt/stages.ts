@@ -11,15 +11,15 @@ export type AttemptHolder = Pick<AttemptMemory, 'attemptId' | 'fence'>;
 export interface FreshAttempt {
   stage: 'fresh';
   holder: AttemptHolder;
-  /** When the row was asked for, by `performance.now()`. */
+  /** The time before the row was inserted, by `performance.now()`. */
   begunAt: number;
 }
 
-/** A submit was sent, or may have been, and no answer to it is known. */
+/** A submit was or may have been sent, and its answer is unknown. */
 export interface UnansweredSubmit {
   stage: 'unanswered';
   holder: AttemptHolder;
-  /** What this run's own submit came to; absent when an earlier run sent it. */
+  /** The result of this run's own submit; absent if an earlier run sent the submit. */
   submitted?: Extract<Attempt<Operation>, { kind: 'unknown' }>;
 }
 
@@ -30,7 +30,7 @@ export interface AcceptedJob {
   operation: JsonObject;
 }
 
-/** The job is done. Its results are still at the upstream, or in memory as `data:` URIs. */
+/** The job is done. Its results are at the upstream, or in memory as `data:` URIs. */
 export interface FinishedJob {
   stage: 'finished';
   holder: AttemptHolder;
@@ -44,7 +44,7 @@ export interface DecidedAttempt {
   end: AttemptEnd;
 }
 
-/** Nothing is left to do: this is what the workflow is told. */
+/** The attempt is over, with its report to the workflow. */
 export interface ReportedAttempt {
   stage: 'reported';
   report: AttemptReport;

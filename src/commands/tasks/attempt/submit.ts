@@ -20,10 +20,10 @@ import {
 
 type Submitted = UnansweredSubmit | AcceptedJob | FinishedJob | Ending;
 
-/** A submit that starts this long after its row was written first makes sure that the row is still its own. */
+/** A submit that starts this long after its row was written first checks that no other run has taken the row over. */
 const renewAfterMs = 1_000;
 
-/** Submits the job, once. Cancellation is ignored here: whether the upstream took the job must be known. */
+/** Submits the job, once. Ignores cancellation, because we must know whether the upstream accepted the job. */
 export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt): Promise<Submitted> {
   const { deps, task, channel } = run;
   crashPoint('after_attempt_row');
@@ -54,11 +54,11 @@ async function buildInTime(run: AttemptRun, { attemptId }: AttemptHolder): Retur
   try {
     const built = await buildRequest(run, attemptId);
     if ('end' in built || run.remainingMs() > 0) return built;
-    return { end: notSent("the task's time was over before anything could be sent") };
+    return { end: notSent("the task's deadline passed before the submit was sent") };
   } catch (error) {
-    // A throw would leave a row that cannot tell that nothing was sent.
+    // Throwing here would leave a row from which a later run could not see that nothing was sent.
     run.deps.logger.error({ err: error, task_id: run.task.taskId }, 'the inputs of a task could not be read');
-    return { end: { ...notSent('our own copy of an input could not be read'), errorClass: 'rejected' } };
+    return { end: { ...notSent('our copy of an input could not be read'), errorClass: 'rejected' } };
   }
 }
 
@@ -81,7 +81,7 @@ async function afterAnswer(
   });
 }
 
-/** Saves the upstream's reference before anything else is asked of it. */
+/** Saves the upstream's job reference before the first poll. */
 export async function acceptJob(
   run: AttemptRun,
   holder: AttemptHolder,
@@ -96,6 +96,10 @@ async function noteHealth({ deps, task, channel }: AttemptRun, attempt: Attempt<
   try {
     await deps.channels.note(channel.row, task.modelId, attempt, startedAt);
   } catch (error) {
+<<<<<<< HEAD
     deps.logger.warn({ err: error, channel: channel.row.name }, "a channel's health could not be recorded");
+=======
+    deps.logger.warn({ err: error, channel: channel.row.name }, 'the health of a channel could not be recorded');
+>>>>>>> 7b0d2fd (Describe tasks, callbacks and workflows in plain English)
   }
 }
