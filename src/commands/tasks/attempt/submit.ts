@@ -96,10 +96,6 @@ async function noteHealth({ deps, task, channel }: AttemptRun, attempt: Attempt<
   try {
     await deps.channels.note(channel.row, task.modelId, attempt, startedAt);
   } catch (error) {
-<<<<<<< HEAD
     deps.logger.warn({ err: error, channel: channel.row.name }, "a channel's health could not be recorded");
-=======
-    deps.logger.warn({ err: error, channel: channel.row.name }, 'the health of a channel could not be recorded');
->>>>>>> 7b0d2fd (Describe tasks, callbacks and workflows in plain English)
   }
 }
