@@ -7,16 +7,16 @@ export interface AttemptDetail {
   n: number;
   channel: string;
   outcome: AttemptOutcome | 'canceled' | null;
-  error_class: string | null;
+  errorClass: string | null;
   status: number | null;
   detail: string | null;
   code: string | null;
   operation: JsonObject | null;
   /** What the call cost us by the catalog, in millionths of a dollar; 0 for one that bought nothing. */
-  cost_micro_usd: number;
-  started_at: number;
-  submitted_at: number | null;
-  ended_at: number | null;
+  costMicroUsd: number;
+  startedAt: number;
+  submittedAt: number | null;
+  endedAt: number | null;
 }
 
 // As the monthly summary counts it (`sql/functions/rebuild_summary.sql`): the row holds what the call would cost from its begin on.
@@ -35,7 +35,7 @@ const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as 
 
 /** Every call made for one task, in order, with what the upstream said: for operators, never for clients. */
 export async function listAttemptDetails(database: Database, taskId: string): Promise<AttemptDetail[]> {
-  return database.query<AttemptDetail & Record<string, unknown>>(
+  return database.query<AttemptDetail>(
     {
       name: 'operator-attempts',
       text: `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
@@ -60,11 +60,11 @@ export interface AttemptFacts {
 
 /** Every call made for one task, in order. */
 export async function listAttemptFacts(database: Database, taskId: string): Promise<AttemptFacts[]> {
-  return database.query<AttemptFacts & Record<string, unknown>>(
+  return database.query<AttemptFacts>(
     {
       name: 'task-attempts',
-      text: `select id, n, told as outcome, error_class as "errorClass", status, ${unixSeconds('started_at')} as "startedAt",
-               ${unixSeconds('submitted_at')} as "submittedAt", ${unixSeconds('over_at')} as "endedAt" ${fromAttempts}`,
+      text: `select id, n, told as outcome, error_class, status, ${unixSeconds('started_at')} as started_at,
+               ${unixSeconds('submitted_at')} as submitted_at, ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
     },
     [taskId],
   );

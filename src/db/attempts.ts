@@ -33,40 +33,17 @@ export interface AttemptTask {
 
 /** The task as an attempt needs it; null when there is none. */
 export async function findTaskForAttempt(database: Database, taskId: string): Promise<AttemptTask | null> {
-  const [row] = await database.query<{
-    id: string;
-    project_id: string;
-    request_id: string;
-    type: TaskType;
-    model_id: string;
-    status: TaskStatus;
-    input: JsonObject | null;
-    snapshot: TaskSnapshot;
-    remaining_ms: number;
-    cancel_requested: boolean;
-  }>(
+  const [row] = await database.query<AttemptTask>(
     {
       name: 'task-for-attempt',
-      text: `select id, project_id, request_id, type, model_id, status, input, snapshot,
+      text: `select id as task_id, project_id, request_id, type, model_id, status, input, snapshot,
                extract(epoch from deadline_at - clock_timestamp())::float8 * 1000 as remaining_ms,
                cancel_requested_at is not null as cancel_requested
              from task where id = $1 and admission = 'reserved'`,
     },
     [taskId],
   );
-  if (!row) return null;
-  return {
-    taskId: row.id,
-    projectId: row.project_id,
-    requestId: row.request_id,
-    type: row.type,
-    modelId: row.model_id,
-    status: row.status,
-    input: row.input,
-    snapshot: row.snapshot,
-    remainingMs: row.remaining_ms,
-    cancelRequested: row.cancel_requested,
-  };
+  return row ?? null;
 }
 
 /**
@@ -88,18 +65,10 @@ export async function beginAttempt(
     adapter: string;
   },
 ): Promise<AttemptMemory | null> {
-  const [row] = await database.query<{
-    id: string;
-    fresh: boolean;
-    outcome: AttemptOutcome | 'canceled' | null;
-    code: string | null;
-    operation: JsonObject | null;
-    result: UpstreamOutput[] | null;
-    submit_deadline_ms: number;
-  }>(
+  const [row] = await database.query<Omit<AttemptMemory, 'fence'>>(
     {
       name: 'begin-attempt',
-      text: `select id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6, $7, $8)`,
+      text: `select id as attempt_id, fresh, outcome, code, operation, result, submit_deadline_ms from begin_attempt($1, $2, $3, $4, $5, $6, $7, $8)`,
     },
     [
       given.attemptId,
@@ -112,17 +81,7 @@ export async function beginAttempt(
       given.adapter,
     ],
   );
-  if (!row) return null;
-  return {
-    attemptId: row.id,
-    fence: given.fence,
-    fresh: row.fresh,
-    outcome: row.outcome,
-    code: row.code,
-    operation: row.operation,
-    result: row.result,
-    submitDeadlineMs: row.submit_deadline_ms,
-  };
+  return row ? { ...row, fence: given.fence } : null;
 }
 
 interface Held {
@@ -243,12 +202,7 @@ export interface TaskRouting {
 
 /** Null when there is no such task, or it was not admitted. */
 export async function findTaskRouting(database: Database, taskId: string): Promise<TaskRouting | null> {
-  const [row] = await database.query<{
-    model_id: string;
-    groups: string[];
-    families: string[];
-    attempted: AttemptedChannel[];
-  }>(
+  const [row] = await database.query<TaskRouting>(
     {
       name: 'task-routing',
       text: `select model_id, snapshot -> 'groups' as groups, array(select jsonb_object_keys(snapshot -> 'upstream')) as families,
@@ -258,5 +212,5 @@ export async function findTaskRouting(database: Database, taskId: string): Promi
     },
     [taskId],
   );
-  return row ? { modelId: row.model_id, groups: row.groups, families: row.families, attempted: row.attempted } : null;
+  return row ?? null;
 }

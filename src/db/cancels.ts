@@ -57,7 +57,7 @@ export async function takeOverCancels(
   decisionSeconds: number,
   limit: number,
 ): Promise<{ taskId: string; mark: string }[]> {
-  const rows = await database.query<{ id: string; mark: string }>(
+  return database.query<{ taskId: string; mark: string }>(
     {
       name: 'take-over-cancels',
       text: `with abandoned as (
@@ -67,11 +67,10 @@ export async function takeOverCancels(
                order by deadline_at limit $2 for no key update skip locked
              )
              update task t set cancel_requested_at = clock_timestamp() from abandoned a where t.id = a.id
-             returning t.id, t.cancel_requested_at::text as mark`,
+             returning t.id as task_id, t.cancel_requested_at::text as mark`,
     },
     [decisionSeconds, limit],
   );
-  return rows.map(({ id, mark }) => ({ taskId: id, mark }));
 }
 
 /** Whether a client wants the task stopped and no attempt is left that could decide otherwise. */
@@ -100,19 +99,14 @@ export interface LiveAttempt {
 
 /** The attempt that has not ended, or that has decided the task; null when nothing was bought, all of it failed or the task has ended. */
 export async function findLiveAttempt(database: Database, taskId: string): Promise<LiveAttempt | null> {
-  const [row] = await database.query<{
-    id: string;
-    channel_id: string;
-    operation: JsonObject | null;
-    decided: boolean;
-  }>(
+  const [row] = await database.query<LiveAttempt>(
     {
       name: 'find-live-attempt',
-      text: `select a.id, a.channel_id, a.operation, a.outcome is not null as decided from attempt a
+      text: `select a.id as attempt_id, a.channel_id, a.operation, a.outcome is not null as decided from attempt a
                join task t on t.id = a.request_id
              where a.request_id = $1 and t.completed_at is null and ${mayDecide} order by a.n desc limit 1`,
     },
     [taskId],
   );
-  return row ? { attemptId: row.id, channelId: row.channel_id, operation: row.operation, decided: row.decided } : null;
+  return row ?? null;
 }

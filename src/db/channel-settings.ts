@@ -23,10 +23,10 @@ export interface ChannelReason {
 }
 
 export interface ChannelState {
-  channel_id: string;
+  channelId: string;
   name: string;
   adapter: string;
-  base_url: string;
+  baseUrl: string;
   groups: string[];
   priority: number;
   weight: number;
@@ -36,7 +36,7 @@ export interface ChannelState {
 
 /** All channels in the order of the draw. The credential is not among the columns. */
 export async function listChannelStates(database: Database): Promise<ChannelState[]> {
-  return database.query<ChannelState & Record<string, unknown>>({
+  return database.query<ChannelState>({
     name: 'operator-channels',
     text: `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled,
              coalesce((select jsonb_agg(jsonb_build_object(

@@ -23,53 +23,21 @@ export interface ChannelRow {
 
 /** All channels with their health, and the database's clock to judge it by. */
 export async function listChannels(database: Database): Promise<{ channels: ChannelRow[]; nowMs: number }> {
-  const rows = await database.query<{
-    id: string;
-    name: string;
-    adapter: string;
-    base_url: string;
-    credential: string;
-    groups: string[];
-    priority: number;
-    weight: number;
-    enabled: boolean;
-    closed_until: Record<string, number> | null;
-    troubled: string[] | null;
-    opened: string[] | null;
-    alarms: Record<string, string> | null;
-    now_ms: number;
-  }>({
+  const rows = await database.query<ChannelRow & { nowMs: number }>({
     name: 'list-channels',
     // While its probe runs, a channel takes no other call.
-    text: `select c.id, c.name, c.adapter, c.base_url, c.credential, c.groups, c.priority, c.weight, c.enabled,
-             (select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.closed_until, h.probe_until)) * 1000) from channel_health h
-              where h.channel_id = c.id and greatest(h.closed_until, h.probe_until) > clock_timestamp()) as closed_until,
-             (select array_agg(h.model_id) from channel_health h
-              where h.channel_id = c.id and (h.failures > 0 or h.opens > 0 or h.alarm is not null)) as troubled,
-             (select array_agg(h.model_id) from channel_health h where h.channel_id = c.id and h.opens > 0) as opened,
-             (select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
-              where h.channel_id = c.id and h.alarm is not null) as alarms,
+    text: `select c.id, c.name, c.adapter, c.base_url, c.credential as sealed_credential, c.groups, c.priority, c.weight, c.enabled,
+             coalesce((select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.closed_until, h.probe_until)) * 1000) from channel_health h
+              where h.channel_id = c.id and greatest(h.closed_until, h.probe_until) > clock_timestamp()), '{}') as unavailable_until,
+             array(select h.model_id from channel_health h
+              where h.channel_id = c.id and (h.failures > 0 or h.opens > 0 or h.alarm is not null)) as troubled_models,
+             array(select h.model_id from channel_health h where h.channel_id = c.id and h.opens > 0) as tripped_models,
+             coalesce((select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
+              where h.channel_id = c.id and h.alarm is not null), '{}') as alarms,
              extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
            from channel c order by c.priority, c.name`,
   });
-  return {
-    nowMs: rows[0]?.now_ms ?? 0,
-    channels: rows.map((row) => ({
-      id: row.id,
-      name: row.name,
-      adapter: row.adapter,
-      baseUrl: row.base_url,
-      sealedCredential: row.credential,
-      groups: row.groups,
-      priority: row.priority,
-      weight: row.weight,
-      enabled: row.enabled,
-      unavailableUntil: row.closed_until ?? {},
-      troubledModels: row.troubled ?? [],
-      trippedModels: row.opened ?? [],
-      alarms: row.alarms ?? {},
-    })),
-  };
+  return { channels: rows, nowMs: rows[0]?.nowMs ?? 0 };
 }
 
 /** Keeps a channel out of the draw for `seconds`; `*` for all its models. */
@@ -175,23 +143,12 @@ export interface TrippedChannel {
 
 /** Every enabled channel whose breaker is tripped for some model, once for each reason. Cool-downs are not included. */
 export async function listTrippedChannels(database: Database): Promise<TrippedChannel[]> {
-  const rows = await database.query<{
-    channel_id: string;
-    reason: string;
-    model_ids: string[];
-    updated_at: string;
-  }>({
+  return database.query<TrippedChannel>({
     name: 'list-tripped-channels',
     text: `select h.channel_id, coalesce(h.reason, '') as reason, array_agg(h.model_id) as model_ids, max(h.updated_at)::text as updated_at
            from channel_health h join channel c on c.id = h.channel_id
            where h.closed_until > clock_timestamp() and h.opens > 0 and c.enabled group by h.channel_id, coalesce(h.reason, '')`,
   });
-  return rows.map((row) => ({
-    channelId: row.channel_id,
-    reason: row.reason,
-    modelIds: row.model_ids,
-    updatedAt: row.updated_at,
-  }));
 }
 
 /** Makes a tripped channel available again; false when it was tripped again since it was read, or is available already. */

@@ -121,9 +121,9 @@ export const nothingCharged = (requestId: string, channelId: string | null): Omi
 async function admitChats(database: Database, members: ChatAdmissionRequest[]): Promise<ChatAdmission[]> {
   const rows = await database.query<{
     verdict: string;
-    rate_remaining: number | null;
-    rate_reset: number | null;
-    retry_after: number | null;
+    rateRemaining: number | null;
+    rateReset: number | null;
+    retryAfter: number | null;
   }>(
     {
       name: 'admit-chats',
@@ -156,8 +156,8 @@ async function admitChats(database: Database, members: ChatAdmissionRequest[]): 
       row.verdict === 'admitted' || row.verdict === 'replay'
         ? { kind: row.verdict }
         : { kind: 'refused', code: row.verdict as ErrorCode },
-    rate: row.rate_remaining === null ? null : { remaining: row.rate_remaining, resetSeconds: row.rate_reset ?? 61 },
-    retryAfterSeconds: row.retry_after,
+    rate: row.rateRemaining === null ? null : { remaining: row.rateRemaining, resetSeconds: row.rateReset ?? 61 },
+    retryAfterSeconds: row.retryAfter,
   }));
 }
 

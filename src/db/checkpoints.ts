@@ -29,9 +29,9 @@ export async function writeCheckpoint(database: Database, lagSeconds: number): P
 
 /** The newest checkpoint, or null. */
 export async function lastCheckpoint(query: Database['query']): Promise<Checkpoint | null> {
-  const [row] = await query<{ id: number; through_entry_id: number; covers_until: Date }>({
+  const [row] = await query<Checkpoint>({
     name: 'last-checkpoint',
     text: 'select id, through_entry_id, covers_until from ledger_checkpoint order by id desc limit 1',
   });
-  return row ? { id: row.id, throughEntryId: row.through_entry_id, coversUntil: row.covers_until } : null;
+  return row ?? null;
 }

@@ -29,10 +29,9 @@ export class Database {
     this.#openOrm = openOrm;
   }
 
-  /** Runs one prepared statement; numbers of credits arrive as safe integers, times as `Date`. */
-  async query<Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []): Promise<Row[]> {
-    const result = await this.#pool.query<Row>({ name: statement.name, text: statement.text, values });
-    return result.rows;
+  /** Runs one prepared statement. Columns arrive in camelCase, numbers of credits as safe integers, times as `Date`. */
+  async query<Row extends object>({ name, text }: Statement, values: unknown[] = []): Promise<Row[]> {
+    return toRows(await this.#pool.query<unknown[]>({ name, text, values, rowMode: 'array' }));
   }
 
   /** Runs `work` in one transaction on one connection. Never held across an upstream call. */
@@ -41,10 +40,10 @@ export class Database {
     let broken: Error | undefined;
     try {
       await client.query(begin);
-      const value = await work(async <Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []) => {
+      const value = await work(async <Row extends object>(statement: Statement, values: unknown[] = []) => {
         const { name, text, timeoutMs } = statement;
-        const result = await client.query<Row>({ name, text, values, ...(timeoutMs && { query_timeout: timeoutMs }) });
-        return result.rows;
+        const patience = timeoutMs && { query_timeout: timeoutMs };
+        return toRows<Row>(await client.query<unknown[]>({ name, text, values, rowMode: 'array', ...patience }));
       });
       await client.query('commit');
       return value;
@@ -93,6 +92,30 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** All four default to "for ever" in PostgreSQL. */
 const sessionSettings = (statementTimeoutMs: number): string =>
   `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000`;
+
+/**
+ * The one rule for names: the column `task_id` becomes the property `taskId`. What a JSON column holds stays as it is. A text
+ * of several statements, such as a dump, answers a list of results, which has no rows of its own.
+ */
+function toRows<Row extends object>({ fields = [], rows = [] }: Partial<pg.QueryArrayResult<unknown[]>>): Row[] {
+  const names = fields.map(({ name }) => propertyOf(name));
+  return rows.map((values) => {
+    const row: Record<string, unknown> = {};
+    for (let i = 0; i < names.length; i++) row[names[i] ?? ''] = values[i];
+    return row as Row;
+  });
+}
+
+const properties = new Map<string, string>();
+
+/** Statements are few and so are their columns: each is renamed once in the life of the process. */
+function propertyOf(column: string): string {
+  const known = properties.get(column);
+  if (known !== undefined) return known;
+  const property = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  properties.set(column, property);
+  return property;
+}
 
 const bigintOid: number = pg.types.builtins.INT8;
 

@@ -16,11 +16,11 @@ export async function claimDelivery(
   database: Database,
   given: { deliveryId: string; token: string; leaseSeconds: number },
 ): Promise<DeliveryClaim | null> {
-  const [row] = await database.query<{ claimed: boolean; state: DeliveryState; wait_ms: number; claimed_at: number }>(
+  const [row] = await database.query<DeliveryClaim>(
     { name: 'claim-delivery', text: 'select claimed, state, wait_ms, claimed_at from claim_delivery($1, $2, $3)' },
     [given.deliveryId, given.token, given.leaseSeconds],
   );
-  return row ? { claimed: row.claimed, state: row.state, waitMs: row.wait_ms, claimedAt: row.claimed_at } : null;
+  return row ?? null;
 }
 
 /** What a claimed try sends, and to whom. */
@@ -41,37 +41,16 @@ export interface DeliveryContent {
 
 /** What a try needs to know, the secrets still sealed; null for an unknown id. */
 export async function readDelivery(database: Database, deliveryId: string): Promise<DeliveryContent | null> {
-  const [row] = await database.query<{
-    task_id: string;
-    project_id: string;
-    request_id: string;
-    event_id: string;
-    url: string;
-    attempts: number;
-    body: string | null;
-    callback_secret: string;
-    previous_secret: string | null;
-  }>(
+  const [row] = await database.query<DeliveryContent>(
     {
       name: 'read-delivery',
-      text: `select d.task_id, d.project_id, t.request_id, d.event_id, d.url, d.attempts, d.body, p.callback_secret,
-               case when p.callback_secret_previous_until > clock_timestamp() then p.callback_secret_previous end as previous_secret
+      text: `select d.task_id, d.project_id, t.request_id, d.event_id, d.url, d.attempts, d.body, p.callback_secret as sealed_secret,
+               case when p.callback_secret_previous_until > clock_timestamp() then p.callback_secret_previous end as sealed_previous_secret
              from delivery d join project p on p.id = d.project_id join task t on t.id = d.task_id where d.id = $1`,
     },
     [deliveryId],
   );
-  if (!row) return null;
-  return {
-    taskId: row.task_id,
-    projectId: row.project_id,
-    requestId: row.request_id,
-    eventId: row.event_id,
-    url: row.url,
-    attempts: row.attempts,
-    body: row.body,
-    sealedSecret: row.callback_secret,
-    sealedPreviousSecret: row.previous_secret,
-  };
+  return row ?? null;
 }
 
 /** Stores the body of the first try; the one that is stored wins. */
@@ -118,7 +97,7 @@ export async function claimOverdueDeliveries(
   database: Database,
   given: { lateSeconds: number; wakeUpSeconds: number; limit: number; except: readonly string[]; adoptedOnly: boolean },
 ): Promise<OverdueDelivery[]> {
-  const rows = await database.query<{ id: string; workflow_id: string; adopted: boolean }>(
+  return database.query<OverdueDelivery>(
     {
       name: 'claim-overdue-deliveries',
       text: `with overdue as (
@@ -131,11 +110,10 @@ export async function claimOverdueDeliveries(
                order by next_attempt_at limit $3 for no key update skip locked
              )
              update delivery d set kicked_at = clock_timestamp() from overdue o where d.id = o.id
-             returning d.id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
+             returning d.id as delivery_id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
     },
     [given.lateSeconds, given.wakeUpSeconds, given.limit, given.except, given.adoptedOnly],
   );
-  return rows.map((row) => ({ deliveryId: row.id, workflowId: row.workflow_id, adopted: row.adopted }));
 }
 
 /** The workflow that waited for this callback is gone: the sweep delivers it from now on. */

@@ -72,10 +72,10 @@ export async function dropDetailPartition(
   days: number,
 ): Promise<{ dropped: string; rows: number } | null> {
   const [row] = await longTransaction(database, (query) =>
-    query<{ dropped: string; detail_rows: number }>(
-      { name: 'drop-detail-partition', text: 'select dropped, detail_rows from drop_api_detail_partition($1)' },
+    query<{ dropped: string; rows: number }>(
+      { name: 'drop-detail-partition', text: 'select dropped, detail_rows as rows from drop_api_detail_partition($1)' },
       [days],
     ),
   );
-  return row ? { dropped: row.dropped, rows: row.detail_rows } : null;
+  return row ?? null;
 }

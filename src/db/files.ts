@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { unixSeconds } from './unix-seconds.ts';
 
 export interface FileRow {
   id: string;
@@ -17,40 +18,8 @@ export interface FileRow {
   expiresAt: number;
 }
 
-interface StoredRow {
-  id: string;
-  project_id: string;
-  task_id: string | null;
-  purpose: FileRow['purpose'];
-  storage_key: string;
-  mime_type: string;
-  bytes: number;
-  sha256: string;
-  width: number | null;
-  height: number | null;
-  duration: number | null;
-  created_at: number;
-  expires_at: number;
-}
-
 const columns = `id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration,
-  extract(epoch from created_at)::float8 as created_at, extract(epoch from expires_at)::float8 as expires_at`;
-
-const toFile = (row: StoredRow): FileRow => ({
-  id: row.id,
-  projectId: row.project_id,
-  taskId: row.task_id,
-  purpose: row.purpose,
-  storageKey: row.storage_key,
-  mimeType: row.mime_type,
-  bytes: row.bytes,
-  sha256: row.sha256,
-  width: row.width,
-  height: row.height,
-  duration: row.duration,
-  createdAt: Math.floor(row.created_at),
-  expiresAt: Math.floor(row.expires_at),
-});
+  ${unixSeconds('created_at')} as created_at, ${unixSeconds('expires_at')} as expires_at`;
 
 /** Where a file's bytes will be, and whose they are. */
 export interface FileDraft {
@@ -94,7 +63,7 @@ export async function recordFile(
   database: Database,
   file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { keptSeconds: number },
 ): Promise<FileRow> {
-  const [row] = await database.query<StoredRow & Record<string, unknown>>(
+  const [row] = await database.query<FileRow>(
     {
       name: 'record-file',
       text: `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration, expires_at)
@@ -120,19 +89,19 @@ export async function recordFile(
     ],
   );
   if (!row) throw new Error('the file row was not written');
-  return toFile(row);
+  return row;
 }
 
 /** The copy of what a client's URL led to, if the task has one. It lives as long as its task at least. */
 export async function findSourced(database: Database, taskId: string, source: string): Promise<FileRow | null> {
-  const [row] = await database.query<StoredRow & Record<string, unknown>>(
+  const [row] = await database.query<FileRow>(
     {
       name: 'find-sourced',
       text: `select ${columns} from file where task_id = $1 and source = $2 and deleted_at is null`,
     },
     [taskId, source],
   );
-  return row ? toFile(row) : null;
+  return row ?? null;
 }
 
 /** Makes a recorded file the task's only copy of `source`; false where another one is it already. */
@@ -151,14 +120,14 @@ export async function nameSource(database: Database, fileId: string, source: str
 
 /** A file that has neither expired nor been deleted. */
 export async function findFile(database: Database, fileId: string): Promise<FileRow | null> {
-  const [row] = await database.query<StoredRow & Record<string, unknown>>(
+  const [row] = await database.query<FileRow>(
     {
       name: 'find-file',
       text: `select ${columns} from file where id = $1 and deleted_at is null and expires_at > clock_timestamp()`,
     },
     [fileId],
   );
-  return row ? toFile(row) : null;
+  return row ?? null;
 }
 
 /**
@@ -169,7 +138,7 @@ export async function holdFile(
   database: Database,
   { fileId, projectId, seconds }: { fileId: string; projectId: string; seconds: number },
 ): Promise<FileRow | null> {
-  const [prolonged] = await database.query<StoredRow & Record<string, unknown>>(
+  const [prolonged] = await database.query<FileRow>(
     {
       name: 'hold-file',
       text: `update file set expires_at = date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
@@ -179,7 +148,7 @@ export async function holdFile(
     },
     [fileId, projectId, seconds],
   );
-  const file = prolonged ? toFile(prolonged) : await findFile(database, fileId);
+  const file = prolonged ?? (await findFile(database, fileId));
   return file?.projectId === projectId ? file : null;
 }
 

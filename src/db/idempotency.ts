@@ -18,15 +18,7 @@ export async function findIdempotent(
   database: Database,
   { projectId, route, key }: { projectId: string; route: string; key: string },
 ): Promise<IdempotentRequest | null> {
-  const [row] = await database.query<{
-    fingerprint: string;
-    task_id: string | null;
-    status: number | null;
-    body: string | null;
-    request_id: string;
-    credits: number | null;
-    attempts: number;
-  }>(
+  const [row] = await database.query<IdempotentRequest>(
     {
       name: 'find-idempotent',
       text: `select fingerprint, task_id, status, body, request_id,
@@ -37,15 +29,5 @@ export async function findIdempotent(
     },
     [projectId, route, key],
   );
-  return row
-    ? {
-        fingerprint: row.fingerprint,
-        taskId: row.task_id,
-        status: row.status,
-        body: row.body,
-        requestId: row.request_id,
-        credits: row.credits,
-        attempts: row.attempts,
-      }
-    : null;
+  return row ?? null;
 }

@@ -1,5 +1,6 @@
 import type { JobName, JobState, JobSummary, JobTrigger } from '../domain/job.ts';
 import type { Database } from './database.ts';
+import { unixSeconds } from './unix-seconds.ts';
 
 /** One run of a job, or the request for one. Times are unix seconds. */
 export interface JobRun {
@@ -23,12 +24,12 @@ export async function beginJob(
   database: Database,
   given: { name: JobName; runId: string; trigger: JobTrigger; leaseSeconds: number; request: boolean },
 ): Promise<{ verdict: JobVerdict; runId: string }> {
-  const [row] = await database.query<{ verdict: JobVerdict; run_id: string }>(
+  const [row] = await database.query<{ verdict: JobVerdict; runId: string }>(
     { name: 'begin-job', text: 'select verdict, run_id from begin_job($1, $2, $3, $4, $5)' },
     [given.name, given.runId, given.trigger, given.leaseSeconds, given.request],
   );
   if (!row) throw new Error('begin_job answered no row');
-  return { verdict: row.verdict, runId: row.run_id };
+  return row;
 }
 
 /** Keeps the lock of a run; false when it has been lost. */
@@ -62,23 +63,22 @@ export async function endJob(
 
 /** One run as it stands; null for an unknown id. */
 export async function findJobRun(database: Database, runId: string): Promise<JobRun | null> {
-  const [row] = await database.query<RunRow & Record<string, unknown>>(
+  const [row] = await database.query<JobRun>(
     { name: 'find-job-run', text: `select ${runColumns} from job_run where id = $1` },
     [runId],
   );
-  return row ? toRun(row) : null;
+  return row ?? null;
 }
 
 /** The newest first. */
 export async function listJobRuns(database: Database, name: JobName, limit: number): Promise<JobRun[]> {
-  const rows = await database.query<RunRow & Record<string, unknown>>(
+  return database.query<JobRun>(
     {
       name: 'list-job-runs',
       text: `select ${runColumns} from job_run where name = $1 order by requested_at desc, id desc limit $2`,
     },
     [name, limit],
   );
-  return rows.map(toRun);
 }
 
 /**
@@ -123,27 +123,5 @@ export async function purgeJobRuns(database: Database, days: number, limit: numb
 /** An announced run is begun within a moment, or whoever should have is not there. */
 const requestTakenUpSeconds = 10;
 
-interface RunRow {
-  id: string;
-  name: string;
-  trigger: JobTrigger;
-  state: JobState;
-  requested_at: number;
-  started_at: number | null;
-  ended_at: number | null;
-  summary: JobSummary | null;
-}
-
-const unix = (column: string): string => `floor(extract(epoch from ${column}))::float8 as ${column}`;
-const runColumns = `id, name, trigger, state, ${['requested_at', 'started_at', 'ended_at'].map(unix).join(', ')}, summary`;
-
-const toRun = (row: RunRow): JobRun => ({
-  runId: row.id,
-  name: row.name,
-  trigger: row.trigger,
-  state: row.state,
-  requestedAt: row.requested_at,
-  startedAt: row.started_at,
-  endedAt: row.ended_at,
-  summary: row.summary,
-});
+const times = ['requested_at', 'started_at', 'ended_at'].map((column) => `${unixSeconds(column)} as ${column}`);
+const runColumns = `id as run_id, name, trigger, state, ${times.join(', ')}, summary`;

@@ -14,16 +14,10 @@ export interface LiveKey {
 
 /** The key behind any of these digests (one per pepper), unless it is revoked, expired or its project is disabled. */
 export async function findLiveKey(database: Database, digests: Buffer[]): Promise<LiveKey | null> {
-  const [row] = await database.query<{
-    id: string;
-    project_id: string;
-    models: string[] | null;
-    rpm: number | null;
-    in_flight_max: number | null;
-  }>(
+  const [row] = await database.query<LiveKey>(
     {
       name: 'find-live-key',
-      text: `select k.id, k.project_id, k.models, k.rpm, k.in_flight_max
+      text: `select k.id as key_id, k.project_id, k.models, k.rpm, k.in_flight_max
              from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
              where s.digest = any ($1) and (s.expires_at is null or s.expires_at > clock_timestamp())
                and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
@@ -31,19 +25,12 @@ export async function findLiveKey(database: Database, digests: Buffer[]): Promis
     },
     [digests],
   );
-  if (!row) return null;
-  return {
-    keyId: row.id,
-    projectId: row.project_id,
-    models: row.models,
-    rpm: row.rpm,
-    inFlightMax: row.in_flight_max,
-  };
+  return row ?? null;
 }
 
 export interface KeyRow {
-  key_id: string;
-  project_id: string;
+  keyId: string;
+  projectId: string;
   name: string;
   state: 'active' | 'expired' | 'revoked';
   /** Of the newest secret; the secret itself is nowhere. */
@@ -51,20 +38,20 @@ export interface KeyRow {
   last4: string | null;
   models: string[] | null;
   rpm: number | null;
-  in_flight_max: number | null;
-  in_flight: number;
+  inFlightMax: number | null;
+  inFlight: number;
   budget: number | null;
   spent: number;
   reserved: number;
-  expires_at: number | null;
-  revoked_at: number | null;
-  last_used_at: number | null;
-  created_at: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  lastUsedAt: number | null;
+  createdAt: number;
 }
 
 /** The keys of one project, or of all, oldest first. */
 export async function listKeys(database: Database, projectId: string | null, limit: number): Promise<KeyRow[]> {
-  return database.query<KeyRow & Record<string, unknown>>(
+  return database.query<KeyRow>(
     {
       name: 'operator-keys',
       text: `select k.id as key_id, k.project_id, k.name,
@@ -142,7 +129,7 @@ export async function addKeySecret(
   { keyId, secret, overlapSeconds }: { keyId: string; secret: NewKeySecret; overlapSeconds: number },
 ): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked'> {
   return database.transaction('begin', async (query) => {
-    const [key] = await query<{ project_id: string; revoked: boolean; previous_until: number }>(
+    const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
       {
         name: 'operator-lock-key',
         text: `select project_id, revoked_at is not null as revoked,
@@ -158,7 +145,7 @@ export async function addKeySecret(
         name: 'operator-end-secrets',
         text: `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
       },
-      [keyId, key.previous_until],
+      [keyId, key.previousUntil],
     );
     await query(
       {
@@ -167,6 +154,6 @@ export async function addKeySecret(
       },
       [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
     );
-    return { projectId: key.project_id, previousUntil: key.previous_until };
+    return { projectId: key.projectId, previousUntil: key.previousUntil };
   });
 }

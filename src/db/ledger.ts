@@ -112,14 +112,14 @@ async function createTasks(database: Database, tasks: NewTask[]): Promise<Create
     fingerprint: task.idempotency?.fingerprint,
     idempotency_seconds: task.idempotency?.keptSeconds,
   }));
-  const rows = await database.query<{ verdict: string; original_task_id: string | null }>(
+  const rows = await database.query<{ verdict: string; originalTaskId: string | null }>(
     { name: 'create-tasks', text: 'select verdict, original_task_id from create_tasks($1::jsonb)' },
     [JSON.stringify(members)],
   );
-  return rows.map(({ verdict, original_task_id }): CreateVerdict => {
+  return rows.map(({ verdict, originalTaskId }): CreateVerdict => {
     if (verdict === 'created') return { kind: 'created' };
     if (verdict === 'reused') return { kind: 'reused' };
-    if (verdict === 'replay' && original_task_id !== null) return { kind: 'replay', taskId: original_task_id };
+    if (verdict === 'replay' && originalTaskId !== null) return { kind: 'replay', taskId: originalTaskId };
     return { kind: 'refused', code: verdict as ErrorCode };
   });
 }
@@ -133,10 +133,10 @@ async function reserveTasks(
   const ids = [...new Set(asked.map(({ taskId }) => taskId))];
   const byWorkflow = asked.some((member) => member.byWorkflow);
   const rows = await database.query<{
-    task_id: string;
+    taskId: string;
     admission: string;
-    refusal_code: ErrorCode | null;
-    remaining_ms: number;
+    refusalCode: ErrorCode | null;
+    remainingMs: number;
     status: TaskStatus;
   }>(
     {
@@ -145,31 +145,25 @@ async function reserveTasks(
     },
     [ids, byWorkflow, inFlightPerProjectMax],
   );
-  const found = new Map(rows.map((row) => [row.task_id, row]));
+  const found = new Map(rows.map((row) => [row.taskId, row]));
   return asked.map(({ taskId }): Admission => {
     const row = found.get(taskId);
     if (!row) return { taskId, admitted: false, refusalCode: 'task_not_found', remainingMs: 0, status: 'failed' };
     return {
       taskId,
       admitted: row.admission === 'reserved',
-      refusalCode: row.refusal_code,
-      remainingMs: row.remaining_ms,
+      refusalCode: row.refusalCode,
+      remainingMs: row.remainingMs,
       status: row.status,
     };
   });
 }
 
 async function finishTasks(database: Database, ends: TaskEnd[]): Promise<Finish[]> {
-  const rows = await database.query<{
-    task_id: string;
-    finished: boolean;
-    status: TaskStatus;
-    error_code: TaskErrorCode | null;
-    delivery_id: string | null;
-  }>(
+  const rows = await database.query<Finish>(
     {
       name: 'finish-tasks',
-      text: 'select task_id, finished, status, error_code, delivery_id from finish_tasks($1::jsonb)',
+      text: 'select finished, status, error_code, delivery_id from finish_tasks($1::jsonb)',
     },
     [
       JSON.stringify(
@@ -186,10 +180,5 @@ async function finishTasks(database: Database, ends: TaskEnd[]): Promise<Finish[
     ],
   );
   if (rows.length !== ends.length) throw new Error('a task to be finished does not exist');
-  return rows.map((row) => ({
-    finished: row.finished,
-    status: row.status,
-    errorCode: row.error_code,
-    deliveryId: row.delivery_id,
-  }));
+  return rows;
 }

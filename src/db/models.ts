@@ -1,13 +1,12 @@
-import type { CatalogEntry, Model, ModelPrivate } from '../domain/catalog.ts';
+import type { CatalogEntry } from '../domain/catalog.ts';
 import type { Database } from './database.ts';
 
 /** The applied catalog in its own order. The loader checked it before it was written. */
 export async function listModels(database: Database): Promise<CatalogEntry[]> {
-  const rows = await database.query<{ entry: Model; private: ModelPrivate }>({
+  return database.query<CatalogEntry>({
     name: 'list-models',
-    text: 'select entry, private from model order by position',
+    text: 'select entry as model, private from model order by position',
   });
-  return rows.map((row) => ({ model: row.entry, private: row.private }));
 }
 
 /** Makes the catalog exactly these entries, all or nothing. Returns what changed. */

@@ -48,10 +48,10 @@ export interface StoredSecret {
 
 /** By the database's clock, as a callback's signatures are; null when there is no such project. */
 export async function readProjectSecret(database: Database, projectId: string): Promise<StoredSecret | null> {
-  const [row] = await database.query<StoredSecret & Record<string, unknown>>(
+  const [row] = await database.query<StoredSecret>(
     {
       name: 'operator-project-secret',
-      text: `select p.callback_secret as sealed, o.sealed as "sealedPrevious", o.until as "previousUntil"
+      text: `select p.callback_secret as sealed, o.sealed as sealed_previous, o.until as previous_until
              from project p left join lateral (
                select p.callback_secret_previous as sealed, ${unixSeconds('p.callback_secret_previous_until')} as until
                where p.callback_secret_previous is not null and p.callback_secret_previous_until > clock_timestamp()

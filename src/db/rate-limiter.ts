@@ -40,22 +40,12 @@ export class RateLimiter {
 }
 
 async function hitRates(database: Database, hits: Hit[]): Promise<RateVerdict[]> {
-  const rows = await database.query<{
-    admitted: boolean;
-    remaining: number;
-    reset_after: number;
-    retry_after: number | null;
-  }>(
+  return database.query<RateVerdict>(
     {
       name: 'hit-rates',
-      text: 'select admitted, remaining, reset_after, retry_after from hit_rates($1::text[], $2::int[]) order by ord',
+      text: `select admitted, remaining, reset_after as reset_seconds, retry_after as retry_after_seconds
+             from hit_rates($1::text[], $2::int[]) order by ord`,
     },
     [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm)],
   );
-  return rows.map((row) => ({
-    admitted: row.admitted,
-    remaining: row.remaining,
-    resetSeconds: row.reset_after,
-    retryAfterSeconds: row.retry_after,
-  }));
 }

@@ -13,10 +13,7 @@ export interface ErasedContents {
 /** Inputs, outputs and callback bodies of ended tasks past their `expires_at`. */
 export async function eraseContents(database: Database, limit: number): Promise<ErasedContents> {
   const [row] = await longTransaction(database, (query) =>
-    query<ErasedContents & Record<string, number>>(
-      { name: 'erase-contents', text: 'select tasks, bodies from erase_contents($1)' },
-      [limit],
-    ),
+    query<ErasedContents>({ name: 'erase-contents', text: 'select tasks, bodies from erase_contents($1)' }, [limit]),
   );
   return { tasks: row?.tasks ?? 0, bodies: row?.bodies ?? 0 };
 }
@@ -70,14 +67,13 @@ export interface DeletedFile {
 
 /** Files marked as deleted whose row is still there: their bytes may be too. In the order of their ids, after `afterId`. */
 export async function listDeletedFiles(database: Database, afterId: string, limit: number): Promise<DeletedFile[]> {
-  const rows = await database.query<{ id: string; storage_key: string }>(
+  return database.query<DeletedFile>(
     {
       name: 'list-deleted-files',
       text: 'select id, storage_key from file where deleted_at is not null and id > $1 order by id limit $2',
     },
     [afterId, limit],
   );
-  return rows.map(({ id, storage_key: storageKey }) => ({ id, storageKey }));
 }
 
 /** Forgets files whose bytes are gone. */

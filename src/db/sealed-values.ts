@@ -19,7 +19,7 @@ export async function listSealed(
   { after, limit }: { after: string; limit: number },
 ): Promise<SealedValue[]> {
   const { table, column } = sealedColumns[place];
-  return database.query<SealedValue & Record<string, unknown>>(
+  return database.query<SealedValue>(
     {
       name: `operator-sealed-${place}`,
       text: `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,

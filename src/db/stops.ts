@@ -10,17 +10,16 @@ export interface AcceptedJob {
 
 /** The jobs that the end of `taskId` should stop: accepted upstream, not known to be over, and nobody has told them yet. */
 export async function listStops(database: Database, taskId: string): Promise<AcceptedJob[]> {
-  const rows = await database.query<{ id: string; channel_id: string; operation: JsonObject }>(
+  return database.query<AcceptedJob>(
     {
       name: 'list-stops',
-      text: `select a.id, a.channel_id, a.operation from attempt a join task t on t.id = a.request_id
+      text: `select a.id as attempt_id, a.channel_id, a.operation from attempt a join task t on t.id = a.request_id
              where a.request_id = $1 and t.status in ('failed', 'canceled')
                and a.operation is not null and a.stop_sent_at is null
                and (a.outcome is null or a.outcome in ('unknown', 'canceled'))`,
     },
     [taskId],
   );
-  return rows.map((row) => ({ attemptId: row.id, channelId: row.channel_id, operation: row.operation }));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
 import { longTransaction } from './long-transaction.ts';
+import { unixSeconds } from './unix-seconds.ts';
 
 export interface RebuiltMonth {
   /** `YYYY-MM`, UTC. */
@@ -42,29 +43,29 @@ export async function rebuildMonth(
 }
 
 export interface SummaryRow {
-  project_id: string;
+  projectId: string;
   /** Empty for what belongs to no model. */
   model: string;
-  channel_id: string;
+  channelId: string;
   /** The channel's name now; null when it is gone or there was none. */
   channel: string | null;
   requests: number;
   successes: number;
   failures: number;
-  credits_charged: number;
-  cost_micro_usd: number;
-  margin_micro_usd: number;
-  input_tokens: number;
-  output_tokens: number;
+  creditsCharged: number;
+  costMicroUsd: number;
+  marginMicroUsd: number;
+  inputTokens: number;
+  outputTokens: number;
 }
 
 export interface MonthlySummary {
   month: string;
   /** Unix seconds. */
-  built_at: number;
+  builtAt: number;
   /** Unix seconds; null while the month is still rebuilt every day. */
-  frozen_at: number | null;
-  credit_value_micro_usd: number;
+  frozenAt: number | null;
+  creditValueMicroUsd: number;
   rows: SummaryRow[];
 }
 
@@ -74,14 +75,14 @@ export async function readSummary(database: Database, month: string): Promise<Mo
     const [about] = await query<Omit<MonthlySummary, 'rows'>>(
       {
         name: 'summary-month',
-        text: `select month, floor(extract(epoch from built_at))::float8 as built_at,
-                 floor(extract(epoch from frozen_at))::float8 as frozen_at, credit_value_micro_usd
+        text: `select month, ${unixSeconds('built_at')} as built_at,
+                 ${unixSeconds('frozen_at')} as frozen_at, credit_value_micro_usd
                from summary_month where month = $1`,
       },
       [month],
     );
     if (!about) return null;
-    const rows = await query<SummaryRow & Record<string, unknown>>(
+    const rows = await query<SummaryRow>(
       {
         name: 'summary-rows',
         text: `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,

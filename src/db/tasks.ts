@@ -1,6 +1,7 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database } from './database.ts';
+import { unixSeconds } from './unix-seconds.ts';
 
 /** A task as its clients see it, before it is put into a dialect's words. Times are unix seconds. */
 export interface TaskView {
@@ -25,86 +26,58 @@ export interface TaskView {
   callback: { state: string; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
 }
 
-interface TaskRow {
-  id: string;
-  project_id: string;
-  request_id: string;
-  type: TaskType;
-  model_id: string;
-  status: TaskStatus;
-  admission: TaskView['admission'];
-  input: JsonObject | null;
-  output: TaskOutput[] | null;
-  error_code: TaskErrorCode | null;
-  outcome_unknown: boolean;
-  progress: number | null;
-  attempts: number;
-  created_at: number;
-  started_at: number | null;
-  completed_at: number | null;
-  expires_at: number | null;
-  credits_quoted: number;
-  credits_reserved: number;
-  credits_charged: number;
-  credits_refunded: number;
-  callback_url: string | null;
-  delivery_state: string | null;
-  delivery_attempts: number | null;
-  delivery_last_status: number | null;
-  delivery_next_attempt_at: number | null;
+/** A row of `viewColumns`: the view, with its credits and its callback still column by column. */
+interface TaskRow extends Omit<TaskView, 'credits' | 'callback'> {
+  creditsQuoted: number;
+  creditsReserved: number;
+  creditsCharged: number;
+  creditsRefunded: number;
+  callbackUrl: string | null;
+  deliveryState: string | null;
+  deliveryAttempts: number | null;
+  deliveryLastStatus: number | null;
+  deliveryNextAttemptAt: number | null;
 }
 
-const unix = (column: string): string => `floor(extract(epoch from ${column}))::float8`;
-
 const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.input, t.output,
-  t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unix('t.created_at')} as created_at, ${unix('t.started_at')} as started_at,
-  ${unix('t.completed_at')} as completed_at, ${unix('t.expires_at')} as expires_at,
+  t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
+  ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
   t.credits_quoted, t.credits_reserved, t.credits_charged, t.credits_refunded, t.callback_url,
   d.state as delivery_state, d.attempts as delivery_attempts, d.last_status as delivery_last_status,
-  ${unix('d.next_attempt_at')} as delivery_next_attempt_at`;
+  ${unixSeconds('d.next_attempt_at')} as delivery_next_attempt_at`;
 
 const withDelivery = `left join lateral (
     select state, attempts, last_status, next_attempt_at from delivery where task_id = t.id order by created_at desc limit 1
   ) d on t.callback_url is not null`;
 
-const toView = (row: TaskRow): TaskView => ({
-  id: row.id,
-  projectId: row.project_id,
-  requestId: row.request_id,
-  type: row.type,
-  modelId: row.model_id,
-  status: row.status,
-  admission: row.admission,
-  input: row.input,
-  output: row.output,
-  errorCode: row.error_code,
-  outcomeUnknown: row.outcome_unknown,
-  progress: row.progress,
-  attempts: row.attempts,
-  createdAt: row.created_at,
-  startedAt: row.started_at,
-  completedAt: row.completed_at,
-  expiresAt: row.expires_at,
-  credits: {
-    quoted: row.credits_quoted,
-    reserved: row.credits_reserved,
-    charged: row.credits_charged,
-    refunded: row.credits_refunded,
-  },
+const toView = ({
+  creditsQuoted: quoted,
+  creditsReserved: reserved,
+  creditsCharged: charged,
+  creditsRefunded: refunded,
+  callbackUrl,
+  deliveryState,
+  deliveryAttempts,
+  deliveryLastStatus,
+  deliveryNextAttemptAt,
+  ...task
+}: TaskRow): TaskView => ({
+  ...task,
+  credits: { quoted, reserved, charged, refunded },
   callback:
-    row.callback_url === null
+    callbackUrl === null
       ? null
       : {
-          state: row.delivery_state ?? 'pending',
-          attempts: row.delivery_attempts ?? 0,
-          lastStatus: row.delivery_last_status,
-          nextAttemptAt: row.delivery_next_attempt_at,
+          state: deliveryState ?? 'pending',
+          attempts: deliveryAttempts ?? 0,
+          lastStatus: deliveryLastStatus,
+          nextAttemptAt: deliveryNextAttemptAt,
         },
 });
 
 /** One task by its id, whatever its admission; null when there is none. One indexed read. */
 export async function findTask(database: Database, taskId: string): Promise<TaskView | null> {
-  const [row] = await database.query<TaskRow & Record<string, unknown>>(
+  const [row] = await database.query<TaskRow>(
     { name: 'find-task', text: `select ${viewColumns} from task t ${withDelivery} where t.id = $1` },
     [taskId],
   );
@@ -121,7 +94,7 @@ export interface TaskFilter {
 
 /** The newest admitted tasks first. */
 export async function listTasks(database: Database, filter: TaskFilter): Promise<TaskView[]> {
-  const rows = await database.query<TaskRow & Record<string, unknown>>(
+  const rows = await database.query<TaskRow>(
     {
       name: 'list-tasks',
       text: `select ${viewColumns} from task t ${withDelivery}
@@ -143,22 +116,6 @@ export interface TaskStart {
   input: JsonObject | null;
 }
 
-interface StartRow {
-  id: string;
-  project_id: string;
-  type: TaskType;
-  model_id: string;
-  input: JsonObject | null;
-}
-
-const toStart = (row: StartRow): TaskStart => ({
-  taskId: row.id,
-  projectId: row.project_id,
-  type: row.type,
-  modelId: row.model_id,
-  input: row.input,
-});
-
 /**
  * Claims admitted tasks that have no workflow yet, oldest first but one project after the other, for `claimSeconds`: a
  * claim whose start then fails is free again after that.
@@ -168,7 +125,7 @@ export async function claimUnstartedTasks(
   limit: number,
   claimSeconds: number,
 ): Promise<TaskStart[]> {
-  const rows = await database.query<StartRow & Record<string, unknown>>(
+  return database.query<TaskStart>(
     {
       name: 'claim-unstarted',
       text: `with waiting as (
@@ -185,11 +142,10 @@ export async function claimUnstartedTasks(
              )
              update task t set start_claimed_until = clock_timestamp() + make_interval(secs => $2)
              from claimed c where t.id = c.id
-             returning t.id, t.project_id, t.type, t.model_id, t.input`,
+             returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
     },
     [limit, claimSeconds],
   );
-  return rows.map(toStart);
 }
 
 /** Remembers that these tasks' workflows exist. */
@@ -214,7 +170,7 @@ export async function claimSilentTasks(
   database: Database,
   periods: { openSeconds: number; silentSeconds: number; limit: number },
 ): Promise<TaskStart[]> {
-  const rows = await database.query<StartRow & Record<string, unknown>>(
+  return database.query<TaskStart>(
     {
       name: 'claim-silent',
       text: `with silent as (
@@ -226,11 +182,10 @@ export async function claimSilentTasks(
                order by last_seen_at limit $3 for no key update skip locked
              )
              update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id
-             returning t.id, t.project_id, t.type, t.model_id, t.input`,
+             returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
     },
     [periods.openSeconds, periods.silentSeconds, periods.limit],
   );
-  return rows.map(toStart);
 }
 
 /** Tasks past their deadline by the database clock that have not ended, but for those in `except`. */

@@ -72,7 +72,7 @@ const run = async (type: 'image' | 'video', body: { model: string; prompt: strin
   return { task, taskId, account: await accountOf(gateway.database, projectId) };
 };
 const attemptsOf = (taskId: string) =>
-  gateway.database.query<{ operation: unknown; result: unknown; outcome: string; error_class: string | null }>(
+  gateway.database.query<{ operation: unknown; result: unknown; outcome: string; errorClass: string | null }>(
     {
       name: 'test-attempts',
       text: 'select operation, result, outcome, error_class from attempt where request_id = $1 order by n',
@@ -101,7 +101,7 @@ describe('a job of each family', () => {
     const { task, taskId } = await run('image', { model: 'nano-banana-pro', prompt: 'inline [[latency=0]]' });
     expect(task.status).toBe('succeeded');
     expect(await attemptsOf(taskId)).toEqual([
-      { operation: { answered_at_once: true }, result: null, outcome: 'ok', error_class: null },
+      { operation: { answered_at_once: true }, result: null, outcome: 'ok', errorClass: null },
     ]);
   });
 
@@ -148,7 +148,7 @@ describe('a synchronous picture', () => {
       status: 'failed',
       error: { code: 'upstream_outcome_unknown' },
     });
-    expect(await attemptsOf(taskId)).toMatchObject([{ outcome: 'unknown', error_class: 'job_lost' }]);
+    expect(await attemptsOf(taskId)).toMatchObject([{ outcome: 'unknown', errorClass: 'job_lost' }]);
     expect(await gateway.hits('lost on the way', 'submit')).toHaveLength(1);
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
   });

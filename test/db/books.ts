@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { QueryResultRow } from 'pg';
 import { addCredits } from '../../src/commands/projects/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
 import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger.ts';
@@ -108,7 +107,7 @@ export async function attemptEndedOk(db: Database, taskId: string): Promise<void
 export interface Account {
   balance: number;
   reserved: number;
-  in_flight: number;
+  inFlight: number;
 }
 
 export async function accountOf(db: Database, projectId: string): Promise<Account> {
@@ -140,7 +139,7 @@ export async function breachesIn(db: Database, graceSeconds = 60): Promise<strin
 }
 
 /** SQL of a test's own, not prepared. */
-export async function rowsOf<Row extends QueryResultRow>(
+export async function rowsOf<Row extends object = Record<string, unknown>>(
   db: Database,
   text: string,
   values: unknown[] = [],

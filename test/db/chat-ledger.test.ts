@@ -37,7 +37,7 @@ const once = (key: string, fingerprint = 'same body') => ({
 });
 
 async function keyOf(keyId: string) {
-  const [row] = await rowsOf<{ spent: number; reserved: number; in_flight: number }>(
+  const [row] = await rowsOf<{ spent: number; reserved: number; inFlight: number }>(
     db,
     'select spent, reserved, in_flight from api_key where id = $1',
     [keyId],
@@ -64,7 +64,7 @@ describe('a group of chats', () => {
       anAdmission(rich, { credits: 41 }),
     ]);
     expect(verdicts).toEqual(['admitted', 'key_budget_exceeded', 'admitted', 'admitted', 'insufficient_credits']);
-    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 10, in_flight: 2 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 10, inFlight: 2 });
   });
 
   it('is not failed by a member that cannot be written', async () => {
@@ -109,7 +109,7 @@ describe('a group of chats', () => {
       asked.map((member, index) => admitOne(member, index % 2 === 0 ? ledger : otherLedger)),
     );
     expect(verdicts.filter((verdict) => verdict === 'admitted')).toHaveLength(33);
-    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 99, in_flight: 33 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 99, inFlight: 33 });
   });
 });
 
@@ -167,7 +167,7 @@ describe('requests per minute', () => {
     const asked = [9, 1, 1].map((credits) => anAdmission(book, { credits, rpm: 2, ...once(newId('idem')) }));
     expect(await admitTogether(asked)).toEqual(['insufficient_credits', 'admitted', 'rate_limit_exceeded']);
     const bound = await rowsOf(db, 'select request_id from idempotency where project_id = $1', [book.projectId]);
-    expect(bound).toEqual([{ request_id: asked[1]?.requestId }]);
+    expect(bound).toEqual([{ requestId: asked[1]?.requestId }]);
   });
 });
 
@@ -212,7 +212,7 @@ describe('a chat that is admitted after its client was told 503', () => {
     expect(await factsOf(admission)).toEqual({ state: 'refunded', outcome: 'transient' });
     expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, refund: 1 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 10, reserved: 0 });
-    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, in_flight: 0 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
     expect(await admitOne(anAdmission(book, { credits: 6, ...once('late') }))).toBe('admitted');
   });
 
@@ -237,15 +237,15 @@ describe('the end of a chat', () => {
       ledger.end(settledEnd(admission, 2)),
     ]);
     expect(ends.filter(({ ended }) => ended)).toHaveLength(1);
-    const [row] = await rowsOf<{ state: string; settled_amount: number | null }>(
+    const [row] = await rowsOf<{ state: string; settledAmount: number | null }>(
       db,
       'select state, settled_amount from reservation where id = $1',
       [admission.requestId],
     );
-    const charged = row?.settled_amount ?? 0;
+    const charged = row?.settledAmount ?? 0;
     expect(charged).toBeLessThanOrEqual(8);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20 - charged, reserved: 0 });
-    expect(await keyOf(book.keyId)).toEqual({ spent: charged, reserved: 0, in_flight: 0 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: charged, reserved: 0, inFlight: 0 });
     expect(await ledger.end(settledEnd(admission, 5))).toEqual({ ended: false, charged });
   });
 
@@ -261,7 +261,7 @@ describe('the end of a chat', () => {
     expect(await ledger.end(settledEnd(gone, 8))).toEqual({ ended: false, charged: 0 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 17, reserved: 3 });
     expect(await rowsOf(db, 'select outcome, error_class from attempt where id = $1', [gone.attemptId])).toEqual([
-      { outcome: 'unknown', error_class: 'deadline' },
+      { outcome: 'unknown', errorClass: 'deadline' },
     ]);
     expect(await admitOne(anAdmission(book, once('gone')))).toBe('admitted');
     const next = { requestId: gone.requestId, attemptId: newId('att'), n: 2, channelId: 'chn_b', channelName: 'b' };

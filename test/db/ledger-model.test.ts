@@ -198,7 +198,7 @@ describe('the ledger', () => {
             }
           }
           const { balance, reserved, inFlight } = model;
-          expect(await accountOf(db, projectId)).toEqual({ balance, reserved, in_flight: inFlight });
+          expect(await accountOf(db, projectId)).toEqual({ balance, reserved, inFlight });
         }
         expect(await breachesIn(db)).toEqual([]);
       }),

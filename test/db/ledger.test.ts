@@ -93,13 +93,13 @@ describe('creating tasks', () => {
       expect(kinds([...left, ...right]).sort()).toEqual(
         [...names.map(() => 'created'), ...names.map(() => 'replay')].sort(),
       );
-      const written = await rowsOf<{ key: string; task_id: string }>(
+      const written = await rowsOf<{ key: string; taskId: string }>(
         db,
         'select i.key, i.task_id from idempotency i join task t on t.id = i.task_id where i.key = any ($1)',
         [names],
       );
       expect(written).toHaveLength(names.length);
-      const standing = new Map(written.map(({ key, task_id }) => [key, task_id]));
+      const standing = new Map(written.map(({ key, taskId }) => [key, taskId]));
       for (const [index, verdict] of left.entries()) {
         if (verdict.kind === 'replay') expect(verdict.taskId).toBe(standing.get(names[index]!));
       }
@@ -149,7 +149,7 @@ describe('reserving', () => {
       'insufficient_credits',
       true,
     ]);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, in_flight: 2 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, inFlight: 2 });
   });
 
   it('decides on a key budget in the same way, whatever the balance', async () => {
@@ -162,7 +162,7 @@ describe('reserving', () => {
       'key_budget_exceeded',
       true,
     ]);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 990, reserved: 10, in_flight: 2 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 990, reserved: 10, inFlight: 2 });
   });
 
   it('spends a key budget for good with what was settled, and gives it back with what was refunded', async () => {
@@ -184,7 +184,7 @@ describe('reserving', () => {
     );
     expect(admissions.filter(({ admitted }) => admitted)).toHaveLength(7);
     expect(admissions.filter(({ refusalCode }) => refusalCode === 'insufficient_credits')).toHaveLength(33);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 35, in_flight: 7 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 35, inFlight: 7 });
   });
 
   it('answers the first verdict for ever, also after the balance has changed', async () => {
@@ -258,7 +258,7 @@ describe('reserving', () => {
       admitted: false,
       refusalCode: 'invalid_api_key',
     });
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, in_flight: 0 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
   });
 
   it('keeps to the limits of tasks in flight per key and per project, and gives places back at each end', async () => {
@@ -344,7 +344,7 @@ describe('finishing', () => {
     const before = await state();
     await expect(ledger.finishTask(taskEnd(taskId, 'succeeded'))).rejects.toThrow();
     expect(await state()).toEqual(before);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 5, in_flight: 1 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 5, inFlight: 1 });
     expect(await entriesOf(db, taskId)).toEqual({ hold: 1 });
   });
 
@@ -370,7 +370,7 @@ describe('finishing', () => {
       expect(await ledger.finishTask(taskEnd(taskId, status))).toMatchObject({ finished: false, status: 'failed' });
     }
     expect(await state()).toEqual(before);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, in_flight: 0 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
   });
 
   it('ends a task that was never decided as rejected, without touching money, and frees its idempotency key', async () => {
@@ -379,7 +379,7 @@ describe('finishing', () => {
     await ledger.createTask(task);
     expect(await ledger.finishTask(taskEnd(task.taskId, 'failed'))).toMatchObject({ finished: true, status: 'failed' });
     expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({ admitted: false });
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, in_flight: 0 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
     expect(await rowsOf(db, `select key from idempotency where key = 'undecided'`)).toEqual([]);
   });
 
@@ -391,7 +391,7 @@ describe('finishing', () => {
     expect(await end(3)).toEqual([{ ended: true }]);
     expect(await end(3)).toEqual([{ ended: false }]);
     expect(await end(null)).toEqual([{ ended: false }]);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 7, reserved: 0, in_flight: 0 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 7, reserved: 0, inFlight: 0 });
     expect(await entriesOf(db, id)).toEqual({ hold: 1, settle: 1 });
     expect(await breachesIn(db)).toEqual([]);
   });
@@ -428,7 +428,7 @@ describe('the entries', () => {
     const given = { projectId, amount: 50, reference: 'invoice-1', actor: 'test' };
     const added = await Promise.all([db, again, db, again, db, again].map((door) => addCredits({ db: door }, given)));
     expect(added.filter((one) => one.added)).toHaveLength(1);
-    expect(await accountOf(db, projectId)).toEqual({ balance: 50, reserved: 0, in_flight: 0 });
+    expect(await accountOf(db, projectId)).toEqual({ balance: 50, reserved: 0, inFlight: 0 });
     await expect(addCredits({ db }, { ...given, amount: 51 })).rejects.toThrow('invoice-1');
     await addCredits({ db }, { ...given, reference: 'invoice-2' });
     expect((await accountOf(db, projectId)).balance).toBe(100);

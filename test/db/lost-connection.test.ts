@@ -71,7 +71,7 @@ describe('a connection lost after the commit', () => {
       'insufficient_credits',
       true,
     ]);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, in_flight: 2 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, inFlight: 2 });
     expect(await entriesOf(db, tasks[0]!.taskId)).toEqual({ hold: 1 });
   });
 
@@ -83,7 +83,7 @@ describe('a connection lost after the commit', () => {
       status: 'succeeded',
     });
     expect(await entriesOf(db, taskId)).toEqual({ hold: 1, settle: 1 });
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 0, in_flight: 0 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 0, inFlight: 0 });
   });
 });
 
@@ -133,7 +133,7 @@ describe('a connection killed in mid call', () => {
       return { waiting };
     });
     expect((await asked.waiting).map(({ admitted }) => admitted)).toEqual([true, true]);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, in_flight: 2 });
+    expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, inFlight: 2 });
     for (const { taskId } of tasks) expect(await entriesOf(db, taskId)).toEqual({ hold: 1 });
     expect(await breachesIn(db)).toEqual([]);
   });

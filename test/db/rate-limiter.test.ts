@@ -118,12 +118,12 @@ describe('hit_rates over any arrival times', () => {
     await run(db, timed ?? '');
     await run(
       db,
-      `create function arrive(p_key text, p_rpm int, at_ms bigint[], requests int[])
-       returns table ("atMs" bigint, admitted boolean, "retryAfter" int) language plpgsql as $$
+      `create function arrive(p_key text, p_rpm int, times bigint[], requests int[])
+       returns table (at_ms bigint, admitted boolean, retry_after int) language plpgsql as $$
        begin
-         for i in 1..cardinality(at_ms) loop
-           perform set_config('test.now_ms', at_ms[i]::text, true);
-           return query select at_ms[i], h.admitted, h.retry_after
+         for i in 1..cardinality(times) loop
+           perform set_config('test.now_ms', times[i]::text, true);
+           return query select times[i], h.admitted, h.retry_after
              from timed_hit_rates(array_fill(p_key, array[requests[i]]), array_fill(p_rpm, array[requests[i]])) h order by h.ord;
          end loop;
        end $$`,
@@ -132,7 +132,7 @@ describe('hit_rates over any arrival times', () => {
 
   /** The verdict of each request, in order. */
   const arrive = (keyId: string, rpm: number, arrivals: readonly Arrival[]): Promise<Verdict[]> =>
-    rowsOf<Verdict & Record<string, unknown>>(db, 'select * from arrive($1, $2, $3, $4)', [
+    rowsOf<Verdict>(db, 'select * from arrive($1, $2, $3, $4)', [
       keyId,
       rpm,
       arrivals.map(({ atMs }) => atMs),

@@ -68,7 +68,7 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
   it('serves new tasks, chats and pending callbacks', async () => {
     const [key] = await rowsOf<{ projectId: string; keyId: string }>(
       database,
-      `select project_id as "projectId", id as "keyId" from api_key where budget is null`,
+      `select project_id, id as key_id from api_key where budget is null`,
     );
     const [pending] = await rowsOf<{ id: string }>(database, `select id from delivery where state = 'pending'`);
     if (!key || !pending) throw new Error('the dump has no key or no pending delivery');

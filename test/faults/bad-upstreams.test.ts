@@ -129,8 +129,8 @@ describe('a misbehaving upstream', () => {
       const answer = await ask(isSilent ? { baseUrl: impatient } : {});
       expect(verdictOf(answer)).toBe(verdict);
       const attempts = await attemptsOf(gateway.database, requestIdOf(answer));
-      expect(attempts.map(({ error_class }) => error_class)).toEqual(errorClasses);
-      expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'refunded', settled_amount: null });
+      expect(attempts.map(({ errorClass }) => errorClass)).toEqual(errorClasses);
+      expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'refunded', settledAmount: null });
       expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
     },
   );
@@ -164,8 +164,8 @@ describe('a misbehaving upstream', () => {
       expect(verdictOf(answer)).toBe('200');
       expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({
         state: 'settled',
-        settled_amount: credits,
-        usage_estimated: estimated,
+        settledAmount: credits,
+        usageEstimated: estimated,
       });
       expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, settle: 1 });
     },

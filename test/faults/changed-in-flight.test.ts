@@ -53,7 +53,7 @@ describe('a running task', () => {
     const all = [lowered, revoked, disabled, dearer, removed];
     const statuses = () => Promise.all(all.map(async ({ taskId }) => (await taskRow(taskId)).status));
     await eventually(async () => (await statuses()).every((status) => status === 'processing'));
-    const quoted = await Promise.all(all.map(async ({ taskId }) => (await taskRow(taskId)).credits_quoted));
+    const quoted = await Promise.all(all.map(async ({ taskId }) => (await taskRow(taskId)).creditsQuoted));
 
     await setKey(deps, { keyId: lowered.keyId, changes: { budget: 1 }, actor });
     await revokeKey(deps, { keyId: revoked.keyId, actor });
@@ -81,17 +81,17 @@ describe('a running task', () => {
       // These include tasks that were accepted before the caches expired.
       const ends = await endsOf(gateway, projectId);
       const ended = await taskRow(taskId);
-      expect(ended).toMatchObject({ status: 'succeeded', credits_charged: quoted[index] });
+      expect(ended).toMatchObject({ status: 'succeeded', creditsCharged: quoted[index] });
       expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
       expect(await accountOf(gateway.database, projectId)).toEqual({
-        balance: ends.reduce((balance, { credits_charged: charged }) => balance - charged, 100),
+        balance: ends.reduce((balance, { creditsCharged: charged }) => balance - charged, 100),
         reserved: 0,
       });
     }
     expect(await gateway.poll(dearer.apiKey, dearer.taskId)).toMatchObject({ credits: { quoted: 6, charged: 6 } });
     await eventually(async () => {
       const { taskId } = await gateway.create(dearer.apiKey, mediaRoutes.image, imageRequest('flux-1.1-pro'));
-      return (await taskRow(taskId)).credits_quoted === 9;
+      return (await taskRow(taskId)).creditsQuoted === 9;
     });
     await eventually(async () => (await accountOf(gateway.database, dearer.projectId)).reserved === 0);
     expect(await gateway.poll(removed.apiKey, removed.taskId)).toMatchObject({
@@ -222,13 +222,13 @@ const codeOf = (body: Record<string, unknown>): string => Refused.safeParse(body
 
 async function taskRow(
   taskId: string,
-): Promise<{ status: string; credits_quoted: number; credits_charged: number | null }> {
+): Promise<{ status: string; creditsQuoted: number; creditsCharged: number | null }> {
   const [row] = await gateway.database.query<{
     status: string;
-    credits_quoted: number;
-    credits_charged: number | null;
+    creditsQuoted: number;
+    creditsCharged: number | null;
   }>({ name: '', text: 'select status, credits_quoted, credits_charged from task where id = $1' }, [taskId]);
-  return row ?? { status: 'none', credits_quoted: 0, credits_charged: null };
+  return row ?? { status: 'none', creditsQuoted: 0, creditsCharged: null };
 }
 
 /** The path of a copy of the shipped catalog with one changed price and without one model. */

@@ -61,7 +61,7 @@ const heldNow = async (): Promise<number> => {
 /** Expects that every answered chat is charged and that the account matches the settled credits. */
 async function expectAnsweredCharged(projectId: string, credits: number, answered: Answer[]): Promise<void> {
   for (const answer of answered)
-    expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settled_amount: 5 });
+    expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settledAmount: 5 });
   const [row] = await gateway.database.query<{ settled: number }>(
     {
       name: 'test-settled',

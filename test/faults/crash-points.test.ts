@@ -126,11 +126,11 @@ async function killWorkers(): Promise<void> {
   const retention = await armed('mid_retention_delete:3', { MAINTENANCE_BATCH_MAX: '2' });
   await endsOf(gateway, staleProject.projectId);
   await endsOf(gateway, crashOf('after_result_before_finish_tx').project.projectId);
-  const expired = await sql<{ storage_key: string }>(
+  const expired = await sql<{ storageKey: string }>(
     `update file set expires_at = clock_timestamp() - interval '1 s' where project_id = $1 returning storage_key`,
     [filesProject.projectId],
   );
-  expiredKeys = expired.map(({ storage_key }) => storage_key);
+  expiredKeys = expired.map(({ storageKey }) => storageKey);
   // The endpoint would run the job in the API server if no worker starts it in time.
   await gateway.temporal.client.schedule.getHandle(scheduleIdOf('scheduled-maintenance')).trigger();
   await recordCrash('mid_retention_delete', retention, filesProject);
@@ -307,8 +307,8 @@ async function retryCreate(place: Place): Promise<Answer> {
   return answer;
 }
 
-const succeeded = { status: 'succeeded', error_code: null };
-const outcomeUnknown = { status: 'failed', error_code: 'upstream_outcome_unknown' };
+const succeeded = { status: 'succeeded', errorCode: null };
+const outcomeUnknown = { status: 'failed', errorCode: 'upstream_outcome_unknown' };
 
 /** Expects that the project has one task with this end and number of submits, charged once if it succeeded, else refunded. */
 async function expectOneTask(
@@ -325,7 +325,7 @@ async function expectOneTask(
   expect(ends).toHaveLength(1);
   const [task] = ends;
   const isPaid = end === succeeded;
-  expect(task).toMatchObject({ ...end, credits_charged: isPaid ? credits : 0, credits_refunded: isPaid ? 0 : credits });
+  expect(task).toMatchObject({ ...end, creditsCharged: isPaid ? credits : 0, creditsRefunded: isPaid ? 0 : credits });
   expect(await gateway.hits(prompt, 'submit')).toHaveLength(submits);
   expect(await entriesOf(gateway.database, task?.id ?? '')).toEqual({ hold: 1, [isPaid ? 'settle' : 'refund']: 1 });
   expect(await accountOf(gateway.database, projectId)).toEqual({
@@ -392,7 +392,7 @@ describe('an API that is killed', () => {
       },
       { secondsMax: 40 },
     );
-    expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settled_amount: 5 });
+    expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settledAmount: 5 });
     expect(await gateway.hits('chat_after_upstream_before_settle', 'chat')).toHaveLength(2);
     expect(await accountOf(gateway.database, project.projectId)).toEqual({ balance: startCredits - 5, reserved: 0 });
     const holds = await sql('select state from reservation where project_id = $1 order by created_at', [
@@ -471,7 +471,7 @@ describe('a worker that is killed', () => {
     const ends = await endsOf(gateway, project.projectId);
     expect(ends).toHaveLength(staleTasks);
     for (const end of ends) {
-      expect(end).toMatchObject({ status: 'failed', error_code: 'task_timeout', credits_refunded: imageCredits });
+      expect(end).toMatchObject({ status: 'failed', errorCode: 'task_timeout', creditsRefunded: imageCredits });
       expect(await entriesOf(gateway.database, end.id)).toEqual({ hold: 1, refund: 1 });
     }
     expect(await gateway.hits('mid_stale_batch', 'submit')).toHaveLength(staleTasks);

@@ -6,9 +6,9 @@ import type { Gateway } from '../support/gateway.ts';
 export interface Ended {
   id: string;
   status: string;
-  error_code: string | null;
-  credits_charged: number;
-  credits_refunded: number;
+  errorCode: string | null;
+  creditsCharged: number;
+  creditsRefunded: number;
 }
 
 const image = (prompt: string) => ({ model: 'aurora-image-1', prompt });
@@ -51,7 +51,7 @@ export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 6
     );
     return row?.open === 0 || `${row?.open} tasks have not ended`;
   });
-  return gateway.database.query<Ended & Record<string, unknown>>(
+  return gateway.database.query<Ended>(
     {
       name: 'ended-tasks',
       text: `select id, status, error_code, credits_charged, credits_refunded from task
@@ -78,11 +78,11 @@ export async function expectOneSubmitPerAttempt(gateway: Gateway, text: string):
   const submits = await gateway.hits(text, 'submit');
   const keys = submits.map(({ idempotency_key: key }) => key);
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
-  const known = await gateway.database.query<{ id: string; channel_name: string }>(
+  const known = await gateway.database.query<{ id: string; channelName: string }>(
     { name: '', text: 'select id, channel_name from attempt where id = any ($1)' },
     [keys],
   );
-  const channels = new Map(known.map(({ id, channel_name }) => [id, channel_name]));
+  const channels = new Map(known.map(({ id, channelName }) => [id, channelName]));
   for (const { channel, idempotency_key: key } of submits) expect(channels.get(key ?? '')).toBe(channel);
   return submits.length;
 }

@@ -96,10 +96,10 @@ const healthKnown = async (): Promise<void> => {
 };
 const healthOf = async (name: string) => {
   const [row] = await gateway.database.query<{
-    model_id: string;
+    modelId: string;
     opens: number;
-    unavailable_for: number;
-    tripped_for: number;
+    unavailableFor: number;
+    trippedFor: number;
   }>(
     {
       name: 'test-health',
@@ -219,7 +219,7 @@ describe('a tripped channel', () => {
       const health = await healthOf('sandbox-a-openai');
       return health?.opens === 2 && health;
     });
-    expect(trippedAgain.tripped_for).toBeCloseTo(120);
+    expect(trippedAgain.trippedFor).toBeCloseTo(120);
     expect(countVerdicts(await all(10, () => ask()))).toEqual({ 200: 10 });
     expect(a.chats).toHaveLength(1);
   });
@@ -275,8 +275,8 @@ describe('a channel that answers 429', () => {
     const [limitedAt] = a.chats;
     a.serve();
     const health = await eventually(() => healthOf('sandbox-a-openai'));
-    expect(health.model_id).toBe('*');
-    expect(health.unavailable_for).toBeLessThanOrEqual(7);
+    expect(health.modelId).toBe('*');
+    expect(health.unavailableFor).toBeLessThanOrEqual(7);
     await settled(() => a.chats.length === 0);
     await eventually(async () => {
       await Promise.all(gateway.baseUrls.map((baseUrl) => ask({ baseUrl })));
@@ -347,7 +347,7 @@ describe('a channel that does not know the model', () => {
     a.serve(ownError(404, 'model_not_found'));
     const answer = await ask();
     expect(verdictOf(answer)).toBe('200');
-    expect((await attemptsOf(gateway.database, requestIdOf(answer))).map(({ error_class }) => error_class)).toEqual([
+    expect((await attemptsOf(gateway.database, requestIdOf(answer))).map(({ errorClass }) => errorClass)).toEqual([
       'unknown_model',
       null,
     ]);

@@ -77,7 +77,7 @@ describe('fifty running tasks', () => {
     const succeeded = ends.filter(({ status }) => status === 'succeeded');
     const others = ends.filter(({ status }) => status !== 'succeeded');
     expect(
-      others.filter(({ id, error_code: code }) => code !== 'upstream_outcome_unknown' || !inFlight.has(id)),
+      others.filter(({ id, errorCode: code }) => code !== 'upstream_outcome_unknown' || !inFlight.has(id)),
     ).toEqual([]);
     expect(succeeded.length).toBeGreaterThanOrEqual(crowd - inFlight.size);
     expect(await expectOneSubmitPerAttempt(gateway, 'killed in turn')).toBeLessThanOrEqual(crowd);

@@ -94,7 +94,7 @@ describe('while PostgreSQL is restarted', () => {
     const ends = await endsOf(gateway, projectId);
     expect(ends.map(({ id }) => id).sort()).toEqual([...taskIds].sort());
     for (const end of ends)
-      expect(end).toMatchObject({ status: 'failed', error_code: 'task_timeout', credits_charged: 0 });
+      expect(end).toMatchObject({ status: 'failed', errorCode: 'task_timeout', creditsCharged: 0 });
     for (const taskId of taskIds) {
       const closedAs = async () => (await gateway.temporal.client.workflow.getHandle(taskId).describe()).status.name;
       await eventually(20, async () => (await closedAs()) !== 'RUNNING' || `the workflow of ${taskId} still runs`);

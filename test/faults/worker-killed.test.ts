@@ -57,7 +57,7 @@ const operationsOf = ({ projectId }: { projectId: string }) =>
 describe('a worker that is killed', () => {
   it('during a poll leaves its job to the next worker, which continues the same job with one submit and one charge', async () => {
     const { projectId } = polling;
-    expect(await endsOf(gateway, projectId)).toMatchObject([{ status: 'succeeded', credits_charged: imageCredits }]);
+    expect(await endsOf(gateway, projectId)).toMatchObject([{ status: 'succeeded', creditsCharged: imageCredits }]);
     expect(operationsBefore).toHaveLength(1);
     expect(await operationsOf(polling)).toEqual(operationsBefore);
     expect(await expectOneSubmitPerAttempt(gateway, 'killed while polling')).toBe(1);
@@ -70,14 +70,14 @@ describe('a worker that is killed', () => {
     expect(others).toEqual([]);
     expect(task).toMatchObject({
       status: 'failed',
-      error_code: 'upstream_outcome_unknown',
-      credits_charged: 0,
-      credits_refunded: imageCredits,
+      errorCode: 'upstream_outcome_unknown',
+      creditsCharged: 0,
+      creditsRefunded: imageCredits,
     });
     expect(await expectOneSubmitPerAttempt(gateway, 'killed while submitting')).toBeLessThanOrEqual(1);
     expect(
       await gateway.database.query({ name: '', text: 'select outcome_unknown from task where id = $1' }, [task?.id]),
-    ).toEqual([{ outcome_unknown: true }]);
+    ).toEqual([{ outcomeUnknown: true }]);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });
 });

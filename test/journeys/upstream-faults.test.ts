@@ -39,10 +39,10 @@ describe('a channel that cannot take the job', () => {
       [2, 'transient'],
       [3, 'ok'],
     ]);
-    expect(new Set(attempts.slice(0, 2).map(({ channel_name: name }) => name))).toEqual(
+    expect(new Set(attempts.slice(0, 2).map(({ channelName: name }) => name))).toEqual(
       new Set(['sandbox-a', 'sandbox-b']),
     );
-    expect(attempts[2]?.channel_name).toBe('sandbox-c');
+    expect(attempts[2]?.channelName).toBe('sandbox-c');
     expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
     expect(await account()).toEqual({ balance: 96, reserved: 0 });
   });
@@ -85,8 +85,8 @@ describe('a channel that cannot take the job', () => {
     expect(task).toMatchObject({ status: 'succeeded', attempts: 2, credits: { charged: 4 } });
     const attempts = await attemptsOf(gateway.database, task.task_id);
     expect(attempts).toMatchObject([
-      { channel_name: 'sandbox-a', outcome: 'transient', error_class: 'job_failed' },
-      { channel_name: 'sandbox-c', outcome: 'ok' },
+      { channelName: 'sandbox-a', outcome: 'transient', errorClass: 'job_failed' },
+      { channelName: 'sandbox-c', outcome: 'ok' },
     ]);
     expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
   });
@@ -206,11 +206,11 @@ async function expectRefund(task: Task): Promise<void> {
 const account = () => accountOf(gateway.database, project.projectId);
 
 async function isFlagged(task: Task): Promise<boolean | undefined> {
-  const [row] = await gateway.database.query<{ outcome_unknown: boolean }>(
+  const [row] = await gateway.database.query<{ outcomeUnknown: boolean }>(
     { name: 'test-flagged', text: 'select outcome_unknown from task where id = $1' },
     [task.task_id],
   );
-  return row?.outcome_unknown;
+  return row?.outcomeUnknown;
 }
 
 async function setWeights(weights: Record<string, number>): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Database } from '../../src/db/database.ts';
 
 /** Small looks into the database that several journeys take. */
-export async function countRows(database: Database): Promise<Record<(typeof countedTables)[number], number>> {
-  const [row] = await database.query<Record<(typeof countedTables)[number], number>>({
+export async function countRows(database: Database): Promise<RowCounts> {
+  const [row] = await database.query<RowCounts>({
     name: 'test-count-rows',
     text: `select ${countedTables.map((table) => `(select count(*)::float8 from ${table}) as ${table}`).join(', ')}`,
   });
@@ -10,6 +10,7 @@ export async function countRows(database: Database): Promise<Record<(typeof coun
   return row;
 }
 
+type RowCounts = Record<'task' | 'reservation' | 'idempotency' | 'file' | 'ledgerEntry' | 'attempt', number>;
 const countedTables = ['task', 'reservation', 'idempotency', 'file', 'ledger_entry', 'attempt'] as const;
 
 export async function accountOf(database: Database, projectId: string): Promise<{ balance: number; reserved: number }> {
@@ -23,14 +24,14 @@ export async function accountOf(database: Database, projectId: string): Promise<
 
 export interface AttemptFacts {
   n: number;
-  channel_name: string;
+  channelName: string;
   outcome: string | null;
   code: string | null;
-  error_class: string | null;
+  errorClass: string | null;
 }
 
 export const attemptsOf = (database: Database, taskId: string): Promise<AttemptFacts[]> =>
-  database.query<AttemptFacts & Record<string, unknown>>(
+  database.query<AttemptFacts>(
     {
       name: 'test-attempts',
       text: 'select n, channel_name, outcome, code, error_class from attempt where request_id = $1 order by n',

@@ -25,10 +25,10 @@ export async function adjustCredits(
   const { requestId, amount, reason, actor } = asked;
   const [row] = await db.query<{
     verdict: string;
-    project_id: string | null;
+    projectId: string | null;
     given: number;
     charged: number | null;
-    given_in_all: number | null;
+    givenInAll: number | null;
     balance: number | null;
   }>(
     {
@@ -40,7 +40,7 @@ export async function adjustCredits(
   if (!row || row.verdict === 'not_found')
     throw new OperatorError(`No task or chat ${requestId} has ever held credits.`);
   const charged = row.charged ?? 0;
-  const givenInAll = row.given_in_all ?? 0;
+  const givenInAll = row.givenInAll ?? 0;
   const refusals: Readonly<Record<string, string>> = {
     not_settled: `${requestId} has not been charged: nothing of it is settled.`,
     nothing_left: `All ${charged} credits that ${requestId} was charged have been given back.`,
@@ -49,7 +49,7 @@ export async function adjustCredits(
   };
   const refusal = refusals[row.verdict];
   if (refusal !== undefined) throw new OperatorError(refusal);
-  const projectId = row.project_id ?? '';
+  const projectId = row.projectId ?? '';
   if (row.given > 0) {
     const detail = { project_id: projectId, amount: row.given, reason };
     await recordAudit(db, { actor, action: 'credits.adjust', subject: requestId, detail });

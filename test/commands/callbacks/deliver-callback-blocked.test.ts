@@ -50,8 +50,8 @@ describe('a callback to an address that is not public', () => {
     expect(await deliveryOf(deliveryId)).toEqual({
       state: 'blocked',
       attempts: 1,
-      last_status: null,
-      error_class: 'blocked:address',
+      lastStatus: null,
+      errorClass: 'blocked:address',
     });
     await expectTaskUntouched(taskId);
     // Blocked is final: a further turn sends nothing.
@@ -79,7 +79,7 @@ describe('a callback to an address that is not public', () => {
     expect(await deliveryOf(deliveryId)).toMatchObject({
       state: 'pending',
       attempts: 1,
-      error_class: 'failed:connect',
+      errorClass: 'failed:connect',
     });
     await due(deliveryId);
     expect(await deliverCallback(deps, deliveryId)).toEqual({ over: true, waitMs: 0, delivered: false });
@@ -123,8 +123,8 @@ describe('a callback whose name has no address just now', () => {
     expect(await deliveryOf(deliveryId)).toEqual({
       state: 'pending',
       attempts: 1,
-      last_status: null,
-      error_class: 'failed:dns',
+      lastStatus: null,
+      errorClass: 'failed:dns',
     });
     await expectTaskUntouched(taskId);
   });
@@ -171,7 +171,7 @@ async function deliveryOf(deliveryId: string) {
 
 async function expectTaskUntouched(taskId: string): Promise<void> {
   expect(await rowsOf(db, 'select status, error_code from task where id = $1', [taskId])).toEqual([
-    { status: 'failed', error_code: 'upstream_failed' },
+    { status: 'failed', errorCode: 'upstream_failed' },
   ]);
   expect(await rowsOf(db, 'select kind from ledger_entry where reservation_id = $1 order by kind', [taskId])).toEqual([
     { kind: 'hold' },

@@ -147,7 +147,7 @@ describe('a callback', () => {
     expect(new Set(calls.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
     for (const call of calls) expect(verified(call, project.webhookSecret).data.status).toBe('succeeded');
-    expect(await tries(task)).toEqual([500, 503, 404, 204].map((status) => ({ status, error_class: null })));
+    expect(await tries(task)).toEqual([500, 503, 404, 204].map((status) => ({ status, errorClass: null })));
   });
 
   it('is given up after eight tries, and the task and its charge stay as they were', async () => {
@@ -179,7 +179,7 @@ describe('a callback', () => {
   it('asked to come back tomorrow comes back after two steps at most', async () => {
     const { task } = await slow.askingForTomorrow;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
-    expect((await tries(task))[0]).toEqual({ status: 429, error_class: null });
+    expect((await tries(task))[0]).toEqual({ status: 429, errorClass: null });
   });
 });
 
@@ -192,7 +192,7 @@ describe('a callback whose secret cannot be opened', () => {
       credits: { charged: 4, refunded: 0 },
     });
     expect(await tries(task)).toEqual(
-      Array.from({ length: 8 }, () => ({ status: null, error_class: 'unsendable:secret' })),
+      Array.from({ length: 8 }, () => ({ status: null, errorClass: 'unsendable:secret' })),
     );
     expect(receiver.calls(name)).toHaveLength(0);
   });
@@ -202,13 +202,13 @@ describe('a receiver that misbehaves', () => {
   it('by hanging loses its try and gets the next', async () => {
     const { task } = await slow.hanging;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
-    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
+    expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:timeout' });
   });
 
   it('by dripping headers loses its try and gets the next', async () => {
     const { task } = await slow.drippingHeaders;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
-    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:timeout' });
+    expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:timeout' });
   });
 
   it('by a hundred kilobytes of headers is counted by its status; by a megabyte it loses its try', async () => {
@@ -225,7 +225,7 @@ describe('a receiver that misbehaves', () => {
   it('by closing the connection without a word loses its try and gets the next', async () => {
     const { task } = await slow.closing;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
-    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:reset' });
+    expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:reset' });
   });
 
   it('by an endless answer is cut off and counted by its status', async () => {
@@ -255,7 +255,7 @@ describe('a receiver that misbehaves', () => {
   it('by a certificate of its own making is a failure that is tried again, never trusted', async () => {
     const { name, task } = await slow.selfSigned;
     expect(task.callback).toMatchObject({ state: 'exhausted', attempts: 8, last_status: null });
-    expect(await tries(task)).toEqual(Array.from({ length: 8 }, () => ({ status: null, error_class: 'failed:tls' })));
+    expect(await tries(task)).toEqual(Array.from({ length: 8 }, () => ({ status: null, errorClass: 'failed:tls' })));
     expect(selfSigned.calls(name)).toHaveLength(0);
   });
 
@@ -265,7 +265,7 @@ describe('a receiver that misbehaves', () => {
       status: 'succeeded',
       callback: { state: 'exhausted', attempts: 8, last_status: null },
     });
-    expect((await tries(task))[0]).toEqual({ status: null, error_class: 'failed:connect' });
+    expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:connect' });
   });
 });
 
@@ -422,8 +422,8 @@ const callbackOver = (taskId: string, apiKey = project.apiKey): Promise<Task> =>
 const post = (path: string, apiKey = project.apiKey) => gateway.create(apiKey, path, '');
 
 /** Of the newest delivery. */
-const tries = (task: Task): Promise<{ status: number | null; error_class: string | null }[]> =>
-  gateway.database.query<{ status: number | null; error_class: string | null }>(
+const tries = (task: Task): Promise<{ status: number | null; errorClass: string | null }[]> =>
+  gateway.database.query<{ status: number | null; errorClass: string | null }>(
     {
       name: 'test-tries',
       text: `select a.status, a.error_class from delivery_attempt a join delivery d on d.id = a.delivery_id

@@ -119,7 +119,7 @@ describe('a callback whose secret cannot be opened', () => {
     expect(callsOf(healthy)).toEqual(times(10, 1));
     expect(callsOf(unreadable)).toEqual(times(18, 0));
     expect(await deliveriesOf(unreadable)).toMatchObject([{ state: 'pending', attempts: 1, n: 18 }]);
-    expect(await triesOf(unreadable[0]!)).toEqual([{ n: 1, status: null, error_class: 'unsendable:secret' }]);
+    expect(await triesOf(unreadable[0]!)).toEqual([{ n: 1, status: null, errorClass: 'unsendable:secret' }]);
     expect(alarms()).toHaveLength(18);
     expect(alarms()[0]).toMatchObject({ level: 'error', project_id: lost.projectId });
   });
@@ -172,7 +172,7 @@ describe('a callback that cannot be put into words', () => {
     // As a newer release may have written it before it was rolled back.
     await run(db, `update task set error_code = 'of_a_later_release' where id = $1`, [sent!.taskId]);
     expect(await processCallbacks(depsWith())).toMatchObject({ overdue: 1, delivered: 0, failed: 0 });
-    expect(await triesOf(sent!)).toEqual([{ n: 1, status: null, error_class: 'unsendable:content' }]);
+    expect(await triesOf(sent!)).toEqual([{ n: 1, status: null, errorClass: 'unsendable:content' }]);
     expect(alarms()).toMatchObject([{ delivery_id: sent!.deliveryId }]);
   });
 });

@@ -56,10 +56,10 @@ const Completion = z.object({
 export interface ChatFacts extends Record<string, unknown> {
   state: 'held' | 'settled' | 'refunded';
   amount: number;
-  settled_amount: number | null;
-  input_tokens: number | null;
-  output_tokens: number | null;
-  usage_estimated: boolean;
+  settledAmount: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  usageEstimated: boolean;
 }
 
 /** The reservation of a chat; undefined if it never held credits. */
@@ -78,8 +78,8 @@ export async function chatFacts({ database }: Gateway, requestId: string): Promi
 export async function keyFacts(
   { database }: Gateway,
   keyId: string,
-): Promise<{ spent: number; reserved: number; in_flight: number } | undefined> {
-  const [row] = await database.query<{ spent: number; reserved: number; in_flight: number }>(
+): Promise<{ spent: number; reserved: number; inFlight: number } | undefined> {
+  const [row] = await database.query<{ spent: number; reserved: number; inFlight: number }>(
     { name: 'test-key-facts', text: 'select spent, reserved, in_flight from api_key where id = $1' },
     [keyId],
   );

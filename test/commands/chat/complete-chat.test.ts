@@ -58,7 +58,7 @@ const failing = (kind: string, ...channels: string[]) =>
   channels.map((channel) => `[[fail=${kind} on=${channel}]]`).join(' ');
 
 async function expectRefunded(answer: Answer): Promise<void> {
-  expect(await factsOf(answer)).toMatchObject({ state: 'refunded', settled_amount: null });
+  expect(await factsOf(answer)).toMatchObject({ state: 'refunded', settledAmount: null });
   expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
 }
 
@@ -83,10 +83,10 @@ describe('a chat', () => {
     expect(await factsOf(answer)).toEqual({
       state: 'settled',
       amount: 10,
-      settled_amount: 5,
-      input_tokens: 100,
-      output_tokens: 600,
-      usage_estimated: false,
+      settledAmount: 5,
+      inputTokens: 100,
+      outputTokens: 600,
+      usageEstimated: false,
     });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 45, reserved: 0 });
     expect(await attemptsFor(answer)).toMatchObject([{ n: 1, outcome: 'ok' }]);
@@ -94,23 +94,23 @@ describe('a chat', () => {
 
   it('whose answer has no usage is estimated and flagged, and negative token counts count as zero', async () => {
     const unreported = await ask('unreported [[usage=none]]', { fields: tenCredits });
-    expect(await factsOf(unreported)).toMatchObject({ state: 'settled', settled_amount: 1, usage_estimated: true });
+    expect(await factsOf(unreported)).toMatchObject({ state: 'settled', settledAmount: 1, usageEstimated: true });
     expect(unreported.body['usage']).toMatchObject({ prompt_tokens: expect.any(Number) });
     const negative = await ask('negative [[usage=-5000,600]]', { fields: tenCredits });
-    expect(await factsOf(negative)).toMatchObject({ settled_amount: 5, input_tokens: 0, output_tokens: 600 });
+    expect(await factsOf(negative)).toMatchObject({ settledAmount: 5, inputTokens: 0, outputTokens: 600 });
     const all = await ask('negative [[usage=-5,-5]]', { fields: tenCredits });
     expect(await factsOf(all)).toMatchObject({
       state: 'settled',
-      settled_amount: 1,
-      input_tokens: 0,
-      output_tokens: 0,
+      settledAmount: 1,
+      inputTokens: 0,
+      outputTokens: 0,
     });
   });
 
   it('that uses more than its hold is charged the hold, and the difference is logged', async () => {
     const answer = await ask('greedy [[usage=100000,1000000]]', { fields: tenCredits });
     expect(answer.headers.get('x-tollgate-credits')).toBe('10');
-    expect(await factsOf(answer)).toMatchObject({ amount: 10, settled_amount: 10 });
+    expect(await factsOf(answer)).toMatchObject({ amount: 10, settledAmount: 10 });
     await eventually(async () => (await apiLog()).includes('"credits_undercharged":8190'));
   });
 
@@ -118,9 +118,9 @@ describe('a chat', () => {
     const empty = await ask('empty [[fail=no_output usage=50,0]]', { fields: tenCredits });
     expect(verdictOf(empty)).toBe('200');
     expect(empty.headers.get('x-tollgate-credits')).toBe('0');
-    expect(await factsOf(empty)).toMatchObject({ state: 'settled', settled_amount: 0 });
+    expect(await factsOf(empty)).toMatchObject({ state: 'settled', settledAmount: 0 });
     const thinking = await ask('thinking [[fail=no_output usage=100,600]]', { fields: tenCredits });
-    expect(await factsOf(thinking)).toMatchObject({ state: 'settled', settled_amount: 5 });
+    expect(await factsOf(thinking)).toMatchObject({ state: 'settled', settledAmount: 5 });
   });
 
   it('whose client disconnects is still settled', async () => {
@@ -185,7 +185,7 @@ describe('a hold', () => {
       await eventually(async () => (await factsOf(answer))?.state === 'refunded');
       await expectRefunded(answer);
       expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['transient']);
-      expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, in_flight: 0 });
+      expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, inFlight: 0 });
       expect(await sql('key', 'select key from idempotency where key = $1', ['internal-error'])).toEqual([]);
     } finally {
       await sql('repair', 'drop function out_of_order cascade');
@@ -212,7 +212,7 @@ describe('a channel whose credential was sealed with a missing master key', () =
       const answer = await eventually(async () => {
         const last = await ask('sealed elsewhere');
         const [attempt] = await attemptsFor(last);
-        return attempt?.channel_name === 'sandbox-c-openai' && last;
+        return attempt?.channelName === 'sandbox-c-openai' && last;
       });
       const more = [answer, ...(await all(20, () => ask('sealed elsewhere')))];
       expect(countVerdicts(more)).toEqual({ 200: 21 });
@@ -251,10 +251,10 @@ describe('failover', () => {
       [2, 'transient'],
       [3, 'ok'],
     ]);
-    expect(attempts[2]?.channel_name).toBe('sandbox-c-openai');
-    expect(new Set(attempts.map(({ channel_name }) => channel_name)).size).toBe(3);
+    expect(attempts[2]?.channelName).toBe('sandbox-c-openai');
+    expect(new Set(attempts.map(({ channelName }) => channelName)).size).toBe(3);
     expect(await gateway.hits('failover', 'chat')).toHaveLength(3);
-    expect(await factsOf(answer)).toMatchObject({ state: 'settled', settled_amount: 5 });
+    expect(await factsOf(answer)).toMatchObject({ state: 'settled', settledAmount: 5 });
     expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, settle: 1 });
   });
 
@@ -283,7 +283,7 @@ describe('failover', () => {
     const answer = await ask('silent [[fail=hang]]', { baseUrl });
     await gateway.kill(name, 'SIGTERM');
     expect(verdictOf(answer)).toBe('504 upstream_timeout');
-    expect((await attemptsFor(answer)).map(({ error_class }) => error_class)).toEqual(['interrupted', 'interrupted']);
+    expect((await attemptsFor(answer)).map(({ errorClass }) => errorClass)).toEqual(['interrupted', 'interrupted']);
     await expectRefunded(answer);
   });
 });

@@ -26,7 +26,7 @@ afterAll(() => gateway?.stop());
 const marker = `canary${randomUUID().replaceAll('-', '')}`;
 const details = () => rowsOf<Record<string, unknown>>(gateway.database, 'select * from api_detail order by at');
 const detailOf = (requestId: string) =>
-  eventually(async () => (await details()).find((row) => row['request_id'] === requestId), {
+  eventually(async () => (await details()).find((row) => row['requestId'] === requestId), {
     what: `the detail row of ${requestId}`,
   });
 
@@ -52,30 +52,30 @@ describe('API detail rows', () => {
     });
 
     const requestOf = ({ headers }: { headers: Headers }): string => headers.get('x-request-id') ?? '';
-    const own = { project_id: project.projectId, key_id: project.keyId };
+    const own = { projectId: project.projectId, keyId: project.keyId };
     expect(await detailOf(requestOf(chat))).toMatchObject({
       ...own,
       method: 'POST',
       route: '/api/v1/chat/completions',
-      model_id: chatModel,
+      modelId: chatModel,
       status: 200,
       credits: Number(chat.headers.get('x-tollgate-credits')),
       attempts: 1,
     });
     // It cost nothing a second time.
     expect(await detailOf(requestOf(replayed))).toMatchObject({ ...own, status: 200, credits: null, attempts: null });
-    expect(await detailOf(requestOf(refused))).toMatchObject({ ...own, model_id: null, status: refused.status });
+    expect(await detailOf(requestOf(refused))).toMatchObject({ ...own, modelId: null, status: refused.status });
     const { credits } = image.body as { credits: { quoted: number } };
     expect(await detailOf(requestOf(image))).toMatchObject({
       ...own,
       route: '/api/v1/images/generate',
-      model_id: 'aurora-image-1',
+      modelId: 'aurora-image-1',
       status: 202,
       credits: credits.quoted,
     });
     expect(await detailOf(requestOf(unmatched))).toMatchObject({ route: 'unmatched', status: 404 });
-    expect(await detailOf(requestOf(noKey))).toMatchObject({ key_id: null, project_id: null, status: 401 });
-    expect(await detailOf(requestOf(gemini))).toMatchObject({ ...own, model_id: null });
+    expect(await detailOf(requestOf(noKey))).toMatchObject({ keyId: null, projectId: null, status: 401 });
+    expect(await detailOf(requestOf(gemini))).toMatchObject({ ...own, modelId: null });
     expect(await detailOf(requestOf(models))).toMatchObject({ ...own, route: '/api/v1/models', credits: null });
 
     const task = await gateway.poll(apiKey, image.taskId);
@@ -88,7 +88,7 @@ describe('API detail rows', () => {
     const { headers } = await gateway.get(project.apiKey, '/api/v1/models', { baseUrl });
     await gateway.kill(name, 'SIGTERM');
     const rows = await details();
-    expect(rows.map((row) => row['request_id'])).toContain(headers.get('x-request-id'));
+    expect(rows.map((row) => row['requestId'])).toContain(headers.get('x-request-id'));
   });
 
   it('fail no request when they cannot be written; what is lost is logged', async () => {

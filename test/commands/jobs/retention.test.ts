@@ -241,12 +241,12 @@ describe('retention', () => {
          a.result is null and a.outputs is null as results_erased
        from task t join delivery d on d.task_id = t.id join attempt a on a.request_id = t.id order by t.id`,
     );
-    const all = { credits_charged: 10 };
+    const all = { creditsCharged: 10 };
     expect(rows).toEqual([
-      { id: 'task_erased', erased: true, body_erased: true, results_erased: true, ...all },
-      { id: 'task_fresh', erased: false, body_erased: false, results_erased: false, ...all },
+      { id: 'task_erased', erased: true, bodyErased: true, resultsErased: true, ...all },
+      { id: 'task_fresh', erased: false, bodyErased: false, resultsErased: false, ...all },
       // Its callback is on its way: it waits for that to end.
-      { id: 'task_waiting', erased: false, body_erased: false, results_erased: false, ...all },
+      { id: 'task_waiting', erased: false, bodyErased: false, resultsErased: false, ...all },
     ]);
     const again = (taskId: string) =>
       startRedelivery(db, { taskId, deliveryId: `dlv_${taskId}`, eventId: `evt_${taskId}` });

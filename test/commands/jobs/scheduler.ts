@@ -12,7 +12,7 @@ export interface RunRow {
 
 /** Every run that the database remembers, oldest first. */
 export const runsOf = ({ database }: Gateway, name: string): Promise<RunRow[]> =>
-  database.query<RunRow & Record<string, unknown>>(
+  database.query<RunRow>(
     {
       name: 'test-job-runs',
       text: 'select id, name, trigger, state, summary from job_run where name = $1 order by requested_at, id',

@@ -101,17 +101,17 @@ const summaryRows = (): Promise<Record<string, unknown>[]> =>
 
 const row = (month: string, channel: string, over: Record<string, unknown>) => ({
   month,
-  project_id: book.projectId,
-  model_id: 'model-a',
-  channel_id: channel,
+  projectId: book.projectId,
+  modelId: 'model-a',
+  channelId: channel,
   requests: 0,
   successes: 0,
   failures: 0,
-  credits_charged: 0,
-  cost_micro_usd: 0,
-  margin_micro_usd: 0,
-  input_tokens: 0,
-  output_tokens: 0,
+  creditsCharged: 0,
+  costMicroUsd: 0,
+  marginMicroUsd: 0,
+  inputTokens: 0,
+  outputTokens: 0,
   ...over,
 });
 
@@ -124,34 +124,34 @@ describe('the monthly summary', () => {
       row(older.month, 'chn_won', {
         requests: 1,
         successes: 1,
-        credits_charged: 10,
-        cost_micro_usd: 400,
-        margin_micro_usd: 9_600,
+        creditsCharged: 10,
+        costMicroUsd: 400,
+        marginMicroUsd: 9_600,
         frozen: true,
       }),
     ]);
     expect(of(newer.month)).toMatchObject([
-      row(newer.month, 'chn_2', { requests: 1, failures: 1, cost_micro_usd: 300, margin_micro_usd: -300 }),
+      row(newer.month, 'chn_2', { requests: 1, failures: 1, costMicroUsd: 300, marginMicroUsd: -300 }),
       row(newer.month, 'chn_a', {
         requests: 1,
         successes: 1,
-        credits_charged: 4,
-        cost_micro_usd: 77,
-        margin_micro_usd: 3_923,
-        input_tokens: 120,
-        output_tokens: 34,
+        creditsCharged: 4,
+        costMicroUsd: 77,
+        marginMicroUsd: 3_923,
+        inputTokens: 120,
+        outputTokens: 34,
       }),
       // Ten of this month's task, less the three given back for last month's.
       row(newer.month, 'chn_won', {
         requests: 1,
         successes: 1,
-        credits_charged: 7,
-        cost_micro_usd: 500,
-        margin_micro_usd: 6_500,
+        creditsCharged: 7,
+        costMicroUsd: 500,
+        marginMicroUsd: 6_500,
       }),
     ]);
     expect(of(current.month)).toMatchObject([
-      { channel_id: 'chn_won', successes: 1, credits_charged: 10, cost_micro_usd: 600, frozen: false },
+      { channelId: 'chn_won', successes: 1, creditsCharged: 10, costMicroUsd: 600, frozen: false },
     ]);
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true, invariants: { C7: { breaches: 0 } } });
   });
@@ -237,7 +237,7 @@ describe('the monthly summary', () => {
     await adjustCredits({ db }, { requestId: 'task_now', amount: 2, reason: 'late', actor: 'test' });
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
     await runMaintenance(upkeep);
-    expect((await summaryRows()).at(-1)).toMatchObject({ month: current.month, credits_charged: 8 });
+    expect((await summaryRows()).at(-1)).toMatchObject({ month: current.month, creditsCharged: 8 });
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
   });
 
@@ -295,8 +295,8 @@ describe('the monthly summary', () => {
     expect((await tollgate(['summary', '--month', '1999-01'])).code).toBe(1);
     expect((await tollgate(['summary', '--month', '2030-13'])).code).toBe(2);
 
-    expect((await tollgate(['ledger', 'verify'])).stdout).toContain('The books are right since the checkpoint of');
-    expect((await tollgate(['ledger', 'verify', '--full'])).stdout).toContain('The books are right.');
+    expect((await tollgate(['ledger', 'verify'])).stdout).toContain('The books balance since the checkpoint of');
+    expect((await tollgate(['ledger', 'verify', '--full'])).stdout).toContain('The books balance.');
   });
 });
 

@@ -13,13 +13,13 @@ import { startHoldingUpstream, type HoldingUpstream } from './holding-upstream.t
 let gateway: Gateway;
 let upstream: HoldingUpstream;
 let project: TestProject;
-let directUrls: { id: string; base_url: string }[];
+let directUrls: { id: string; baseUrl: string }[];
 beforeAll(async () => {
   gateway = await startGateway({ env: { CANCEL_WAIT_SECONDS: '2' } });
   upstream = await startHoldingUpstream(gateway.sandboxUrl);
   project = await gateway.project({ credits: 10_000 });
   await sql(`update channel set enabled = (adapter = 'fal')`);
-  directUrls = await sql<{ id: string; base_url: string }>('select id, base_url from channel');
+  directUrls = await sql<{ id: string; baseUrl: string }>('select id, base_url from channel');
 });
 afterAll(async () => {
   await gateway.stop();
@@ -330,7 +330,7 @@ async function pointChannelsAt(url: string): Promise<void> {
   for (const channel of directUrls) {
     await sql('update channel set base_url = $2 where id = $1', [
       channel.id,
-      channel.base_url.replace(gateway.sandboxUrl, url),
+      channel.baseUrl.replace(gateway.sandboxUrl, url),
     ]);
   }
   // Until the worker has received the notification about the change.

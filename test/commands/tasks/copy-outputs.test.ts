@@ -241,7 +241,7 @@ describe('two runs of one attempt', () => {
     expect(await filesOf(task)).toEqual([kept]);
     expect(await copyAs(task, newId('att'), { url: `${channel.url}/other.png` })).toMatchObject({ kind: 'copied' });
     expect(await filesOf(task)).toHaveLength(2);
-    expect((await buffer(await files.open(kept?.storage_key ?? ''))).equals(png)).toBe(true);
+    expect((await buffer(await files.open(kept?.storageKey ?? ''))).equals(png)).toBe(true);
   });
 
   it('leave no file that the cleanup cannot find, even if one dies after storing its bytes', async () => {
@@ -264,7 +264,7 @@ describe('two runs of one attempt', () => {
     await expect(copying).rejects.toThrow('simulated death');
     const [left] = await filesOf(task);
     expect(left).toMatchObject({ expires: true });
-    expect(await files.exists(left?.storage_key ?? '')).toBe(true);
+    expect(await files.exists(left?.storageKey ?? '')).toBe(true);
   });
 });
 
@@ -324,7 +324,7 @@ function copyAs(
   );
 }
 
-const filesOf = ({ taskId }: Accepted): Promise<{ storage_key: string; sha256: string; expires: boolean }[]> =>
+const filesOf = ({ taskId }: Accepted): Promise<{ storageKey: string; sha256: string; expires: boolean }[]> =>
   rowsOf(db, 'select storage_key, sha256, expires_at is not null as expires from file where task_id = $1', [taskId]);
 
 const stored = (): string[] =>

@@ -140,13 +140,13 @@ describe("a client's URL for a provider that accepts only bytes", () => {
     expect(new Set(sent.map(({ request }) => request.image?.url)).size).toBe(1);
     const rows = await inputsOf(task);
     expect(rows).toHaveLength(1);
-    expect(await task.deps.files.exists(rows[0]?.storage_key ?? '')).toBe(true);
+    expect(await task.deps.files.exists(rows[0]?.storageKey ?? '')).toBe(true);
   });
 
   it('must return a file of the expected kind; otherwise nothing is sent and nothing is stored', async () => {
     const task = await prepared({ video_url: clientUrl('a.mp4') });
     expect(await runAttempt(task.deps, task, signals)).toMatchObject({ kind: 'transient' });
-    expect(await attemptsOf(db, task.taskId)).toMatchObject([{ outcome: 'transient', error_class: 'rejected' }]);
+    expect(await attemptsOf(db, task.taskId)).toMatchObject([{ outcome: 'transient', errorClass: 'rejected' }]);
     expect([submits, await inputsOf(task)]).toEqual([0, []]);
   });
 });
@@ -335,7 +335,7 @@ async function aChannel(): Promise<string> {
 }
 
 const inputsOf = ({ taskId }: { taskId: string }) =>
-  rowsOf<{ purpose: string; bytes: number; keeps: boolean; storage_key: string }>(
+  rowsOf<{ purpose: string; bytes: number; keeps: boolean; storageKey: string }>(
     db,
     `select purpose, bytes::float8 as bytes, storage_key, expires_at > clock_timestamp() + interval '6 days' as keeps
      from file where task_id = $1`,

@@ -62,7 +62,7 @@ describe("a key's budget", () => {
     expect(countVerdicts(answers)).toEqual({ 200: 100, '402 key_budget_exceeded': 400 });
     const refused = answers.filter(({ status }) => status === 402);
     expect(new Set(refused.map(({ headers }) => headers.get('x-should-retry')))).toEqual(new Set(['false']));
-    expect(await keyFacts(gateway, keyId)).toEqual({ spent: 1_000, reserved: 0, in_flight: 0 });
+    expect(await keyFacts(gateway, keyId)).toEqual({ spent: 1_000, reserved: 0, inFlight: 0 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 99_000, reserved: 0 });
     expect(await gateway.hits('budget [[latency=2000', 'chat')).toHaveLength(100);
   });
@@ -79,7 +79,7 @@ describe("a key's budget", () => {
       admitted.push(counts['200'] ?? 0);
     } while (admitted.at(-1) !== 0 && admitted.length < 10);
     expect(admitted.reduce((sum, count) => sum + count, 0)).toBe(19);
-    expect(await keyFacts(gateway, keyId)).toEqual({ spent: 95, reserved: 0, in_flight: 0 });
+    expect(await keyFacts(gateway, keyId)).toEqual({ spent: 95, reserved: 0, inFlight: 0 });
   });
 });
 
@@ -213,16 +213,16 @@ describe("a key's limit of concurrent requests", () => {
     expect(countVerdicts(answers)).toEqual({ 200: 3, '429 concurrency_limit_exceeded': 9 });
     const waits = answers.filter(({ status }) => status === 429).map(({ headers }) => headers.get('retry-after'));
     expect(new Set(waits)).toEqual(new Set(['5']));
-    expect(await keyFacts(gateway, keyId)).toMatchObject({ in_flight: 0 });
+    expect(await keyFacts(gateway, keyId)).toMatchObject({ inFlight: 0 });
     const task = await gateway.accept(apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
       prompt: 'beside chats [[fail=never]]',
     });
-    await eventually(async () => (await keyFacts(gateway, keyId))?.in_flight === 1);
+    await eventually(async () => (await keyFacts(gateway, keyId))?.inFlight === 1);
     expect(countVerdicts(await crowd(6, 2))).toEqual({ 200: 2, '429 concurrency_limit_exceeded': 4 });
-    expect(await keyFacts(gateway, keyId)).toMatchObject({ in_flight: 1 });
+    expect(await keyFacts(gateway, keyId)).toMatchObject({ inFlight: 1 });
     expect((await gateway.create(apiKey, `/api/v1/tasks/${task}/cancel`, {})).status).toBe(200);
-    expect(await keyFacts(gateway, keyId)).toMatchObject({ in_flight: 0, reserved: 0 });
+    expect(await keyFacts(gateway, keyId)).toMatchObject({ inFlight: 0, reserved: 0 });
   });
 });
 

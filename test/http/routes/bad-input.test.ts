@@ -366,7 +366,7 @@ describe('POST /api/v1/images/generate', () => {
       { name: 'test-callback', text: 'select callback_url from task where id = $1' },
       [answer.taskId],
     );
-    expect(rows).toEqual([{ callback_url: 'https://example.com/hook' }]);
+    expect(rows).toEqual([{ callbackUrl: 'https://example.com/hook' }]);
   });
 
   it('accepts a value of the parameter array that the form options do not offer', async () => {
@@ -411,8 +411,8 @@ describe('a refusal for lack of credits or permission', () => {
     const answer = await raw({ apiKey: limited.apiKey, headers: { 'idempotency-key': randomUUID() }, body });
     expect(answer).toMatchObject({ status: 402, error: { code: 'key_budget_exceeded', type: 'billing_error' } });
     expect(answer.headers['x-should-retry']).toBe('false');
-    const { reservation, idempotency, ledger_entry: entries } = await countRows(gateway.database);
-    expect([reservation, idempotency, entries]).toEqual([before.reservation, before.idempotency, before.ledger_entry]);
+    const { reservation, idempotency, ledgerEntry: entries } = await countRows(gateway.database);
+    expect([reservation, idempotency, entries]).toEqual([before.reservation, before.idempotency, before.ledgerEntry]);
   });
 
   it('is 403 model_not_allowed for a model outside the allowlist of the key', async () => {

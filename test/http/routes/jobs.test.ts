@@ -177,11 +177,11 @@ describe('check-api-channels', () => {
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     const { body } = await runByCall(gateway, 'check-api-channels');
     expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
-    const unavailable = await gateway.database.query<{ channel_id: string }>({
+    const unavailable = await gateway.database.query<{ channelId: string }>({
       name: '',
       text: 'select channel_id from channel_health where closed_until > clock_timestamp()',
     });
-    expect(unavailable.map(({ channel_id: id }) => id).sort()).toEqual([dead, coolingDown, disabled].sort());
+    expect(unavailable.map(({ channelId: id }) => id).sort()).toEqual([dead, coolingDown, disabled].sort());
   });
 });
 

@@ -225,7 +225,7 @@ describe('tollgate tasks redeliver', () => {
       task_id: taskId,
       callback: { state: 'pending', attempts: 0 },
     });
-    const deliveries = await rowsOf<{ id: string; event_id: string }>(
+    const deliveries = await rowsOf<{ id: string; eventId: string }>(
       db,
       'select id, event_id from delivery where task_id = $1',
       [taskId],

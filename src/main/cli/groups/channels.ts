@@ -10,6 +10,7 @@ import { listModels } from '../../../db/models.ts';
 import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/channel-settings.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { count, names, shortText } from '../input.ts';
+import { jsonRow } from '../json-row.ts';
 import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
 import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.ts';
 import { clean, facts, table, time } from '../plain-text.ts';
@@ -83,9 +84,9 @@ async function list({ db }: DatabaseDeps): Promise<Report> {
   const text = table(
     rows.map((row) => ({
       name: row.name,
-      channel_id: row.channel_id,
+      channel_id: row.channelId,
       adapter: row.adapter,
-      base_url: row.base_url,
+      base_url: row.baseUrl,
       groups: row.groups.join(','),
       priority: row.priority,
       weight: row.weight,
@@ -94,7 +95,7 @@ async function list({ db }: DatabaseDeps): Promise<Report> {
     })),
     'There are no channels.',
   );
-  return { document: { data: rows }, text };
+  return { document: { data: rows.map(jsonRow) }, text };
 }
 
 /** The most serious state of a channel. `open` means that its circuit breaker is tripped for some model: `reasons` names it. */

@@ -8,6 +8,7 @@ import { listModels } from '../../../db/models.ts';
 import { listKeys } from '../../../db/keys.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { cleared, count, limit, moment, names, shortText, smallCount } from '../input.ts';
+import { jsonRow } from '../json-row.ts';
 import { database, databaseAndSecrets, type DatabaseDeps, type SecretsDeps } from '../operator-deps.ts';
 import { clean, facts, limited, table, time } from '../plain-text.ts';
 
@@ -171,23 +172,23 @@ async function list({ db }: DatabaseDeps, input: { project?: string | undefined;
   const rows = await listKeys(db, input.project ?? null, input.limit);
   const text = table(
     rows.map((row) => ({
-      key_id: row.key_id,
-      project_id: row.project_id,
+      key_id: row.keyId,
+      project_id: row.projectId,
       name: row.name,
       state: row.state,
       secret: row.prefix === null ? null : `${row.prefix}…${row.last4 ?? ''}`,
       models: row.models?.join(',') ?? 'all',
       rpm: row.rpm,
-      in_flight: row.in_flight_max === null ? row.in_flight : `${row.in_flight} of ${row.in_flight_max}`,
+      in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
       budget: row.budget,
       spent: row.spent,
       reserved: row.reserved,
-      expires_at: time(row.expires_at),
-      last_used_at: time(row.last_used_at),
+      expires_at: time(row.expiresAt),
+      last_used_at: time(row.lastUsedAt),
     })),
     'There are no keys.',
   );
-  return { document: { data: rows }, text: limited(text, rows, input.limit) };
+  return { document: { data: rows.map(jsonRow) }, text: limited(text, rows, input.limit) };
 }
 
 async function revoke(deps: DatabaseDeps, { id }: { id: string }, actor: string): Promise<Report> {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../../db/summaries.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { jsonRow } from '../json-row.ts';
 import { database, type DatabaseDeps } from '../operator-deps.ts';
 import { table, time } from '../plain-text.ts';
 
@@ -28,7 +29,7 @@ async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput
   }
   const { rows, ...about } = summary;
   const totals = totalsOf(rows);
-  const lines = rows.map(({ project_id: project, model, channel, channel_id: channelId, ...row }) => ({
+  const lines = rows.map(({ projectId: project, model, channel, channelId, ...row }) => ({
     project,
     model,
     channel: channel ?? channelId,
@@ -36,16 +37,18 @@ async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput
   }));
   if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
   const state =
-    summary.frozen_at === null
-      ? `Built ${time(summary.built_at)}. It is rebuilt every day until the 3rd of the next month.`
-      : `Frozen ${time(summary.frozen_at)}.`;
+    summary.frozenAt === null
+      ? `Built ${time(summary.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
+      : `Frozen ${time(summary.frozenAt)}.`;
   return {
-    document: { ...about, data: rows, totals },
-    text: `${table(lines, 'There were no requests in this month.')}\n\n${state}`,
+    document: { ...jsonRow(about), data: rows.map(jsonRow), totals: jsonRow(totals) },
+    text: `${table(lines, 'There were no requests in this month.')}
+
+${state}`,
   };
 }
 
-type Sums = Omit<SummaryRow, 'project_id' | 'model' | 'channel' | 'channel_id'>;
+type Sums = Omit<SummaryRow, 'projectId' | 'model' | 'channel' | 'channelId'>;
 
 function totalsOf(rows: readonly SummaryRow[]): Sums {
   const sum = (name: keyof Sums): number => rows.reduce((soFar, row) => soFar + row[name], 0);
@@ -53,11 +56,11 @@ function totalsOf(rows: readonly SummaryRow[]): Sums {
     requests: sum('requests'),
     successes: sum('successes'),
     failures: sum('failures'),
-    credits_charged: sum('credits_charged'),
-    cost_micro_usd: sum('cost_micro_usd'),
-    margin_micro_usd: sum('margin_micro_usd'),
-    input_tokens: sum('input_tokens'),
-    output_tokens: sum('output_tokens'),
+    creditsCharged: sum('creditsCharged'),
+    costMicroUsd: sum('costMicroUsd'),
+    marginMicroUsd: sum('marginMicroUsd'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
   };
 }
 
@@ -65,11 +68,11 @@ const shown = (sums: Sums) => ({
   requests: sums.requests,
   successes: sums.successes,
   failures: sums.failures,
-  credits: sums.credits_charged,
-  cost_usd: usd(sums.cost_micro_usd),
-  margin_usd: usd(sums.margin_micro_usd),
-  input_tokens: sums.input_tokens,
-  output_tokens: sums.output_tokens,
+  credits: sums.creditsCharged,
+  cost_usd: usd(sums.costMicroUsd),
+  margin_usd: usd(sums.marginMicroUsd),
+  input_tokens: sums.inputTokens,
+  output_tokens: sums.outputTokens,
 });
 
 /** Exact: six digits are micro-USD. */

@@ -11,6 +11,7 @@ import { listAttemptDetails } from '../../../db/attempt-details.ts';
 import { findTask, listTasks, type TaskView } from '../../../db/tasks.ts';
 import { defineCommand, type Invocation, type Report } from '../define-command.ts';
 import { limit, shortText } from '../input.ts';
+import { jsonRow } from '../json-row.ts';
 import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
 import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.ts';
 import { facts, limited, table, time } from '../plain-text.ts';
@@ -137,7 +138,7 @@ async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> 
     error: task.errorCode,
     outcome_unknown: task.outcomeUnknown ? 'yes: a provider may have billed it' : null,
     resolution: resolution && `${resolution.outcome} (${resolution.reference})`,
-    cost_micro_usd: attempts.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0),
+    cost_micro_usd: attempts.reduce((sum, attempt) => sum + attempt.costMicroUsd, 0),
     credits: Object.entries(task.credits)
       .map(([name, credits]) => `${name} ${credits}`)
       .join(', '),
@@ -150,16 +151,22 @@ async function show(deps: SecretsDeps, { id }: { id: string }): Promise<Report> 
   });
   const calls = table(
     attempts.map((attempt) => ({
-      ...attempt,
+      n: attempt.n,
+      channel: attempt.channel,
       outcome: attempt.outcome ?? 'running',
+      error_class: attempt.errorClass,
+      status: attempt.status,
+      detail: attempt.detail,
+      code: attempt.code,
       operation: attempt.operation === null ? null : JSON.stringify(attempt.operation),
-      started_at: time(attempt.started_at),
-      submitted_at: time(attempt.submitted_at),
-      ended_at: time(attempt.ended_at),
+      cost_micro_usd: attempt.costMicroUsd,
+      started_at: time(attempt.startedAt),
+      submitted_at: time(attempt.submittedAt),
+      ended_at: time(attempt.endedAt),
     })),
     'No channel was called.',
   );
-  return { document: { ...shown, attempts_detail: attempts, resolution }, text: `${about}\n\n${calls}` };
+  return { document: { ...shown, attempts_detail: attempts.map(jsonRow), resolution }, text: `${about}\n\n${calls}` };
 }
 
 async function resolve(

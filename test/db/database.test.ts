@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/db/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  scratch = await createTestDatabase({ migrated: false });
+  db = await scratch.open();
+});
+afterAll(() => scratch?.drop());
+
+describe('a row', () => {
+  const statement = {
+    name: 'test-row',
+    text: `select 1 as n, 2::bigint as credits_charged, null as sent_at, '{"task_id": {"is_kept": true}}'::jsonb as detail_json`,
+  };
+  const row = { n: 1, creditsCharged: 2, sentAt: null, detailJson: { task_id: { is_kept: true } } };
+
+  it('has its columns in camelCase, and what is inside a JSON column as it was written', async () => {
+    expect(await db.query(statement)).toEqual([row]);
+    expect(await db.query(statement)).toEqual([row]);
+  });
+
+  it('has the same names inside a transaction', async () => {
+    expect(await db.transaction('begin', (query) => query(statement))).toEqual([row]);
+  });
+});
