@@ -15,6 +15,9 @@ import type { Attempt, ErrorClass } from '../domain/upstream.ts';
 import type { Logger } from '../platform/observe/logger.ts';
 import type { Metrics } from '../platform/observe/metrics.ts';
 
+/** The longest trip: a channel that recovered is found within five minutes, however often it was tripped. */
+const trippedMaxSeconds = 300;
+
 export interface BreakerDeps {
   db: Database;
   settings: Config['breaker'];
@@ -110,7 +113,7 @@ export class CircuitBreaker {
       {
         failuresMax: settings.failuresMax,
         trippedSeconds: settings.trippedSeconds,
-        trippedMaxSeconds: settings.trippedMaxSeconds,
+        trippedMaxSeconds,
       },
     );
     changed();

@@ -83,7 +83,6 @@ export const serverSettings = {
       'The base of the file URLs that clients and providers fetch; empty: `http://HOST:PORT`.',
     ),
     trustProxy: flag('TRUST_PROXY', 'Whether to believe `X-Forwarded-For`. Only behind a proxy that sets it.'),
-    bodyMaxBytes: integer('BODY_MAX_BYTES', 4_000_000, '', { min: 1_000 }),
     bodiesBufferedMaxBytes: integer(
       'BODIES_BUFFERED_MAX_BYTES',
       256_000_000,
@@ -155,11 +154,7 @@ export const serverSettings = {
     ),
   }),
   files: z.object({
-    driver: setting(
-      'FILES_DRIVER',
-      z.enum(['local', 's3']).default('local'),
-      'Where files are stored: `local` or `s3`.',
-    ),
+    driver: setting('FILES_DRIVER', z.enum(['local', 's3']).default('local'), 'Where files are stored.'),
     localDir: text(
       'FILES_LOCAL_DIR',
       '.tollgate/files',

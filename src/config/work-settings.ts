@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer, seconds, secondsList, text, setting } from './setting.ts';
+import { integer, seconds, secondsList, text } from './setting.ts';
 
 /** How long, how often and how much: what the processes do with requests, tasks and callbacks. Grouped as `Config` is. */
 export const workSettings = {
@@ -9,7 +9,6 @@ export const workSettings = {
   chat: z.object({
     deadlineSeconds: seconds('CHAT_DEADLINE_SECONDS', 120, 'How long one chat may take with all its attempts.'),
     attemptTimeoutSeconds: seconds('CHAT_ATTEMPT_TIMEOUT_SECONDS', 90, 'How long one attempt of a chat may take.'),
-    headersTimeoutSeconds: seconds('CHAT_HEADERS_TIMEOUT_SECONDS', 60, ''),
     attemptLeftMinSeconds: seconds(
       'CHAT_ATTEMPT_LEFT_MIN_SECONDS',
       10,
@@ -20,14 +19,11 @@ export const workSettings = {
       60,
       'How long after its deadline the credits that a chat without an answer holds are refunded.',
     ),
-    settleRetrySeconds: seconds('CHAT_SETTLE_RETRY_SECONDS', 5, ''),
-    batchMax: integer('CHAT_BATCH_MAX', 128, '', { min: 1, max: 1_000 }),
     retriesPerMinuteMin: integer(
       'RETRIES_PER_MINUTE_MIN',
       20,
       'Second and later attempts of chats that one API process may always make per minute, whatever their share of all attempts.',
     ),
-    retryShare: setting('RETRY_SHARE', z.coerce.number().min(0).max(1).default(0.2), ''),
   }),
   gemini: z.object({
     waitSeconds: seconds('GEMINI_WAIT_SECONDS', 120, 'How long `generateContent` waits for an image.'),
@@ -53,10 +49,6 @@ export const workSettings = {
       'A larger answer is not kept for a replay: the replay is 409 `idempotency_result_gone`.',
     ),
   }),
-  keys: z.object({
-    cacheSeconds: seconds('KEY_CACHE_SECONDS', 2, ''),
-    rotationOverlapSeconds: seconds('KEY_ROTATION_OVERLAP_SECONDS', 86_400, ''),
-  }),
   tasks: z.object({
     imageDeadlineSeconds: seconds(
       'IMAGE_DEADLINE_SECONDS',
@@ -64,15 +56,12 @@ export const workSettings = {
       'An image task that has not ended after this time fails with `task_timeout` and is refunded.',
     ),
     videoDeadlineSeconds: seconds('VIDEO_DEADLINE_SECONDS', 3_600, 'The same for a video task.'),
-    inFlightPerProjectMax: integer('IN_FLIGHT_PER_PROJECT_MAX', 2_000, '', { min: 1 }),
     createWaitMs: integer(
       'CREATE_WAIT_MS',
       400,
       "How long a create request waits for the workflow's own decision before it asks the database. Milliseconds.",
       { max: 1_500 },
     ),
-    createWaitersMax: integer('CREATE_WAITERS_MAX', 16, '', { max: 1_000 }),
-    createBacklogSecondsMax: seconds('CREATE_BACKLOG_SECONDS_MAX', 60, ''),
     createBatchMax: integer('CREATE_BATCH_MAX', 64, 'Reservations and settlements that are grouped into one commit.', {
       min: 1,
       max: 1_000,
@@ -84,17 +73,12 @@ export const workSettings = {
     ),
   }),
   attempts: z.object({
-    max: integer('ATTEMPTS_MAX', 3, '', { min: 1, max: 10 }),
     submitTimeoutSeconds: seconds('SUBMIT_TIMEOUT_SECONDS', 60, 'How long one submit to a provider may take.'),
     synchronousTimeoutSeconds: seconds(
       'SUBMIT_AT_ONCE_TIMEOUT_SECONDS',
       180,
       'The same where the provider answers the submit with the finished result.',
     ),
-    connectTimeoutSeconds: seconds('UPSTREAM_CONNECT_TIMEOUT_SECONDS', 5, ''),
-    headersTimeoutSeconds: seconds('UPSTREAM_HEADERS_TIMEOUT_SECONDS', 30, ''),
-    idleTimeoutSeconds: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 15, ''),
-    pollTimeoutSeconds: seconds('POLL_TIMEOUT_SECONDS', 15, ''),
     pollIntervalMinMs: integer(
       'POLL_INTERVAL_MIN_MS',
       500,
@@ -119,8 +103,6 @@ export const workSettings = {
       30,
       'How long after the last heartbeat of a dead worker another worker resumes its attempt.',
     ),
-    inFlightMax: integer('ATTEMPTS_IN_FLIGHT_MAX', 2_000, '', { min: 1 }),
-    channelWaitsMax: integer('CHANNEL_WAITS_MAX', 5, ''),
   }),
   breaker: z.object({
     failuresMax: integer('BREAKER_FAILURES_MAX', 5, 'Failures in a row that trip a channel for a model.', { min: 1 }),
@@ -129,7 +111,6 @@ export const workSettings = {
       30,
       'How long a channel stays tripped, times the trips since its last success, at most 300 seconds.',
     ),
-    trippedMaxSeconds: seconds('BREAKER_OPEN_MAX_SECONDS', 300, ''),
     probeSeconds: seconds(
       'BREAKER_PROBE_SECONDS',
       10,
@@ -148,8 +129,6 @@ export const workSettings = {
     ),
   }),
   inputs: z.object({
-    imageMaxBytes: integer('INPUT_IMAGE_MAX_BYTES', 10_000_000, '', { min: 1_000 }),
-    otherMaxBytes: integer('INPUT_OTHER_MAX_BYTES', 50_000_000, '', { min: 1_000 }),
     bufferedMaxBytes: integer(
       'INPUTS_BUFFERED_MAX_BYTES',
       128_000_000,
@@ -158,25 +137,12 @@ export const workSettings = {
     ),
   }),
   outputs: z.object({
-    fetchTimeoutSeconds: seconds('OUTPUT_FETCH_TIMEOUT_SECONDS', 120, ''),
     imageMaxBytes: integer('OUTPUT_IMAGE_MAX_BYTES', 50_000_000, 'The largest image that is taken from a provider.', {
       min: 1_000,
     }),
     videoMaxBytes: integer('OUTPUT_VIDEO_MAX_BYTES', 500_000_000, 'The largest video that is taken from a provider.', {
       min: 1_000,
     }),
-    max: integer('OUTPUTS_MAX', 16, '', { min: 1 }),
-  }),
-  uploads: z.object({
-    maxBytes: integer('UPLOAD_MAX_BYTES', 10_000_000, '', { min: 1_000 }),
-    pixelsMax: integer('UPLOAD_PIXELS_MAX', 40_000_000, '', { min: 1 }),
-    storedMaxBytes: integer('UPLOAD_STORED_MAX_BYTES', 25_000_000, '', { min: 1_000 }),
-    decodeMemoryBytes: integer('UPLOAD_DECODE_MEMORY_BYTES', 110_000_000, '', { min: 1_000_000 }),
-    timeoutSeconds: seconds('UPLOAD_TIMEOUT_SECONDS', 120, ''),
-    decodeSeconds: seconds('UPLOAD_DECODE_SECONDS', 10, ''),
-    decodesMax: integer('UPLOAD_DECODES_MAX', 2, '', { min: 1, max: 64 }),
-    waitingMax: integer('UPLOAD_WAITING_MAX', 32, '', { max: 1_000 }),
-    bufferedMaxBytes: integer('UPLOADS_BUFFERED_MAX_BYTES', 128_000_000, '', { min: 1_000 }),
   }),
   callbacks: z.object({
     retryScheduleSeconds: secondsList(
@@ -190,7 +156,6 @@ export const workSettings = {
       60,
       'How long one delivery attempt is reserved for the worker that makes it. Longer than `CALLBACK_TIMEOUT_SECONDS`.',
     ),
-    answerMaxBytes: integer('CALLBACK_ANSWER_MAX_BYTES', 16_000, '', { min: 1 }),
     wakeUpIntervalSeconds: seconds(
       'CALLBACK_KICK_SECONDS',
       300,
@@ -201,7 +166,6 @@ export const workSettings = {
       10,
       'A delivery attempt that is overdue by this time counts as late.',
     ),
-    secretOverlapSeconds: seconds('CALLBACK_SECRET_OVERLAP_SECONDS', 86_400, ''),
   }),
   starter: z.object({
     intervalMs: integer(
@@ -212,8 +176,6 @@ export const workSettings = {
         min: 10,
       },
     ),
-    batchMax: integer('STARTER_BATCH_MAX', 64, '', { min: 1 }),
-    concurrency: integer('STARTER_CONCURRENCY', 8, '', { min: 1 }),
   }),
   sweeps: z.object({
     intervalSeconds: seconds(
@@ -228,12 +190,12 @@ export const workSettings = {
     callbacksSeconds: integer(
       'JOB_CALLBACKS_SECONDS',
       60,
-      'How often the job `process-callbacks` runs by its Schedule. After three times this long without a run the workers run it.',
+      'How often the job `process-pending-callbacks` runs by its Schedule. After three times this long without a run the workers run it.',
       { min: 1 },
     ),
-    staleTasksSeconds: integer('JOB_STALE_TASKS_SECONDS', 60, 'The same for `process-stale-tasks`.', { min: 1 }),
-    channelsSeconds: integer('JOB_CHANNELS_SECONDS', 60, 'The same for `channels`.', { min: 1 }),
-    maintenanceSeconds: integer('JOB_MAINTENANCE_SECONDS', 86_400, 'The same for `maintenance`.', { min: 1 }),
+    staleTasksSeconds: integer('JOB_STALE_TASKS_SECONDS', 60, 'The same for `check-stale-media-tasks`.', { min: 1 }),
+    channelsSeconds: integer('JOB_CHANNELS_SECONDS', 60, 'The same for `check-api-channels`.', { min: 1 }),
+    maintenanceSeconds: integer('JOB_MAINTENANCE_SECONDS', 86_400, 'The same for `scheduled-maintenance`.', { min: 1 }),
     leaseSeconds: integer(
       'JOB_LEASE_SECONDS',
       30,
@@ -252,9 +214,6 @@ export const workSettings = {
       min: 1,
       max: 36_500,
     }),
-    rejectedTaskSeconds: seconds('REJECTED_TASK_RETENTION_SECONDS', 86_400, ''),
-    deliveryAttemptDays: integer('DELIVERY_ATTEMPT_RETENTION_DAYS', 30, '', { min: 1, max: 36_500 }),
-    chatAttemptDays: integer('CHAT_ATTEMPT_RETENTION_DAYS', 30, '', { min: 1, max: 36_500 }),
     batchMax: integer('MAINTENANCE_BATCH_MAX', 5_000, 'Rows that retention deletes in one transaction.', {
       min: 1,
       max: 100_000,

@@ -5,6 +5,9 @@ import type { TaskErrorCode, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database } from './database.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
+/** Tasks of one project at once: one project never fills the queues of all the others. */
+const IN_FLIGHT_PER_PROJECT_MAX = 2_000;
+
 /** A task about to be written, with its price already contracted. */
 export interface NewTask {
   taskId: string;
@@ -62,8 +65,8 @@ export class Ledger {
   readonly #reserves: GroupCommit<{ taskId: string; byWorkflow: boolean }, Admission>;
   readonly #finishes: GroupCommit<TaskEnd, Finish>;
 
-  constructor(database: Database, limits: GroupLimits & { inFlightPerProjectMax: number }) {
-    const { inFlightPerProjectMax, ...group } = limits;
+  constructor(database: Database, limits: GroupLimits & { inFlightPerProjectMax?: number }) {
+    const { inFlightPerProjectMax = IN_FLIGHT_PER_PROJECT_MAX, ...group } = limits;
     this.#creates = new GroupCommit({ ...group, run: (tasks) => createTasks(database, tasks) });
     this.#reserves = new GroupCommit({
       ...group,

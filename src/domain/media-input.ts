@@ -6,14 +6,14 @@ export interface InputRule {
   maxBytes: number;
 }
 
-export interface InputCaps {
-  imageMaxBytes: number;
-  otherMaxBytes: number;
-}
+/** A worker sends inputs from memory: two of the largest fit into the default of `INPUTS_BUFFERED_MAX_BYTES`. */
+const imageMaxBytes = 10_000_000;
+const otherMaxBytes = 50_000_000;
 
-export function inputRule(param: MediaInputKey, caps: InputCaps): InputRule {
+/** What the value of this parameter must be. */
+export function inputRule(param: MediaInputKey): InputRule {
   const kind = kinds[param];
-  return { kind, maxBytes: kind === 'image' ? caps.imageMaxBytes : caps.otherMaxBytes };
+  return { kind, maxBytes: kind === 'image' ? imageMaxBytes : otherMaxBytes };
 }
 
 /** Judges the content of the bytes, never the declared type. */

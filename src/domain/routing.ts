@@ -1,3 +1,6 @@
+/** Channels that one task or chat tries. More would rarely help, and each attempt may be billed by its provider. */
+export const ATTEMPTS_MAX = 3;
+
 /** A channel as the draw sees it. */
 export interface Candidate {
   id: string;

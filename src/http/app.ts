@@ -15,6 +15,9 @@ import { readJson } from './middleware/read-json.ts';
 import { requestContext } from './middleware/request-context.ts';
 import type { Route } from './route.ts';
 
+/** The largest JSON body. */
+const BODY_MAX_BYTES = 4_000_000;
+
 /**
  * The Koa application for a table of routes. A request passes, in this order: request id and log line, error answers, health
  * probes, in-flight limit, and then per route the check of the transfer coding, authentication, the body and the handler. Emit
@@ -62,7 +65,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   const memory = createByteBudget(config.http.bodiesBufferedMaxBytes, 'Too many large requests at once.');
   const bodies = {
     none: [],
-    json: [readJson({ maxBytes: config.http.bodyMaxBytes, timeoutMs, memory })],
+    json: [readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs, memory })],
   } satisfies Record<Route['body'], AppMiddleware[]>;
 
   const router = new Router<AppState>({ sensitive: true, strict: true });

@@ -11,7 +11,7 @@ export interface Route {
   auth: 'api_key' | 'job_token' | 'none' | 'signed';
   /** The dialect of this route's errors. */
   dialect: DialectName;
-  /** `json`: the frame reads it, up to `BODY_MAX_BYTES`; `none`: a body is not read by the frame. */
+  /** `json`: the frame reads it, up to 4 MB; `none`: a body is not read by the frame. */
   body: 'none' | 'json';
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';

@@ -1,5 +1,6 @@
 import { createTaskAdmission } from '../commands/tasks/task-admission.ts';
 import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
+import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
 import { openSignedFile } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
@@ -22,18 +23,22 @@ await ensureDetailPartitions(db).catch((error: unknown) => {
   logger.warn({ err: error, alarm: true }, "the days' partitions of API details could not be made");
 });
 const details = createDetailRecorder(deps);
+/** Chat calls on further channels may be this share of all chats of a minute, so that retries never double a storm. */
+const RETRY_SHARE = 0.2;
 const httpDeps = {
   ...deps,
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   admission: createTaskAdmission(deps),
-  retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: config.chat.retryShare }),
+  retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   decodeImage: createImageDecoder({
-    concurrencyMax: config.uploads.decodesMax,
-    waitingMax: config.uploads.waitingMax,
-    timeoutSeconds: config.uploads.decodeSeconds,
-    pixelsMax: config.uploads.pixelsMax,
-    memoryBytesMax: config.uploads.decodeMemoryBytes,
-    bytesMax: config.uploads.storedMaxBytes,
+    // Each one is a process of its own that may take `memoryBytesMax` and a whole core.
+    concurrencyMax: 2,
+    waitingMax: 32,
+    timeoutSeconds: 10,
+    pixelsMax: 40_000_000,
+    // By measurement: 9 megapixels of lossy WebP, 5 of other WebP, 14 to 24 of progressive JPEG.
+    memoryBytesMax: 110_000_000,
+    bytesMax: UPLOAD_STORED_MAX_BYTES,
   }),
   authenticate: (secret: string) => deps.keys.find(secret),
   isReady: async () => {

@@ -42,16 +42,24 @@ export const temporalAccess = ({
   tls: { caFile, certFile, keyFile },
 });
 
-/** The timeouts of upstream calls, by the configuration. A call may set its own. */
-export const upstreamPatience = (attempts: Config['attempts']): UpstreamTimeouts => ({
-  connectMs: attempts.connectTimeoutSeconds * 1000,
-  headersMs: attempts.headersTimeoutSeconds * 1000,
-  idleBodyMs: attempts.idleTimeoutSeconds * 1000,
-  totalMs: attempts.submitTimeoutSeconds * 1000,
+/** The timeouts of a call to a provider, where the call sets none of its own. */
+export const upstreamTimeouts = ({ submitTimeoutSeconds }: Config['attempts']): UpstreamTimeouts => ({
+  // A provider that is up accepts a connection within a second, also from another continent.
+  connectMs: 5_000,
+  // Polls and submits of jobs are answered within seconds; a slower answer is a fault.
+  headersMs: 30_000,
+  // Between two pieces of an answer.
+  idleBodyMs: 15_000,
+  totalMs: submitTimeoutSeconds * 1000,
 });
 
 /** How stale a cache may be if no notification reaches this process. */
 const cacheWithoutNotifyMs = 5_000;
+
+/** How long a revoked key may still read. It spends nothing: every reservation checks the key in the database. */
+const keyCacheMs = 2_000;
+/** Chats that are admitted or settled in one commit. */
+const chatBatchMax = 128;
 
 /** Builds the dependencies of a process. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
@@ -73,11 +81,11 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       'CRASH_POINT: this process will kill itself. Development only.',
     );
   }
-  const caller = createUpstreamCaller(upstreamPatience(config.attempts));
+  const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   const metrics = createMetrics();
   const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics });
-  const keys = createKeyCache(db, config.secrets.keyPeppers, config.keys.cacheSeconds * 1000);
+  const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
   const listener = listenForChanges({
     url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
     logger,
@@ -92,10 +100,9 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const patienceMs = config.database.statementTimeoutMs + 1_000;
   const ledger = new Ledger(db, {
     membersMax: config.tasks.createBatchMax,
-    inFlightPerProjectMax: config.tasks.inFlightPerProjectMax,
     patienceMs,
   });
-  const chatBatches = { membersMax: config.chat.batchMax, patienceMs };
+  const chatBatches = { membersMax: chatBatchMax, patienceMs };
   const chatLedger = new ChatLedger(db, chatBatches);
   const rateLimiter = new RateLimiter(db, chatBatches);
   const deps: Deps = {

@@ -46,7 +46,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       taskQueue: taskQueues.attempts,
       activities: { attempt },
       // Attempts mostly wait for the upstream. Each costs a timer and a few kilobytes.
-      maxConcurrentActivityTaskExecutions: config.attempts.inFlightMax,
+      maxConcurrentActivityTaskExecutions: 2_000,
       maxHeartbeatThrottleInterval: '15 seconds',
     }),
     Worker.create({

@@ -3,7 +3,7 @@ import { endStaleTasks } from '../commands/tasks/end-stale-tasks.ts';
 import { jobIntervals } from '../commands/jobs/job-table.ts';
 import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
 import { processCallbacks } from '../commands/callbacks/process-callbacks.ts';
-import { resumeSilentTasks, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
+import { resumeSilentTasks, STARTER_BATCH_MAX, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
@@ -30,7 +30,7 @@ export function startLoops(deps: Deps): Loops {
       const { claimed, started } = await startUnstartedTasks(deps);
       // A full batch means that more tasks wait. After a failed one Temporal needs a moment.
       if (claimed > started) return 1_000;
-      return claimed === config.starter.batchMax ? 0 : config.starter.intervalMs;
+      return claimed === STARTER_BATCH_MAX ? 0 : config.starter.intervalMs;
     }),
     loop(deps, stopping.signal, 'pending sweep', async () => {
       await resumeSilentTasks(deps);

@@ -20,6 +20,8 @@ import { presentTask } from '../tasks/present-task.ts';
 
 export type DeliverDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger'>;
 
+/** Of the answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
+const answerBytesMax = 16_000;
 const bodyBytesMax = 128_000;
 
 export interface TriedDelivery extends DeliveryReport {
@@ -114,7 +116,7 @@ async function send(
     },
     body,
     timeoutMs: config.callbacks.timeoutSeconds * 1000,
-    maxBytes: config.callbacks.answerMaxBytes,
+    maxBytes: answerBytesMax,
     purpose: 'callback',
   });
 }

@@ -52,6 +52,8 @@ function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number;
   return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
 }
 
+/** How long a settlement is retried: a client that waits longer for an answer it already paid for is better told to stop. */
+const settleRetriesMs = 5_000;
 const settleRetryMs = 250;
 
 /**
@@ -60,7 +62,7 @@ const settleRetryMs = 250;
  * expired and was refunded before, because an answer whose hold was refunded is never delivered.
  */
 export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
-  const until = performance.now() + deps.config.chat.settleRetrySeconds * 1000;
+  const until = performance.now() + settleRetriesMs;
   for (;;) {
     const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
     if ('error' in written) {

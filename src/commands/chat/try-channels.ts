@@ -2,11 +2,14 @@ import type { AttemptEnding } from '../../db/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels.ts';
 import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
+import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
+
+/** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
+const headersTimeoutMs = 60_000;
 
 /** The channels to try. The first one is claimed. */
 export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
@@ -65,7 +68,7 @@ export async function tryChannels(
   };
   let last = await tryChannel(first, 1);
   for (const drawn of others) {
-    if (last.attempt.kind !== 'transient' || last.attempts >= config.attempts.max) return last;
+    if (last.attempt.kind !== 'transient' || last.attempts >= ATTEMPTS_MAX) return last;
     // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
     if (interrupted > 1) return last;
     if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
@@ -121,7 +124,7 @@ async function callChannel(
     return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), {
       signal: timeout.signal,
       timeoutMs,
-      headersMs: config.chat.headersTimeoutSeconds * 1000,
+      headersMs: headersTimeoutMs,
     });
   } finally {
     clearTimeout(timer);

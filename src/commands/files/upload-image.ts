@@ -4,6 +4,9 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { ImageDecoder, ImageRefusal } from '../../platform/media/decode-image.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
+/** The largest upload after it was encoded anew, which may make it larger than it came. */
+export const UPLOAD_STORED_MAX_BYTES = 25_000_000;
+
 export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & { decodeImage: ImageDecoder };
 
 /**

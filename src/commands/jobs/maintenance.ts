@@ -66,6 +66,11 @@ const daySeconds = 86_400;
 const batchesMax = 2_000;
 const deleteLanes = 8;
 const jobRunDays = 30;
+/** Short, because a task that was never admitted held no credits and did no work. */
+const rejectedTaskSeconds = daySeconds;
+const deliveryAttemptDays = 30;
+/** Until their month is frozen they are kept in any case. */
+const chatAttemptDays = 30;
 
 /**
  * Daily upkeep (rules "Jobs and retention"): makes the days' partitions, rebuilds the monthly summaries, proves the books
@@ -107,20 +112,13 @@ export async function runMaintenance(
     ['idempotency', cleared('idempotency_keys_deleted', () => purgeIdempotency(db, limit))],
     [
       'delivery attempts',
-      cleared('delivery_attempts_deleted', () =>
-        purgeDeliveryAttempts(db, config.retention.deliveryAttemptDays * daySeconds, limit),
-      ),
+      cleared('delivery_attempts_deleted', () => purgeDeliveryAttempts(db, deliveryAttemptDays * daySeconds, limit)),
     ],
-    [
-      'rejected tasks',
-      cleared('rejected_tasks_deleted', () => purgeRejectedTasks(db, config.retention.rejectedTaskSeconds, limit)),
-    ],
+    ['rejected tasks', cleared('rejected_tasks_deleted', () => purgeRejectedTasks(db, rejectedTaskSeconds, limit))],
     ['tasks', cleared('tasks_deleted', () => purgeTasks(db, config.retention.taskDays * daySeconds, limit))],
     [
       'chat attempts',
-      cleared('chat_attempts_deleted', () =>
-        purgeChatAttempts(db, config.retention.chatAttemptDays * daySeconds, limit),
-      ),
+      cleared('chat_attempts_deleted', () => purgeChatAttempts(db, chatAttemptDays * daySeconds, limit)),
     ],
     ['job runs', cleared('job_runs_deleted', () => purgeJobRuns(db, jobRunDays, limit))],
   ];

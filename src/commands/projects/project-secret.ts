@@ -5,6 +5,9 @@ import { SealError } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext, newWebhookSecret } from './create-project.ts';
 import { OperatorError } from '../operator-error.ts';
 
+/** How long the old callback secret signs beside the new one: a day, so that a receiver can be changed in working hours. */
+const overlapSeconds = 86_400;
+
 type SecretDeps = Pick<Deps, 'config' | 'db' | 'sealer'>;
 
 export interface ProjectSecret {
@@ -58,7 +61,7 @@ export async function rotateProjectSecret(
   const isReplaced = await replaceProjectSecret(deps.db, {
     projectId,
     sealed,
-    overlapSeconds: deps.config.callbacks.secretOverlapSeconds,
+    overlapSeconds,
     force,
   });
   if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));

@@ -5,6 +5,9 @@ import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newSecretRow } from './create-key.ts';
 import { OperatorError } from '../operator-error.ts';
 
+/** How long a key's old secret works beside the new one: a day, so that clients can be changed in working hours. */
+const overlapSeconds = 86_400;
+
 export interface RotatedKey {
   keyId: string;
   /** Told here and never again. */
@@ -15,7 +18,7 @@ export interface RotatedKey {
 
 /**
  * Adds a second secret to the same key: id, limits, budget and spend are shared. What opened the key before ends after
- * `KEY_ROTATION_OVERLAP_SECONDS`, or earlier where an earlier rotation said so (rules "Keys and auth"). Throws
+ * 24 hours, or earlier where an earlier rotation said so (rules "Keys and auth"). Throws
  * `OperatorError` for an unknown or revoked key.
  */
 export async function rotateKey(
@@ -26,7 +29,7 @@ export async function rotateKey(
   const added = await addKeySecret(db, {
     keyId,
     secret: newSecretRow(config.secrets, apiKey),
-    overlapSeconds: config.keys.rotationOverlapSeconds,
+    overlapSeconds,
   });
   if (added === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked, which is for good. Make another key.`);

@@ -32,13 +32,18 @@ export type CopyReport =
   | { kind: 'failed'; code: TaskErrorCode; detail: string }
   | { kind: 'interrupted' };
 
+/** No model sells as many results per request, so a reply with more is broken. */
+const outputsMax = 16;
+/** For one transfer of a result: the largest video at 4 MB/s. */
+const fetchTimeoutMs = 120_000;
+
 /**
  * Copies every result into our own file store, hashed and measured, before the upstream's links expire. A transfer that the
  * upstream or our file store breaks is retried until the deadline. A result that can never be used (private address,
  * too large, not media) fails without a retry; a 404 fails after a few. A failed copy leaves no file behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
-  if (input.results.length > deps.config.outputs.max) {
+  if (input.results.length > outputsMax) {
     return { kind: 'failed', code: 'upstream_invalid_response', detail: 'the job returned more results than allowed' };
   }
   const copies = input.results.map((result, index) => {
@@ -137,7 +142,7 @@ async function fetchOnce(
     egress.download(
       url,
       {
-        timeoutMs: Math.max(1, Math.ceil(Math.min(config.outputs.fetchTimeoutSeconds * 1000, input.remainingMs()))),
+        timeoutMs: Math.max(1, Math.ceil(Math.min(fetchTimeoutMs, input.remainingMs()))),
         maxBytes,
         signal: input.signal,
         trustedOrigins: [input.channelBaseUrl],

@@ -30,7 +30,7 @@ export class InputUnavailable extends Error {}
 export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Promise<FileRow> {
   const source = sha256Hex(wanted.url);
   const known = await findSourced(deps.db, wanted.taskId, source);
-  if (known) return checkFile(deps, wanted, known);
+  if (known) return checkFile(wanted, known);
   const id = newId('file');
   const draft = { id, storageKey: `inputs/${id}` };
   await draftFiles(deps.db, { ...fileFields(deps, wanted), drafts: [draft] });
@@ -51,15 +51,15 @@ export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Pro
   await discardFiles(deps, [draft]);
   const first = await findSourced(deps.db, wanted.taskId, source);
   if (!first) throw new Error('no copy of the input is recorded for the task');
-  return checkFile(deps, wanted, first);
+  return checkFile(wanted, first);
 }
 
 const fileFields = ({ config }: FetchInputDeps, { projectId, taskId }: WantedInput) =>
   ({ projectId, taskId, purpose: 'input', keptSeconds: config.retention.contentSeconds }) as const;
 
 /** Checks an earlier copy again, because the same URL may be given in two parameters that accept different kinds. */
-function checkFile({ config }: FetchInputDeps, { param }: WantedInput, file: FileRow): FileRow {
-  const rule = inputRule(param, config.inputs);
+function checkFile({ param }: WantedInput, file: FileRow): FileRow {
+  const rule = inputRule(param);
   if (!isOfKind(rule, file.mimeType)) throw notOfKind(param, rule.kind);
   if (file.bytes > rule.maxBytes) throw new InputUnavailable(`${param} is too large`);
   return file;
@@ -69,11 +69,11 @@ const notOfKind = (param: MediaInputKey, kind: string) =>
   new InputUnavailable(`${param} is not a supported ${kind} file`);
 
 async function fetchMedia(
-  { config, egress, files }: FetchInputDeps,
+  { egress, files }: FetchInputDeps,
   { url, param, timeoutMs, signal }: WantedInput,
   { storageKey }: FileDraft,
 ): Promise<{ stored: Stored; media: MediaProbe }> {
-  const rule = inputRule(param, config.inputs);
+  const rule = inputRule(param);
   const { maxBytes } = rule;
   const contentType = 'application/octet-stream';
   const answer = await egress

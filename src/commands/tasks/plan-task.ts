@@ -1,11 +1,14 @@
 import { findPendingDelivery } from '../../db/deliveries.ts';
 import { findTaskRouting } from '../../db/attempts.ts';
 import type { Deps } from '../../deps.ts';
-import { drawOrder } from '../../domain/routing.ts';
+import { ATTEMPTS_MAX, drawOrder } from '../../domain/routing.ts';
 import { isTerminal } from '../../domain/task.ts';
 import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../domain/workflow-contract.ts';
 
 type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels'> & { random: () => number };
+
+/** How often a task may wait for a channel to become available, so that no task waits for its whole deadline in small steps. */
+const channelWaitsMax = 5;
 
 const nothing: ChannelDraw = { channels: [], waitMs: null, moreLater: false };
 
@@ -14,8 +17,8 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
   const { config } = deps;
   const admission = await deps.ledger.reserveTask(taskId, true);
   const limits = {
-    attemptsMax: config.attempts.max,
-    channelWaitsMax: config.attempts.channelWaitsMax,
+    attemptsMax: ATTEMPTS_MAX,
+    channelWaitsMax,
     heartbeatTimeoutMs: config.attempts.heartbeatTimeoutSeconds * 1000,
     ...deliveryLimits(config),
   };
@@ -54,7 +57,7 @@ export async function drawChannels(deps: PlanDeps, taskId: string): Promise<Chan
   const unfinished = attempted
     .filter(({ outcome }) => outcome !== 'transient')
     .map(({ channelId, name }) => ({ id: channelId, name }));
-  const attemptsLeft = Math.max(0, deps.config.attempts.max - attempted.length);
+  const attemptsLeft = Math.max(0, ATTEMPTS_MAX - attempted.length);
   const fresh = order.slice(0, attemptsLeft).map(({ id, name }) => ({ id, name }));
   return {
     channels: [...unfinished, ...fresh],

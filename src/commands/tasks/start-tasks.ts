@@ -3,6 +3,10 @@ import type { Deps } from '../../deps.ts';
 
 type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger'>;
 
+/** Tasks of one round of the starter. */
+export const STARTER_BATCH_MAX = 64;
+/** Workflows that are started at once. Temporal takes more, but other workers start tasks too. */
+export const STARTER_CONCURRENCY = 8;
 const startTimeoutMs = 5_000;
 /** A claimed task whose start failed is offered again after this long. */
 const claimSeconds = 15;
@@ -17,7 +21,7 @@ interface Started {
 
 /** Starts the workflows of admitted tasks that have none yet, taking the projects in turn. */
 export async function startUnstartedTasks(deps: StartDeps): Promise<Started> {
-  const tasks = await claimUnstartedTasks(deps.db, deps.config.starter.batchMax, claimSeconds);
+  const tasks = await claimUnstartedTasks(deps.db, STARTER_BATCH_MAX, claimSeconds);
   const { started, isAway } = await startAll(deps, tasks);
   if (started.length > 0) await markStarted(deps.db, started);
   return { claimed: tasks.length, started: started.length, isAway };
@@ -42,7 +46,7 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
 
 /** Never rejects: a task that cannot be started does not prevent the start of others. */
 async function startAll(
-  { config, workflows, logger }: StartDeps,
+  { workflows, logger }: StartDeps,
   tasks: TaskStart[],
 ): Promise<{ started: string[]; isAway: boolean }> {
   const started: string[] = [];
@@ -62,6 +66,6 @@ async function startAll(
       }
     }
   };
-  await Promise.all(Array.from({ length: config.starter.concurrency }, lane));
+  await Promise.all(Array.from({ length: STARTER_CONCURRENCY }, lane));
   return { started, isAway: unreachable > 0 && started.length === 0 };
 }

@@ -3,11 +3,13 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { inputRule, isOfKind, type InputRule } from '../../domain/media-input.ts';
 import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
 import { draftFiles, holdFile, recordFile, type FileDraft } from '../../db/files.ts';
+import type { Database } from '../../db/database.ts';
 import type { Deps } from '../../deps.ts';
 import { decodeDataUri } from '../../platform/media/data-uri.ts';
 import { isId, newId } from '../../platform/crypto/ids.ts';
 import { probeBytes } from '../../platform/media/probe-media.ts';
 import { discardFiles } from '../files/discard-files.ts';
+import { UPLOAD_STORED_MAX_BYTES } from '../files/upload-image.ts';
 
 type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
 
@@ -23,7 +25,7 @@ export async function storeInputs(
   // Files of ours are checked first, because a check costs only a lookup.
   const held = await mapInputs(given.input, async (value, param) => {
     const fileId = fileIdIn(deps, value);
-    if (fileId !== null) await holdOwnFile(deps, { ...given, fileId, param });
+    if (fileId !== null) await holdOwnFile(deps.db, { ...given, fileId, param });
     return fileId ?? value;
   });
   const files: FileDraft[] = [];
@@ -61,16 +63,16 @@ async function mapInputs(
 }
 
 async function holdOwnFile(
-  { config, db }: Pick<Deps, 'config' | 'db'>,
+  db: Database,
   given: { fileId: string; projectId: string; heldSeconds: number; param: MediaInputKey },
 ): Promise<void> {
   const { fileId, projectId, heldSeconds, param } = given;
   const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
   if (!file) throw new GatewayError('file_not_found', { param });
-  const rule = inputRule(param, config.inputs);
+  const rule = inputRule(param);
   if (!isOfKind(rule, file.mimeType)) throw notOfKind(rule, param);
   // An upload passed its size check when it arrived. Re-encoding may have made it larger, and it stays usable.
-  const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, config.uploads.storedMaxBytes) : rule.maxBytes;
+  const maxBytes = file.purpose === 'upload' ? Math.max(rule.maxBytes, UPLOAD_STORED_MAX_BYTES) : rule.maxBytes;
   if (file.bytes > maxBytes) {
     throw new GatewayError('invalid_url', {
       message: `${param} names a file of ${file.bytes} bytes; at most ${maxBytes} bytes are accepted.`,
@@ -91,7 +93,7 @@ async function storeDataUri(
   uri: string,
   param: MediaInputKey,
 ): Promise<FileDraft> {
-  const rule = inputRule(param, config.inputs);
+  const rule = inputRule(param);
   const decoded = decodeDataUri(uri, { maxBytes: rule.maxBytes });
   if (decoded.kind !== 'ok') {
     const fault = decoded.reason === 'too_large' ? `larger than ${rule.maxBytes} bytes` : 'not valid base64';

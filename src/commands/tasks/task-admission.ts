@@ -12,6 +12,10 @@ export interface TaskAdmission {
   assertNotOverloaded(): Promise<void>;
 }
 
+/** Creates that wait for their workflow at once. Beyond a few the database is faster, because it groups reservations. */
+const waitersMax = 16;
+/** Creates are refused while an admitted task has waited longer than this for its workflow. */
+const backlogSecondsMax = 60;
 /** A wait for the workflow that takes longer than this makes the next creates skip it. */
 const slowWaitMs = 250;
 /** After a slow or unanswered wait, creates use only the database for this long. */
@@ -41,15 +45,14 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
 
   return {
     async admit(task) {
-      const mayWait =
-        waiting < config.tasks.createWaitersMax && config.tasks.createWaitMs > 0 && performance.now() >= directUntil;
+      const mayWait = waiting < waitersMax && config.tasks.createWaitMs > 0 && performance.now() >= directUntil;
       if (mayWait) await startWorkflow(task);
       // Reads the verdict of the workflow's step, or decides if there is none.
       return ledger.reserveTask(task.taskId, false);
     },
 
     async assertNotOverloaded() {
-      if ((await backlog.get()) > config.tasks.createBacklogSecondsMax) {
+      if ((await backlog.get()) > backlogSecondsMax) {
         throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
       }
     },

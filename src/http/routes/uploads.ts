@@ -6,15 +6,20 @@ import { keyOf, type AppMiddleware } from '../context.ts';
 import { ClientGone } from '../read-body.ts';
 import { readUpload, UPLOAD_TIMEOUT_SECONDS } from '../read-upload.ts';
 
-type UploadRouteDeps = UploadDeps & Pick<Deps, 'config' | 'urls'>;
+/** The largest picture as it is sent. */
+const UPLOAD_MAX_BYTES = 10_000_000;
+/** Uploads that one process holds in memory while they arrive: twelve of the largest. */
+const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
+
+type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 
 /**
  * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored picture. An upload costs no credits, so it has no Idempotency-Key.
  * The bytes of a client that disconnects are discarded.
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
-  const { config, urls } = deps;
-  const memory = createByteBudget(config.uploads.bufferedMaxBytes, 'Too many uploads at once.');
+  const { urls } = deps;
+  const memory = createByteBudget(UPLOADS_BUFFERED_MAX_BYTES, 'Too many uploads at once.');
   return async (ctx) => {
     const gone = new AbortController();
     const onClose = (): void => {
@@ -24,7 +29,7 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
     const share = memory.open();
     try {
       const bytes = await readUpload(ctx.req, {
-        maxBytes: config.uploads.maxBytes,
+        maxBytes: UPLOAD_MAX_BYTES,
         timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000,
         onBytes: (count) => share.take(count),
         onWanted: () => {

@@ -7,16 +7,15 @@ import { Ledger } from '../../db/ledger.ts';
 import { createLogger } from '../../platform/observe/logger.ts';
 import { createMetrics } from '../../platform/observe/metrics.ts';
 import { createWorkflowClient } from '../../platform/temporal/workflow-client.ts';
-import { temporalAccess, upstreamPatience } from '../build-deps.ts';
+import { temporalAccess, upstreamTimeouts } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */
 export function openUpstreams(config: Config, db: Database) {
-  const caller = createUpstreamCaller(upstreamPatience(config.attempts));
+  const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
   const logger = createLogger('warn', 'cli');
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
   const ledger = new Ledger(db, {
     membersMax: config.tasks.createBatchMax,
-    inFlightPerProjectMax: config.tasks.inFlightPerProjectMax,
   });
   return {
     deps: {

@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { endStaleTasks } from '../../../src/commands/tasks/end-stale-tasks.ts';
 import { jobs } from '../../../src/commands/jobs/job-table.ts';
 import { probeChannels } from '../../../src/commands/channels/probe-channels.ts';
-import { resumeSilentTasks, startUnstartedTasks } from '../../../src/commands/tasks/start-tasks.ts';
+import {
+  resumeSilentTasks,
+  STARTER_CONCURRENCY,
+  startUnstartedTasks,
+} from '../../../src/commands/tasks/start-tasks.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { noteChannelFailure } from '../../../src/db/channels.ts';
 import type { Database, Statement } from '../../../src/db/database.ts';
@@ -100,7 +104,7 @@ describe('tasks whose workflow cannot be started', () => {
     let asked = 0;
     const start = () => Promise.resolve<StartResult>((asked++, 'unreachable'));
     expect(await startUnstartedTasks(depsWith({ start }))).toMatchObject({ claimed: 40, started: 0 });
-    expect(asked).toBe(built.deps.config.starter.concurrency);
+    expect(asked).toBe(STARTER_CONCURRENCY);
   });
 
   it('do not keep silent ones from being resumed, nor the job from starting those that wait', async () => {

@@ -67,9 +67,12 @@ export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): 
 /** How long a submit may be in flight: its timeout, and a margin for writing its answer. */
 export const submitLeaseSeconds = (run: AttemptRun): number => submitSeconds(run) + 5;
 
+/** Providers answer a poll within a second; a poll that takes longer is repeated. */
+const pollTimeoutMs = 15_000;
+
 /** Ends one poll or lookup at its timeout or at the task's deadline. */
-export function callSignal({ deps, remainingMs }: AttemptRun): AbortSignal {
-  return timeoutSignal(Math.min(deps.config.attempts.pollTimeoutSeconds * 1000, remainingMs()));
+export function callSignal({ remainingMs }: AttemptRun): AbortSignal {
+  return timeoutSignal(Math.min(pollTimeoutMs, remainingMs()));
 }
 
 /** A timeout signal that accepts fractions of a millisecond and times in the past. */

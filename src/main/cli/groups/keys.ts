@@ -59,8 +59,7 @@ export function registerKeys(root: Command, invocation: Invocation): void {
     run: set,
   });
   defineCommand(group, 'rotate', invocation, {
-    summary:
-      'give a key a new secret and show it, this once; the old secret works for KEY_ROTATION_OVERLAP_SECONDS more',
+    summary: 'give a key a new secret and show it, this once; the old secret works for 24 more hours',
     usage: (command) => command.argument('<id>', 'key id, such as key_…'),
     input: z.object({ id: shortText }),
     needs: databaseAndSecrets,

@@ -52,7 +52,7 @@ export function registerProjects(root: Command, invocation: Invocation): void {
     run: showSecret,
   });
   defineCommand(secret, 'rotate', invocation, {
-    summary: 'create a new callback secret; both secrets sign for CALLBACK_SECRET_OVERLAP_SECONDS',
+    summary: 'create a new callback secret; both secrets sign for 24 hours',
     usage: (command) =>
       withId(command).option('--force', 'rotate again during that overlap, which ends the older secret at once'),
     input: IdInput.extend({ force: z.boolean().default(false) }),

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { settings } from '../../src/config/load-config.ts';
+
+/** The groups in the order of the document, with their headings. */
+const headings = {
+  database: 'PostgreSQL',
+  temporal: 'Temporal',
+  http: 'HTTP',
+  secrets: 'Secrets',
+  egress: 'Outbound requests',
+  files: 'Stored files',
+  logging: 'Logging',
+  worker: 'Worker processes',
+  chat: 'Chat',
+  gemini: 'The Gemini dialect',
+  idempotency: 'Idempotency',
+  tasks: 'Media tasks',
+  attempts: 'Attempts of media tasks',
+  breaker: 'Circuit breaker and cool-downs',
+  inputs: 'Inputs of tasks',
+  outputs: 'Results of tasks',
+  callbacks: 'Callbacks',
+  starter: 'Starting workflows',
+  sweeps: 'Sweeps of the worker',
+  jobs: 'Scheduled jobs',
+  retention: 'Retention',
+  accounting: 'Accounting',
+  catalog: 'Catalog',
+  development: 'Development and tests',
+};
+
+const introduction = `# Configuration
+
+The environment is read once, when a process starts. The process refuses to start with a missing or malformed value and names the
+variable. An empty variable means the default. A name ends in its unit: \`_SECONDS\` (fractions are accepted where the table does
+not ask for a whole number), \`_MS\` (milliseconds), \`_DAYS\`, \`_BYTES\`.
+
+\`npm run docs:configuration\` writes this file from \`src/config\`. Do not edit it by hand.
+
+<!-- prettier-ignore-start -->
+`;
+
+/** The text of `docs/CONFIGURATION.md`. */
+export function settingsDocument(): string {
+  const groups = new Map(Object.entries(headings).map(([group, heading]) => [group, { heading, rows: [''] }]));
+  for (const { group, name, schema, purpose } of settings) {
+    const section = groups.get(group);
+    if (!section) throw new Error(`The group ${group} of settings has no heading.`);
+    section.rows.push(row(`\`${name}\``, defaultOf(schema), acceptedBy(schema), purpose));
+  }
+  const tables = [...groups.values()].map(({ heading, rows: [, ...rows] }) =>
+    [
+      `## ${heading}`,
+      '',
+      row('Name', 'Default', 'Accepted', 'What it is for'),
+      row('---', '---', '---', '---'),
+      ...rows,
+    ]
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+  return `${[introduction, ...tables].join('\n')}\n<!-- prettier-ignore-end -->\n`;
+}
+
+const row = (...cells: string[]): string => `| ${cells.join(' | ')} |`;
+
+const Default = z.union([z.null(), z.boolean(), z.number(), z.string(), z.array(z.union([z.string(), z.number()]))]);
+
+function defaultOf(schema: z.ZodType): string {
+  const parsed = schema.pipe(Default).safeParse(undefined);
+  if (!parsed.success) return 'required';
+  const value = String(parsed.data ?? '');
+  return value === '' ? '–' : `\`${value}\``;
+}
+
+const Described = z.object({
+  type: z.string().optional(),
+  enum: z.array(z.string()).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+});
+
+/** What the schema accepts beyond what the name says. */
+function acceptedBy(schema: z.ZodType): string {
+  const described = Described.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+  const { type, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = described;
+  if (described.enum)
+    return described.enum
+      .filter(Boolean)
+      .map((value) => `\`${value}\``)
+      .join(', ');
+  const bounds =
+    maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : minimum > 0 ? `at least ${minimum}` : '';
+  return [type === 'integer' ? 'whole number' : '', bounds].filter(Boolean).join(', ');
+}
