@@ -3,18 +3,8 @@ import { replaceModels } from '../../db/models.ts';
 import type { Deps } from '../../deps.ts';
 import { loadCatalog } from './load-catalog.ts';
 
-export interface AppliedCatalog {
-  added: string[];
-  changed: string[];
-  removed: string[];
-  warnings: string[];
-}
-
-/** Checks the whole file, then makes the catalog exactly this, all or nothing. Throws `CatalogError` before any change. */
-export async function applyCatalog(
-  { db }: Pick<Deps, 'db'>,
-  { file, actor }: { file: string; actor: string },
-): Promise<AppliedCatalog> {
+/** Replaces the whole catalog by that of a file, in one transaction. Throws `CatalogError` if the file is invalid. */
+export async function applyCatalog({ db }: Pick<Deps, 'db'>, { file, actor }: { file: string; actor: string }) {
   const { entries, warnings } = await loadCatalog(file);
   const changes = await replaceModels(db, entries);
   const changed = changes.added.length + changes.changed.length + changes.removed.length > 0;

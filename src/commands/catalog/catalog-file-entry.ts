@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Longest list of values, and most values that a descriptor may stand for where each needs a price. */
+/** The longest list of values, and the most values of a descriptor whose values each need a price. */
 export const valuesMax = 1_000;
-/** Far above any real price, and far below where token counts times a rate would leave the exact integers. */
+/** Far above any real price, and small enough that a token count times a rate is an exact integer. */
 const priceMax = 1_000_000_000;
 
 const name = z.string().min(1).max(200);
@@ -29,7 +29,7 @@ const Descriptor = z.strictObject({
   description: z.string().max(2_000).optional(),
 });
 
-// Loose for the one vendor list, whose name only the private part knows; `checkCatalogEntry` refuses every other member.
+// Loose because `private.variant_field` names one more member. `checkVariants` refuses all others.
 export const ModelParameters = z.looseObject({
   prompt: flag,
   image: flag,
@@ -111,9 +111,9 @@ const Private = z.strictObject({
   upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
 });
 
-/** One model of the catalog file: the specification's entry (§2.1–2.3) beside what the public does not see. */
+/** One model of the catalog file: the entry of the specification (§2.1–2.3) and a private part. */
 export const CatalogFileEntry = z.strictObject({
-  // Ids stand in paths before `:generateContent`, so neither a slash nor a colon may be part of one.
+  // Ids are followed by `:generateContent` in paths, so they must not contain a slash or a colon.
   id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'must be letters, digits, ".", "_" and "-"'),
   object: z.literal('model'),
   type: z.enum(['image', 'video', 'chat']),

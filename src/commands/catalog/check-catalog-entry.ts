@@ -6,7 +6,7 @@ import type { CatalogProblem, Findings } from './check/findings.ts';
 import { checkMedia } from './check/media.ts';
 import { checkUpstream } from './check/upstream.ts';
 
-/** Checks every rule between the members of one entry whose shape is already right (rules "Catalog"). */
+/** Checks the rules between the members of an entry of valid shape (rules "Catalog"). */
 export function checkCatalogEntry(entry: CatalogEntry): { problems: CatalogProblem[]; warnings: string[] } {
   const problems: CatalogProblem[] = [];
   const warnings: string[] = [];
@@ -19,14 +19,14 @@ export function checkCatalogEntry(entry: CatalogEntry): { problems: CatalogProbl
   checkDescriptors(entry, findings);
   if (entry.model.type === 'chat') checkChat(entry, findings);
   else checkMedia(entry, findings);
-  // Examples and presets run through the real validation, which finds nothing new where parameters are already wrong.
+  // Examples and presets are checked as requests, which says nothing new if the parameters are wrong.
   if (problems.length === 0) checkExamples(entry, findings);
   if (problems.length === 0) checkAliases(entry, findings);
   checkUpstream(entry, findings);
   return { problems, warnings };
 }
 
-/** Checks that no name means two models: ids and legacy aliases share one namespace. */
+/** Checks that no two models share an id or a legacy alias. */
 export function checkCatalogNames(entries: readonly CatalogEntry[]): CatalogProblem[] {
   const problems: CatalogProblem[] = [];
   const ids = new Set<string>();

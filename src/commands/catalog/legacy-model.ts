@@ -4,8 +4,8 @@ import type { JsonObject } from '../../domain/json.ts';
 import { findModelFor } from './find-model.ts';
 
 /**
- * The offered model behind a name of the legacy routes: its own id, or one of its aliases with the parameters that alias
- * stands for. Throws as `findModelFor` does; a key's allowlist holds ids, so it covers every alias of the model.
+ * The offered model for an id or a legacy alias, with the parameters that the alias presets. Throws as `findModelFor` does. A key's
+ * allowlist has model ids, so it covers every alias of the model.
  */
 export async function findLegacyModelFor(
   { catalog }: Pick<Deps, 'catalog'>,

@@ -7,29 +7,23 @@ import { CatalogFileEntry } from './catalog-file-entry.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
 import type { CatalogProblem } from './check/findings.ts';
 
-export interface ParsedCatalog {
-  entries: CatalogEntry[];
-  /** What is allowed but surely worth a look, one sentence each, with the model's id. */
-  warnings: string[];
-}
-
-/** A catalog that is not usable: everything that is wrong with it, not only the first thing. */
+/** An invalid catalog, with all its problems. */
 export class CatalogError extends Error {
   readonly problems: readonly CatalogProblem[];
 
   constructor(problems: readonly CatalogProblem[]) {
     const lines = problems.map(({ model, path, message }) => `${[model, path].filter(Boolean).join(' ')}: ${message}`);
-    super(`The catalog is not usable:\n${lines.join('\n')}`);
+    super(`The catalog is invalid:\n${lines.join('\n')}`);
     this.name = 'CatalogError';
     this.problems = problems;
   }
 }
 
 /** Reads a catalog file of at most `catalogBytesMax` bytes. Throws `CatalogError`, or the file system's own error. */
-export async function loadCatalog(file: string): Promise<ParsedCatalog> {
+export async function loadCatalog(file: string) {
   const handle = await open(file, 'r');
   try {
-    // One byte more than allowed, so that a file that grows while it is read is still bounded and still refused.
+    // One byte more than allowed, so that even a file that grows while it is read is bounded and refused.
     const buffer = Buffer.alloc(catalogBytesMax + 1);
     let length = 0;
     while (length < buffer.length) {
@@ -44,10 +38,10 @@ export async function loadCatalog(file: string): Promise<ParsedCatalog> {
 }
 
 /**
- * Checks a whole catalog before any of it counts (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples,
- * aliases and upstream mappings. Throws `CatalogError` with every problem.
+ * Parses a catalog and checks all of it (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples, aliases and upstream
+ * mappings. A warning is a sentence about something that is allowed but may be a mistake. Throws `CatalogError` with every problem.
  */
-export function parseCatalog(text: string): ParsedCatalog {
+export function parseCatalog(text: string) {
   const items = readModels(text);
   const parsed = items.map(readEntry);
   const entries = parsed.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
@@ -61,7 +55,7 @@ export function parseCatalog(text: string): ParsedCatalog {
   return { entries, warnings: findings.flatMap((finding) => finding.warnings) };
 }
 
-/** A catalog of thousands of models fits; a wrong file given by mistake does not fill the memory. */
+/** Enough for thousands of models, and small enough that a wrong file does not fill the memory. */
 export const catalogBytesMax = 2_000_000;
 const modelsMax = 2_000;
 
@@ -70,13 +64,13 @@ function readModels(text: string): unknown[] {
   if (Buffer.byteLength(text) > catalogBytesMax) throw refuse(`must have at most ${catalogBytesMax} bytes`);
   const document = parseDocument(text, { schema: 'core', stringKeys: true, uniqueKeys: true });
   const [syntaxError] = [...document.errors, ...document.warnings];
-  if (syntaxError !== undefined) throw refuse(`is not readable YAML: ${syntaxError.message}`);
+  if (syntaxError !== undefined) throw refuse(`is not valid YAML: ${syntaxError.message}`);
   let content: unknown;
   try {
-    // No YAML aliases: a few nested ones grow to billions of values, and a repeated entry reads better written out.
+    // YAML aliases are refused, because a few nested ones expand to billions of values.
     content = document.toJS({ maxAliasCount: 0 });
   } catch (error) {
-    throw refuse(`is not readable YAML: ${error instanceof Error ? error.message : String(error)}`);
+    throw refuse(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
   const file = z.strictObject({ models: z.array(z.unknown()).min(1).max(modelsMax) }).safeParse(content);
   if (!file.success) throw refuse(`must be a list under "models": ${z.prettifyError(file.error)}`);
@@ -86,8 +80,8 @@ function readModels(text: string): unknown[] {
 function readEntry(item: unknown, index: number): { entry?: CatalogEntry; problems: CatalogProblem[] } {
   const id = z.looseObject({ id: z.string() }).safeParse(item);
   const model = id.success ? quoted(id.data.id) : `models[${index}]`;
-  const hostile = hostileKey(item, 0);
-  if (hostile !== undefined) return { problems: [{ model, path: '', message: hostile }] };
+  const unsafe = unsafePart(item, 0);
+  if (unsafe !== undefined) return { problems: [{ model, path: '', message: unsafe }] };
   const parsed = CatalogFileEntry.safeParse(item);
   if (parsed.success) {
     const { private: hidden, ...publicPart } = parsed.data;
@@ -98,13 +92,13 @@ function readEntry(item: unknown, index: number): { entry?: CatalogEntry; proble
   };
 }
 
-/** Keys that would reach for a prototype, and nesting without end, are nobody's honest catalog. */
-function hostileKey(value: unknown, depth: number): string | undefined {
+/** The reason to refuse keys that could change a prototype, or deep nesting. */
+function unsafePart(value: unknown, depth: number): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > 32) return 'is nested deeper than 32 levels';
   for (const [name, child] of Object.entries(value)) {
     if (name === '__proto__' || name === 'constructor' || name === 'prototype') return `must not have a key "${name}"`;
-    const found = hostileKey(child, depth + 1);
+    const found = unsafePart(child, depth + 1);
     if (found !== undefined) return found;
   }
   return undefined;

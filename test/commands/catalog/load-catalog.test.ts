@@ -15,7 +15,7 @@ import { spec } from '../../spec/spec.ts';
 
 type Tree = { [key: string]: Tree } & Record<string, unknown>;
 
-/** A small catalog that loads; each test spoils one thing in it. */
+/** A valid image model, of which each test changes one member. */
 const image = (): Record<string, unknown> => ({
   ...{ id: 'pic-1', object: 'model', type: 'image', owned_by: 'acme', display_name: 'Pic', group: 'Pic' },
   ...{ capability: 'image', description: null, status: 'active' },
@@ -65,8 +65,8 @@ const chat = (): Record<string, unknown> => ({
   private: { groups: ['chat'], context_tokens: 1000, upstream: { openai: { model: 'chat', cost_micro_usd: 0 } } },
 });
 
-/** The entry with one member replaced; `undefined` removes it. */
-function spoil(entry: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
+/** Replaces one member of the entry; `undefined` removes it. */
+function withMember(entry: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const keys = path.split('.');
   const last = keys.pop() ?? '';
   let at = entry as Tree;
@@ -90,7 +90,7 @@ function problemsOf(run: () => unknown): string[] {
 }
 
 describe('the shipped catalog', () => {
-  it('loads with exactly the differences that it shows on purpose', async () => {
+  it('loads with warnings only for its intended differences', async () => {
     const { warnings } = await loadCatalog('catalog/catalog.yaml');
     expect(warnings).toEqual([
       'nano-banana-pro parameters.fields.aspect_ratio: does not offer "4:3", "3:4", which the top-level array accepts',
@@ -100,7 +100,7 @@ describe('the shipped catalog', () => {
     ]);
   });
 
-  it('shows models of every type and every member of the specification', async () => {
+  it('has models of every type and uses every member of the specification', async () => {
     const { entries } = await loadCatalog('catalog/catalog.yaml');
     const active = entries.filter(({ model }) => model.status === 'active');
     const count = (type: string) => active.filter(({ model }) => model.type === type).length;
@@ -128,7 +128,7 @@ describe('the shipped catalog', () => {
     expect(entries.some(({ model }) => model.catalogVisible !== undefined)).toBe(true);
   });
 
-  it('has examples on every model, and each media example resolves and has a price', async () => {
+  it('has examples for every model, and each media example is valid and has a price', async () => {
     spec('2.3 examples');
     const { entries } = await loadCatalog('catalog/catalog.yaml');
     for (const entry of entries) {
@@ -144,7 +144,7 @@ describe('the shipped catalog', () => {
 });
 
 describe('a catalog file', () => {
-  it('loads when nothing is wrong with it, and fills in what the private part leaves out', () => {
+  it('loads if it is valid, with defaults for missing members of the private part', () => {
     const { entries, warnings } = parse(image(), chat());
     expect(warnings).toEqual([]);
     expect(entries.map(({ model }) => model.id)).toEqual(['pic-1', 'chat-1']);
@@ -159,7 +159,7 @@ describe('a catalog file', () => {
 
   const rule = (key: string, value: unknown, credits: unknown) => ({ match: { key, value }, credits });
   const sizeField = { key: 'img_size', label: 'Size', type: 'enum', options: ['1k', '2k'], default: '1k' };
-  const spoiledImages: [path: string, value: unknown, problem: RegExp][] = [
+  const invalidImages: [path: string, value: unknown, problem: RegExp][] = [
     ['id', 'a/b:c', /id must be letters/],
     ['object', 'list', /object/],
     ['type', 'audio', /type/],
@@ -172,7 +172,7 @@ describe('a catalog file', () => {
     ['pricing.credits_per_request', 0, /credits_per_request/],
     ['pricing.credits_per_request', 4.5, /credits_per_request/],
     ['pricing.credits_per_request', '4', /credits_per_request/],
-    ['parameters.prompt', false, /every media request has a prompt/],
+    ['parameters.prompt', false, /because every media request has a prompt/],
     ['parameters.messages', true, /belongs to chat/],
     ['parameters.surprise', true, /surprise is not a member/],
     ['parameters.img_size', ['1k', '2k', '4k'], /exactly one rule for img_size "4k", not 0/],
@@ -191,19 +191,19 @@ describe('a catalog file', () => {
     ['parameters.pricingRules', [rule('aspect_ratio', '1:1', 4)], /pricingRules/],
     ['parameters.pricingRules', [rule('img_size', '1k', 0), rule('img_size', '2k', 6)], /credits/],
     ['parameters.pricingRules', [rule('img_size', '1k', 4.5), rule('img_size', '2k', 6)], /credits/],
-    ['parameters.fields', [], /must give a default/],
+    ['parameters.fields', [], /must have a default/],
     ['parameters.fields', [{ ...sizeField, default: '4k' }], /default must be one of "1k", "2k"/],
     ['parameters.fields', [{ ...sizeField, default: true }], /default must be one of/],
     ['parameters.fields', [sizeField, sizeField], /lists "img_size" twice/],
     ['parameters.fields', [{ ...sizeField, options: undefined }], /an enum needs options/],
     ['parameters.fields', [{ ...sizeField, min: 1 }], /an enum needs options/],
-    ['parameters.fields', [sizeField, { key: 'image', label: 'I', type: 'boolean' }], /is no tuning parameter/],
-    ['parameters.fields', [sizeField, { key: 'callback_url', label: 'C', type: 'boolean' }], /is no tuning parameter/],
+    ['parameters.fields', [sizeField, { key: 'image', label: 'I', type: 'boolean' }], /is not a tuning parameter/],
     [
       'parameters.fields',
-      [sizeField, { key: 'generate_audio', label: 'A', type: 'boolean' }],
-      /flags do not switch on/,
+      [sizeField, { key: 'callback_url', label: 'C', type: 'boolean' }],
+      /is not a tuning parameter/,
     ],
+    ['parameters.fields', [sizeField, { key: 'generate_audio', label: 'A', type: 'boolean' }], /flags do not enable/],
     [
       'parameters.fields',
       [sizeField, { key: 'seed', label: 'S', type: 'number', min: 1 }],
@@ -214,16 +214,20 @@ describe('a catalog file', () => {
       [sizeField, { key: 'duration', label: 'D', type: 'number', min: 5, max: 10, step: 0.5 }],
       /whole number of seconds/,
     ],
-    ['parameters.examples', [{ label: 'x', values: {} }], /does not run: prompt/],
-    ['parameters.examples', [{ label: 'x', values: { prompt: 'x', img_size: '4k' } }], /does not run: img_size/],
+    ['parameters.examples', [{ label: 'x', values: {} }], /is not a valid request: prompt/],
+    [
+      'parameters.examples',
+      [{ label: 'x', values: { prompt: 'x', img_size: '4k' } }],
+      /is not a valid request: img_size/,
+    ],
     ['parameters.examples', [{ label: 'x', values: { prompt: 'x', model: 'other' } }], /names another model/],
     ['parameters.variants', false, /variants must be true if and only if/],
     ['private.variant_field', null, /acme_variant is not a member/],
-    ['private.variant_field', 'img_size', /already means something else/],
+    ['private.variant_field', 'img_size', /is the name of another parameter or member/],
     ['private.reference_images_max', 3, /if and only if reference_images is true/],
     ['private.surprise', 1, /surprise/],
     ['private.groups', [], /groups/],
-    ['private.aliases', { old: { img_size: '4k' } }, /aliases.old does not run: img_size/],
+    ['private.aliases', { old: { img_size: '4k' } }, /aliases.old is not a valid request: img_size/],
     ['private.aliases', { old: { prompt: 'x' } }, /can only preset tuning parameters/],
     ['private.aliases', { 'pic-1': {} }, /also the id of a model/],
     ['private.upstream', {}, /at least one adapter family/],
@@ -239,18 +243,18 @@ describe('a catalog file', () => {
     ['private.upstream.fal.cost_micro_usd', 0.5, /cost_micro_usd/],
   ];
   it.each(
-    spoiledImages.map(([path, value, problem]) => ({
+    invalidImages.map(([path, value, problem]) => ({
       path,
       value,
       problem,
       shown: JSON.stringify(value)?.slice(0, 50),
     })),
-  )('is refused with $path = $shown', ({ path, value, problem }) => {
-    const problems = problemsOf(() => parse(spoil(image(), path, value)));
+  )('is refused if an image model has $path = $shown', ({ path, value, problem }) => {
+    const problems = problemsOf(() => parse(withMember(image(), path, value)));
     expect(problems.join('\n')).toMatch(problem);
   });
 
-  const spoiledChats: [path: string, value: unknown, problem: RegExp][] = [
+  const invalidChats: [path: string, value: unknown, problem: RegExp][] = [
     ['pricing.unit', 'request', /must be tokens/],
     ['pricing.credits_per_1k_output_tokens', 0, /must be at least 1/],
     ['parameters.stream', true, /stream must be false/],
@@ -258,7 +262,7 @@ describe('a catalog file', () => {
     ['parameters.fields', [], /must be the fixed descriptor/],
     ['parameters.fields.1.max', 4096, /fields.max_tokens must be the fixed descriptor/],
     ['parameters.img_size', ['1k'], /belongs to image and video/],
-    ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /does not run/],
+    ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /is not a valid request/],
     ['private.aliases', { old: {} }, /belong to image and video/],
     ['private.context_tokens', undefined, /is required for chat/],
     ['private.upstream.openai.parameters', { top_p: null }, /top_p is not a tuning parameter/],
@@ -266,41 +270,41 @@ describe('a catalog file', () => {
     ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
     ['private.upstream.openai.only', { temperature: [1] }, /only.temperature is not a tuning parameter/],
   ];
-  it.each(spoiledChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(
-    'is refused with a chat model’s $path = $shown',
+  it.each(invalidChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(
+    'is refused if a chat model has $path = $shown',
     ({ path, value, problem }) => {
-      expect(problemsOf(() => parse(spoil(chat(), path, value))).join('\n')).toMatch(problem);
+      expect(problemsOf(() => parse(withMember(chat(), path, value))).join('\n')).toMatch(problem);
     },
   );
 
-  it('may give a chat’s two parameters other names, or leave them out', () => {
+  it('may rename or omit the two parameters of a chat model for an upstream', () => {
     const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null };
-    expect(problemsOf(() => parse(spoil(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
+    expect(problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
   });
 
-  it('may leave a value to another family', () => {
+  it('may let only one of two families make a value', () => {
     const upstream = {
       fal: { model: 'fal-ai/pic', cost_micro_usd: 1, only: { img_size: ['1k'] } },
       replicate: { model: 'acme/pic', cost_micro_usd: 1 },
     };
-    expect(problemsOf(() => parse(spoil(image(), 'private.upstream', upstream)))).toEqual([]);
+    expect(problemsOf(() => parse(withMember(image(), 'private.upstream', upstream)))).toEqual([]);
   });
 
-  it('prices values that only a descriptor lists', () => {
-    const entry = spoil(image(), 'parameters.img_size', undefined);
+  it('needs a price for each value that only a descriptor lists', () => {
+    const entry = withMember(image(), 'parameters.img_size', undefined);
     expect(problemsOf(() => parse(entry))).toEqual([]);
     const [first] = parse(entry).entries;
     expect(first && resolveMediaRequest(first, { prompt: 'x' }).input).toMatchObject({ img_size: '1k' });
-    const stepped = spoil(spoil(image(), 'parameters.img_size', undefined), 'parameters.fields', [
+    const stepped = withMember(withMember(image(), 'parameters.img_size', undefined), 'parameters.fields', [
       { key: 'duration', label: 'D', type: 'number', min: 5, max: 15, step: 5, default: 5 },
     ]);
-    spoil(stepped, 'parameters.pricingRules', [rule('duration', 5, 4), rule('duration', 10, 8)]);
+    withMember(stepped, 'parameters.pricingRules', [rule('duration', 5, 4), rule('duration', 10, 8)]);
     expect(problemsOf(() => parse(stepped)).join('\n')).toMatch(/exactly one rule for duration 15, not 0/);
   });
 
-  it('is told of a rule for a value that nobody can ask for', () => {
+  it('loads with a warning if a rule has a value that the model does not accept', () => {
     const entry = image();
-    spoil(entry, 'parameters.pricingRules', [
+    withMember(entry, 'parameters.pricingRules', [
       rule('img_size', '1k', 4),
       rule('img_size', '2k', 6),
       rule('img_size', '4k', 9),
@@ -310,22 +314,24 @@ describe('a catalog file', () => {
     ]);
   });
 
-  it('is told everything that is wrong at once, each with its model and path', () => {
+  it('is refused with all its problems, each with its model and path', () => {
     const problems = problemsOf(() =>
-      parse(spoil(image(), 'pricing.unit', 'tokens'), spoil(chat(), 'parameters.stream', true), { id: 'broken' }),
+      parse(withMember(image(), 'pricing.unit', 'tokens'), withMember(chat(), 'parameters.stream', true), {
+        id: 'broken',
+      }),
     );
     expect(problems.some((problem) => problem.startsWith('pic-1 pricing.unit '))).toBe(true);
     expect(problems.some((problem) => problem.startsWith('chat-1 parameters.stream '))).toBe(true);
     expect(problems.some((problem) => problem.startsWith('broken pricing '))).toBe(true);
   });
 
-  it('is refused when two models share an id or an alias', () => {
+  it('is refused if two models share an id or an alias', () => {
     const twins = problemsOf(() => parse(image(), image())).join('\n');
     expect(twins).toMatch(/pic-1 id is used by two models/);
     expect(twins).toMatch(/pic-old is an alias of two models/);
   });
 
-  it('is refused with keys that reach for a prototype, and leaves the prototype alone', () => {
+  it('is refused if it has the key of a prototype, and leaves the prototype unchanged', () => {
     for (const key of ['__proto__', 'constructor', 'prototype']) {
       const text = `models:\n  - id: x\n    parameters: { ${key}: { polluted: true } }\n`;
       expect(problemsOf(() => parseCatalog(text)).join()).toMatch(`must not have a key "${key}"`);
@@ -333,7 +339,7 @@ describe('a catalog file', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 
-  it('is refused when it is not YAML, repeats a key, uses aliases, nests without end or is too large', () => {
+  it('is refused if it is not YAML, repeats a key, uses YAML aliases, is nested too deeply or is too large', () => {
     for (const text of [
       '',
       'models: []',
@@ -351,7 +357,7 @@ describe('a catalog file', () => {
     }
   });
 
-  it('is never read beyond its size limit', async () => {
+  it('is refused if it is larger than the size limit', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
     try {
       const file = join(folder, 'large.yaml');

@@ -19,7 +19,7 @@ const mediaMembers = [
   'variants',
 ];
 
-/** What only chat models have: prices per token, the two fixed descriptors, and no member of image and video models. */
+/** Checks that a chat model has prices per token, the two fixed descriptors, and no member of image and video models. */
 export function checkChat({ model, private: hidden }: CatalogEntry, { problem }: Findings): void {
   const { pricing, parameters } = model;
   if (pricing.unit !== 'tokens') problem('pricing.unit', 'must be tokens for chat models');
@@ -47,11 +47,11 @@ export function checkChat({ model, private: hidden }: CatalogEntry, { problem }:
   if (hidden.context_tokens === null) problem('private.context_tokens', 'is required for chat models');
   if (hidden.variant_field !== null) problem('private.variant_field', 'belongs to image and video models');
   if (hidden.reference_images_max !== 0) problem('private.reference_images_max', 'belongs to image and video models');
-  // The legacy routes, which serve aliases, make images and videos only (rules "Legacy").
+  // Aliases are for the legacy routes, which make only images and videos (rules "Legacy").
   if (Object.keys(hidden.aliases).length > 0) problem('private.aliases', 'belong to image and video models');
 }
 
-/** A request of `parameters.examples` that a chat model takes. */
+/** A valid chat request in `parameters.examples`. */
 export const ChatExample = z.strictObject({
   model: z.string().optional(),
   messages: z

@@ -12,7 +12,7 @@ import {
 import { ModelParameters, strings, valuesMax } from '../catalog-file-entry.ts';
 import { quoted, refuseDuplicates, type Findings } from './findings.ts';
 
-/** The vendor's own list of variants: `private.variant_field` names it, and no other unknown member is allowed. */
+/** Checks the vendor's list of variants, which `private.variant_field` names. No other unknown member is allowed. */
 export function checkVariants({ model, private: hidden }: CatalogEntry, { problem }: Findings): void {
   const { parameters } = model;
   const field = hidden.variant_field;
@@ -24,7 +24,7 @@ export function checkVariants({ model, private: hidden }: CatalogEntry, { proble
     field !== null &&
     (reservedKeys.has(field) || tuningKeys.includes(field) || Object.hasOwn(ModelParameters.shape, field))
   ) {
-    problem('private.variant_field', `"${field}" already means something else`);
+    problem('private.variant_field', `"${field}" is the name of another parameter or member`);
     return;
   }
   const list = field === null ? undefined : parameters[field];
@@ -37,7 +37,7 @@ export function checkVariants({ model, private: hidden }: CatalogEntry, { proble
   }
 }
 
-/** The descriptors of parameters that a form shows, against what the model accepts. */
+/** Checks the descriptors, which a form shows, against the parameters that the model accepts. */
 export function checkDescriptors(entry: CatalogEntry, findings: Findings): void {
   const { parameters } = entry.model;
   const lists = [...tuningKeys, ...(entry.private.variant_field === null ? [] : [entry.private.variant_field])];
@@ -57,12 +57,12 @@ export function checkDescriptors(entry: CatalogEntry, findings: Findings): void 
     checkDescriptorShape(entry, field, path, findings);
     if (entry.model.type === 'chat') continue;
     if (reservedKeys.has(field.key)) {
-      findings.problem(path, 'is no tuning parameter, so a descriptor cannot describe it');
+      findings.problem(path, 'is not a tuning parameter, so it must not have a descriptor');
       continue;
     }
     const taken = accepted.get(field.key);
     if (taken === undefined) {
-      findings.problem(path, 'describes a parameter that the flags do not switch on');
+      findings.problem(path, 'describes a parameter that the flags do not enable');
       continue;
     }
     if (taken.default !== undefined && !accepts(taken, taken.default)) {
@@ -105,7 +105,7 @@ function checkDescriptorShape(entry: CatalogEntry, field: FieldDescriptor, path:
   }
 }
 
-/** The top-level array says what is accepted, the descriptor what a form offers. A difference may be meant, so it only warns. */
+/** The top-level array lists the accepted values, the descriptor those that a form offers. A difference may be intended. */
 function compareOffer(field: FieldDescriptor, taken: AcceptedParameter, path: string, { warn }: Findings): void {
   const offered = listValues(offeredValues(field), valuesMax);
   const acceptedValues = listValues(taken, valuesMax);

@@ -6,33 +6,33 @@ import { mediaCredits } from '../../../domain/pricing.ts';
 import { ChatExample } from './chat.ts';
 import type { Findings } from './findings.ts';
 
-/** Every example is a request that the model accepts and has a price for. */
+/** Checks that the model accepts every example and has a price for it. */
 export function checkExamples(entry: CatalogEntry, { problem }: Findings): void {
   for (const [index, { values }] of (entry.model.parameters.examples ?? []).entries()) {
     const path = `parameters.examples.${index}`;
     if (Object.hasOwn(values, 'model') && values.model !== entry.model.id) problem(path, 'names another model');
     if (entry.model.type === 'chat') {
       const chat = ChatExample.safeParse(values);
-      if (!chat.success) problem(path, `does not run: ${z.prettifyError(chat.error)}`);
+      if (!chat.success) problem(path, `is not a valid request: ${z.prettifyError(chat.error)}`);
       continue;
     }
     const refusal = refusalOf(entry, values);
-    if (refusal !== undefined) problem(path, `does not run: ${refusal}`);
+    if (refusal !== undefined) problem(path, `is not a valid request: ${refusal}`);
   }
 }
 
-/** Every legacy alias presets tuning parameters only, and makes a request that the model accepts. */
+/** Checks that every legacy alias presets only tuning parameters, with values that the model accepts. */
 export function checkAliases(entry: CatalogEntry, { problem }: Findings): void {
   for (const [alias, preset] of Object.entries(entry.private.aliases)) {
     const path = `private.aliases.${alias}`;
     const refusedMembers = Object.keys(preset).filter((member) => reservedKeys.has(member) || envelopeKeys.has(member));
     if (refusedMembers.length > 0) problem(path, `can only preset tuning parameters, not ${refusedMembers.join(', ')}`);
     const refusal = refusedMembers.length > 0 ? undefined : refusalOf(entry, { ...preset, prompt: 'preset' });
-    if (refusal !== undefined) problem(path, `does not run: ${refusal}`);
+    if (refusal !== undefined) problem(path, `is not a valid request: ${refusal}`);
   }
 }
 
-/** Runs a request through the real validation and pricing; undefined when it passes. */
+/** Why validation or pricing refuses a request; undefined if both accept it. */
 function refusalOf(entry: CatalogEntry, body: Record<string, unknown>): string | undefined {
   const checkUrl = (value: string, param: string): void => {
     if (/^(https:\/\/[^\s/@]+\.[^\s@]+|file_\w+|data:\w+\/[\w.+-]+;base64,[\w+/=]+)$/.test(value)) return;

@@ -3,7 +3,7 @@ import { acceptedParameters, listValues } from '../../../domain/parameters.ts';
 import { valuesMax } from '../catalog-file-entry.ts';
 import { quoted, type Findings } from './findings.ts';
 
-/** What only image and video models have: a price per request, by rules where there are any, and no member of chat models. */
+/** Checks that an image or video model has prices per request and no member of chat models. */
 export function checkMedia(entry: CatalogEntry, findings: Findings): void {
   const { problem } = findings;
   const { pricing, parameters } = entry.model;
@@ -11,7 +11,8 @@ export function checkMedia(entry: CatalogEntry, findings: Findings): void {
   if (pricing.credits_per_1k_input_tokens !== 0 || pricing.credits_per_1k_output_tokens !== 0) {
     problem('pricing', 'token prices must be 0 when the unit is request');
   }
-  if (parameters.prompt !== true) problem('parameters.prompt', 'must be true: every media request has a prompt');
+  if (parameters.prompt !== true)
+    problem('parameters.prompt', 'must be true, because every media request has a prompt');
   for (const flagKey of ['messages', 'stream', 'temperature', 'max_tokens'] as const) {
     if (parameters[flagKey] === true) problem(`parameters.${flagKey}`, 'belongs to chat models');
   }
@@ -21,7 +22,7 @@ export function checkMedia(entry: CatalogEntry, findings: Findings): void {
   checkPricingRules(entry, findings);
 }
 
-/** Every value that is accepted has exactly one price, and the prices that the specification shows are the lowest. */
+/** Checks that every accepted value has exactly one price, and that the flat prices equal the lowest rule. */
 function checkPricingRules(entry: CatalogEntry, { problem, warn }: Findings): void {
   const { pricing, parameters } = entry.model;
   const rules = parameters.pricingRules ?? [];
@@ -48,7 +49,10 @@ function checkPricingRules(entry: CatalogEntry, { problem, warn }: Findings): vo
     return;
   }
   if (taken.default === undefined) {
-    problem(path, `match on ${ruleKey}, so its descriptor must give a default: a request without it needs a price`);
+    problem(
+      path,
+      `match on ${ruleKey}, so its descriptor must have a default, because a request without ${ruleKey} needs a price`,
+    );
   }
   for (const value of values) {
     const count = rules.filter(({ match }) => match.value === value).length;

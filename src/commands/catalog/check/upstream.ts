@@ -6,19 +6,19 @@ import { valuesMax } from '../catalog-file-entry.ts';
 import { chatDescriptors } from './chat.ts';
 import { quoted, refuseDuplicates, type Findings } from './findings.ts';
 
-/** How each adapter family is told the model's parameters and inputs. */
+/** Checks how the model's parameters and inputs are translated for each adapter family. */
 export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
   const families = Object.entries(entry.private.upstream);
   if (families.length === 0) findings.problem('private.upstream', 'must name at least one adapter family');
   for (const [family, mapping] of families) {
     const path = `private.upstream.${family}`;
-    if (!Object.hasOwn(adapterFamilies, family)) findings.warn(path, 'no adapter here speaks this family');
+    if (!Object.hasOwn(adapterFamilies, family)) findings.warn(path, 'there is no adapter of this family');
     checkMapping(entry, mapping, path, findings);
   }
   checkEveryValueIsMade(entry, findings);
 }
 
-/** A value that no family makes would be accepted from clients, and then fail. */
+/** A value that no family can make would be accepted from clients and then fail. */
 function checkEveryValueIsMade(entry: CatalogEntry, { problem }: Findings): void {
   const mappings = Object.values(entry.private.upstream);
   if (entry.model.type === 'chat' || mappings.length === 0) return;
@@ -75,7 +75,7 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
       if (!isInput) problem(`${path}.${member}.${input}`, 'is not an input of this model');
     }
   }
-  // Of two parameters under one name the provider would see only one, and the client would pay for both.
+  // If two parameters had the same name, the provider would receive only one and the client would pay for both.
   const sent = [...known].flatMap((parameter) => {
     const rule = mapping.parameters[parameter];
     return rule === null ? [] : [rule?.name ?? parameter];
