@@ -15,7 +15,7 @@ const image = { model: 'aurora-image-1', prompt: 'a fox [[latency=50]]' };
 const imageCredits = 4;
 
 describe('credits', () => {
-  it('accept exactly as many parallel creates as they pay for, over two APIs; the others are 402 and leave nothing', async () => {
+  it('admit exactly as many parallel creates as they cover over two API servers, and the others get 402', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 7 * imageCredits + 3 });
     const answers = await inParallel(24, (index) =>
       gateway.create(apiKey, mediaRoutes.image, image, { baseUrl: api(index) }),
@@ -34,7 +34,7 @@ describe('credits', () => {
     expect(await visibleTasks(projectId)).toBe(7);
   });
 
-  it('are not spent twice by a client that obeys: a create that our own trouble broke off says which task to ask for', async () => {
+  it('are not spent twice if a create ends in 503, because the answer names the task and forbids a retry', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 2 * imageCredits });
     const { baseUrl } = await gateway.startApi({ DATABASE_STATEMENT_TIMEOUT_MS: '1000' });
     const taken = Promise.withResolvers<undefined>();
@@ -52,13 +52,13 @@ describe('credits', () => {
     await locked;
 
     expect([unkeyed.status, unkeyed.headers.get('x-should-retry')]).toEqual([503, 'false']);
-    // With a key the same request again finds the same task.
+    // With an Idempotency-Key a retry returns the same task.
     expect([keyed.status, keyed.headers.get('x-should-retry')]).toEqual([503, null]);
     const [taskId = ''] = /task_\w+/.exec(JSON.stringify(unkeyed.body)) ?? [];
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });
 
-  it('are never overdrawn by parallel creates of mixed prices, and refuse none that they could still pay', async () => {
+  it('are never overdrawn by parallel creates of mixed prices, and every refused create exceeds the remaining credits', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 61 });
     const sizes = ['1k', '2k', '4k'] as const;
     const prices = { '1k': 4, '2k': 8, '4k': 16 };
@@ -83,7 +83,7 @@ describe('credits', () => {
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 61 - spent, reserved: 0 });
   });
 
-  it('that could never pay for it refuse a create without leaving a row', async () => {
+  it('that do not cover a create refuse the create without writing a row', async () => {
     const { apiKey } = await gateway.project({ credits: imageCredits - 1 });
     const before = await countRows(gateway.database);
     const answer = await gateway.create(apiKey, mediaRoutes.image, image, {
@@ -93,7 +93,7 @@ describe('credits', () => {
     expect(await countRows(gateway.database)).toEqual(before);
   });
 
-  it("are held back by a key's budget, which other keys of the project do not share", async () => {
+  it("are limited by a key's budget, which other keys of the project do not share", async () => {
     const project = await gateway.project({ credits: 100, budget: 2 * imageCredits });
     const answers = await inParallel(6, (index) =>
       gateway.create(project.apiKey, mediaRoutes.image, image, { baseUrl: api(index) }),
@@ -110,7 +110,7 @@ describe('credits', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('makes twenty creates at once over two APIs one task with one hold, the same one in every 2xx', async () => {
+  it('turns twenty parallel creates over two API servers into one task with one hold, returned in every 202', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const key = randomUUID();
     const answers = await inParallel(20, (index) => createWithKey(apiKey, key, image, api(index)));
@@ -127,19 +127,19 @@ describe('an Idempotency-Key', () => {
     expect(await visibleTasks(projectId)).toBe(1);
   });
 
-  it('answers the task as it is now, with the first status and Idempotent-Replayed', async () => {
+  it('returns the current state of the task with status 202 and Idempotent-Replayed', async () => {
     const { apiKey } = await gateway.project();
     const key = randomUUID();
     const first = await createWithKey(apiKey, key, image);
     await gateway.poll(apiKey, first.taskId);
-    // The order of members does not make it another request.
+    // The order of JSON members does not matter.
     const again = await createWithKey(apiKey, key, { prompt: image.prompt, model: image.model });
     expect(again).toMatchObject({ status: 202, taskId: first.taskId, body: { status: 'succeeded' } });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(first.headers.get('idempotent-replayed')).toBe(null);
   });
 
-  it('is what makes a double click one task: without one the same request twice is two tasks', async () => {
+  it('is required for deduplication: two equal requests without a key create two tasks', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const clicks = await Promise.all([1, 2].map(() => gateway.accept(apiKey, mediaRoutes.image, image)));
     expect(new Set(clicks).size).toBe(2);
@@ -147,7 +147,7 @@ describe('an Idempotency-Key', () => {
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 92, reserved: 0 });
   });
 
-  it('refuses another body with 422 and holds nothing for it', async () => {
+  it('refuses another body with 422 and holds no credits for it', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const key = randomUUID();
     const { taskId } = await createWithKey(apiKey, key, image);
@@ -160,7 +160,7 @@ describe('an Idempotency-Key', () => {
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
   });
 
-  it('of a create that was refused for want of credits is free again', async () => {
+  it('of a create that was refused for lack of credits can be used again', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 0 });
     const key = randomUUID();
     expect(await createWithKey(apiKey, key, image)).toMatchObject({ status: 402 });
@@ -170,7 +170,7 @@ describe('an Idempotency-Key', () => {
     expect(second.headers.get('idempotent-replayed')).toBe(null);
   });
 
-  it('of a create that lost its credits to others at the last moment is free again', async () => {
+  it('of a create that lost its credits to a parallel create can be used again', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: imageCredits });
     const keys = Array.from({ length: 8 }, () => randomUUID());
     const answers = await Promise.all(keys.map((key, index) => createWithKey(apiKey, key, image, api(index))));
@@ -181,7 +181,7 @@ describe('an Idempotency-Key', () => {
     expect(await visibleTasks(projectId)).toBe(keys.length);
   });
 
-  it('is one project’s and one route’s own', async () => {
+  it('is scoped to one project and one route', async () => {
     const [one, two] = [await gateway.project(), await gateway.project()];
     const key = randomUUID();
     const tasks = [
@@ -200,17 +200,17 @@ describe('an Idempotency-Key', () => {
     expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(3);
   });
 
-  it('survives a change of the catalog: the replay is not validated again', async () => {
+  it('still returns its task after a change of the catalog, because a replay is not validated again', async () => {
     const { apiKey } = await gateway.project();
     const key = randomUUID();
-    const asked = { model: 'ideogram-v3', prompt: 'a poster' };
-    const first = await createWithKey(apiKey, key, asked);
+    const body = { model: 'ideogram-v3', prompt: 'a poster' };
+    const first = await createWithKey(apiKey, key, body);
     expect(first.status).toBe(202);
     await gateway.database.query({
       name: 'test-model-off',
       text: `update model set entry = jsonb_set(entry, '{status}', '"inactive"') where id = 'ideogram-v3'`,
     });
-    expect(await createWithKey(apiKey, key, asked)).toMatchObject({ status: 202, taskId: first.taskId });
+    expect(await createWithKey(apiKey, key, body)).toMatchObject({ status: 202, taskId: first.taskId });
   });
 });
 

@@ -16,7 +16,7 @@ afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 describe('a media task', () => {
-  it('brings an image from create to downloaded bytes of the announced size, shape and hash', async () => {
+  it('produces an image whose downloaded bytes match the reported size, dimensions and hash', async () => {
     const { apiKey } = await gateway.project();
     const created = await gateway.create(apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
@@ -48,7 +48,7 @@ describe('a media task', () => {
     expect(output.mime_type).toBe('image/png');
   });
 
-  it('brings a video from create to downloaded bytes of the announced size, length and hash', async () => {
+  it('produces a video whose downloaded bytes match the reported size, duration and hash', async () => {
     const { apiKey } = await gateway.project();
     const taskId = await gateway.accept(apiKey, mediaRoutes.video, {
       model: 'kling-2.5-turbo',
@@ -62,7 +62,7 @@ describe('a media task', () => {
     expect(bytes.subarray(4, 8).toString('latin1')).toBe('ftyp');
   });
 
-  it('charges once exactly what it quoted and reserved', async () => {
+  it('charges the quoted and reserved credits once', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const created = await gateway.create(apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
@@ -76,7 +76,7 @@ describe('a media task', () => {
     expect(await entriesOf(gateway.database, created.taskId)).toEqual({ hold: 1, settle: 1 });
   });
 
-  it('copies every output that the upstream made', async () => {
+  it('stores every output of the upstream', async () => {
     const { apiKey } = await gateway.project();
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
@@ -86,7 +86,7 @@ describe('a media task', () => {
     expect(new Set(output?.map(({ sha256 }) => sha256)).size).toBe(3);
   });
 
-  it('serves ranges of an output by its signed URL, and nothing once the signature is touched', async () => {
+  it('serves ranges of an output by its signed URL, and 404 if the signature is changed', async () => {
     const { apiKey } = await gateway.project();
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
     const { output, bytes } = await download(await gateway.poll(apiKey, taskId));
@@ -97,8 +97,8 @@ describe('a media task', () => {
   });
 });
 
-describe('a picture sent as a data: URI', () => {
-  it('is stored as a file, reaches the upstream as the same bytes and stays out of the task', async () => {
+describe('an image as data: URI', () => {
+  it('is stored as a file, reaches the upstream as the same bytes, and the task shows only the file id', async () => {
     spec('4.4 image');
     const { apiKey } = await gateway.project();
     const recorder = await startRecordingUpstream(gateway.sandboxUrl);
@@ -110,7 +110,7 @@ describe('a picture sent as a data: URI', () => {
         },
         [recorder.url, gateway.sandboxUrl],
       );
-      // The worker may know the channels as they were a moment ago.
+      // The worker caches the channels for up to two seconds.
       await eventually(async () => {
         await gateway.poll(
           apiKey,
@@ -147,8 +147,8 @@ describe('a picture sent as a data: URI', () => {
   });
 });
 
-describe('what belongs to a project', () => {
-  it('is for every other project the same 404 as what does not exist', async () => {
+describe('a task', () => {
+  it('gets other projects the same 404 as an unknown task', async () => {
     const [owner, stranger] = [await gateway.project(), await gateway.project()];
     const taskId = await gateway.accept(owner.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
     await gateway.poll(owner.apiKey, taskId);
@@ -161,7 +161,7 @@ describe('what belongs to a project', () => {
     expect([nonsense.status, nonsense.body]).toEqual([404, foreign.body]);
   });
 
-  it('is reached by each of its keys', async () => {
+  it('is visible to every key of its project', async () => {
     const project = await gateway.project();
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
@@ -172,8 +172,8 @@ describe('what belongs to a project', () => {
   });
 });
 
-describe('a key with a list of models', () => {
-  it('sees and uses only those', async () => {
+describe('a key with a model allowlist', () => {
+  it('lists and uses only the allowed models', async () => {
     const { apiKey, projectId } = await gateway.project({ models: ['flux-1.1-pro'] });
     const list = await gateway.get(apiKey, '/api/v1/models');
     expect(list.body['data']).toEqual([expect.objectContaining({ id: 'flux-1.1-pro' })]);
@@ -188,7 +188,7 @@ describe('a key with a list of models', () => {
   });
 });
 
-/** The first output's bytes, after its announced size and hash have been held against them. */
+/** Downloads the first output and checks its reported type, size and hash. */
 async function download(task: Task) {
   const [output] = task.output ?? [];
   if (!output) throw new Error(`${task.task_id} has no output`);

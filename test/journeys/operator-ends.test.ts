@@ -13,10 +13,10 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-describe('an operator who works in Temporal', () => {
+describe('an operator in Temporal', () => {
   const together = sideBySide();
 
-  together('cancels a task: it is canceled and refunded, and the upstream is told once', async () => {
+  together('cancels a workflow, and the task is canceled, refunded and canceled at the upstream once', async () => {
     const { apiKey, projectId, taskId, mark } = await submitted('a fox [[fail=never]]');
     await workflow(taskId).cancel();
     const task = await gateway.poll(apiKey, taskId);
@@ -34,9 +34,9 @@ describe('an operator who works in Temporal', () => {
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
   });
 
-  together('terminates a workflow: the sweep resumes the task, which succeeds with one submit', async () => {
+  together('terminates a workflow, and the sweep resumes the task, which succeeds with one submit', async () => {
     const { apiKey, projectId, taskId, mark } = await submitted('a fox [[latency=3000]]');
-    // A sweep may have begun the next run before this one is looked at.
+    // A sweep may start the next run before this run is described.
     const { runId } = await workflow(taskId).describe();
     await workflow(taskId).terminate();
     expect((await workflow(taskId, runId).describe()).status.name).toBe('TERMINATED');
@@ -48,7 +48,7 @@ describe('an operator who works in Temporal', () => {
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
   });
 
-  together('terminates a workflow between two channels: no channel is asked twice', async () => {
+  together('terminates a workflow between two channels, and no channel gets a second submit', async () => {
     const { apiKey, taskId, mark } = await submitted(
       'a fox [[fail=late_fail on=sandbox-a latency=50]] [[latency=2500]]',
     );
@@ -64,7 +64,7 @@ describe('an operator who works in Temporal', () => {
 describe('an operator who resets a workflow to its first step', () => {
   const together = sideBySide();
 
-  together('while its job runs causes no second submit and no second charge', async () => {
+  together('during its job causes no second submit and no second charge', async () => {
     const { apiKey, taskId, mark } = await submitted('a fox [[latency=3000]]');
     await resetToStart(taskId);
     const task = await gateway.poll(apiKey, taskId);
@@ -73,7 +73,7 @@ describe('an operator who resets a workflow to its first step', () => {
     expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
   });
 
-  together('after its task has ended changes nothing of the task, and the second run completes', async () => {
+  together('after its task has ended does not change the task, and the second run completes', async () => {
     const { apiKey, taskId, mark } = await accepted('a fox [[latency=200]]');
     const ended = await gateway.poll(apiKey, taskId);
     await eventually(async () => (await workflow(taskId).describe()).status.name === 'COMPLETED');
@@ -89,28 +89,28 @@ describe('an operator who resets a workflow to its first step', () => {
   });
 });
 
-describe('a worker that stands still for longer than its heartbeat', () => {
-  it('and goes on after its job was given out again changes nothing: one submit, one charge', async () => {
+describe('a worker that is frozen for longer than its heartbeat timeout', () => {
+  it('and resumes after Temporal has reassigned its activity causes no second submit and no second charge', async () => {
     const { apiKey, taskId, mark } = await submitted('a fox [[latency=8000]]');
     await gateway.kill('worker-1', 'SIGSTOP');
     let other: string;
     try {
       const held = await fenceOf(taskId);
       ({ name: other } = await gateway.startWorker());
-      // To whom, nobody can say: Temporal also hands work to the polls that the stopped one left open.
+      // Temporal may also hand the activity to a pending poll of the frozen worker, so both conditions count.
       await eventually(
         async () => {
           const { raw } = await workflow(taskId).describe();
           return (raw.pendingActivities?.[0]?.attempt ?? 0) >= 2 || (await fenceOf(taskId)) !== held;
         },
-        { what: 'the second time that the job is given out' },
+        { what: 'the reassignment of the activity' },
       );
     } finally {
       await gateway.kill('worker-1', 'SIGCONT');
     }
     const ended = await gateway.poll(apiKey, taskId);
     expect(ended).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
-    // Who stood still is done with what it had in hand once it has done something new.
+    // Once the resumed worker completes a new task, its old activity has ended too.
     await gateway.kill(other);
     const next = await accepted('a fox [[latency=200]]');
     expect(await gateway.poll(next.apiKey, next.taskId)).toMatchObject({ status: 'succeeded' });
@@ -122,9 +122,9 @@ describe('a worker that stands still for longer than its heartbeat', () => {
 });
 
 describe('a worker that is killed while a job runs', () => {
-  it('leaves it to another one, which goes on polling the same job', async () => {
+  it('leaves the job to the next worker, which continues to poll the same job', async () => {
     const { apiKey, taskId, mark } = await submitted('a fox [[latency=4000]]');
-    // The only one that is left: who goes on is another.
+    // This worker is the only one, so a new worker must continue the job.
     await gateway.kill('worker-1');
     await gateway.startWorker();
     const task = await gateway.poll(apiKey, taskId);
@@ -134,12 +134,12 @@ describe('a worker that is killed while a job runs', () => {
   });
 });
 
-/** As the Temporal UI does it: to the first workflow task that was completed. */
+/** Resets the workflow to its first completed workflow task, as the Temporal UI does. */
 async function resetToStart(taskId: string): Promise<void> {
   const { connection, namespace } = gateway.temporal;
   const { events } = await workflow(taskId).fetchHistory();
   const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
-  if (!first) throw new Error(`the workflow of ${taskId} has not begun`);
+  if (!first) throw new Error(`The workflow of ${taskId} has no completed workflow task`);
   await connection.workflowService.resetWorkflowExecution({
     namespace,
     workflowExecution: { workflowId: taskId, runId: (await workflow(taskId).describe()).runId },
@@ -151,7 +151,7 @@ async function resetToStart(taskId: string): Promise<void> {
 
 const workflow = (taskId: string, runId?: string) => gateway.temporal.client.workflow.getHandle(taskId, runId);
 
-/** Who holds the only attempt of a task: each holder has a fence of its own. */
+/** The fencing token of the task's only attempt. Each worker that takes the attempt over writes a new token. */
 async function fenceOf(taskId: string): Promise<string | undefined> {
   const [row] = await gateway.database.query<{ fence: string }>(
     { name: '', text: 'select fence from attempt where request_id = $1' },
@@ -170,7 +170,7 @@ async function accepted(prompt: string) {
   return { apiKey, projectId, taskId, mark };
 }
 
-/** A task whose job the upstream has taken, and whose attempt row knows it. */
+/** Creates a task and waits until its job is polled at the upstream. */
 async function submitted(prompt: string) {
   const { apiKey, projectId, taskId, mark } = await accepted(prompt);
   const isPolled = async (): Promise<Task | false> =>

@@ -7,7 +7,7 @@ import { accountOf } from '../support/rows.ts';
 let gateway: Gateway;
 let provider: Listening;
 let neighbour: Listening;
-/** What the provider says that the picture's address is. */
+/** The image URL that the provider returns. */
 let resultUrl = '';
 const fetched: string[] = [];
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
     response.end('secret');
   });
   provider = await listen(answerAsFal);
-  // No loopback exception here: only what an operator has configured as a channel may be reached.
+  // Loopback addresses are not allowed here, except the configured origins of the channels.
   gateway = await startGateway({ sandbox: false, env: { EGRESS_ALLOW_CIDRS: '' } });
   await gateway.database.query(
     { name: 'test-provider', text: `update channel set base_url = $1, enabled = (adapter = 'fal')` },
@@ -29,13 +29,13 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-describe('a result whose address is not public', () => {
+describe('a result with a private URL', () => {
   it.each([
     ['on another port of the same machine', () => `${neighbour.url}/secret.png`],
-    ['of a cloud’s metadata', () => 'http://169.254.169.254/latest/meta-data'],
+    ['on a cloud metadata service', () => 'http://169.254.169.254/latest/meta-data'],
     ['in a private network', () => 'https://10.0.0.1/a.png'],
-    ['on the machine’s own disk', () => 'file:///etc/passwd'],
-  ])('is not fetched, and the task is refunded: %s', async (_what, url) => {
+    ['in a local file', () => 'file:///etc/passwd'],
+  ])('is not fetched and refunds the task: %s', async (_what, url) => {
     resultUrl = url();
     const { apiKey, projectId } = await gateway.project({ credits: 10 });
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
@@ -52,7 +52,7 @@ describe('a result whose address is not public', () => {
   });
 });
 
-/** A provider that takes every job and has it done at once. */
+/** A fal provider that completes every job immediately. */
 const answerAsFal: RequestListener = (request, response) => {
   const path = request.url ?? '';
   const isStatus = path.endsWith('/status');

@@ -17,7 +17,7 @@ beforeAll(async () => {
   s3 = await startS3Server();
   folder = mkdtempSync(join(tmpdir(), 'tollgate-s3-'));
   gateway = await startGateway({ apis: 0, workers: 0, env: s3.env });
-  // As on two machines: the bucket is all that they share.
+  // API server and worker have separate folders, as on two machines, and share only the bucket.
   await gateway.startApi({ FILES_LOCAL_DIR: join(folder, 'api') });
   await gateway.startWorker({ FILES_LOCAL_DIR: join(folder, 'worker') });
 });
@@ -27,8 +27,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('a gateway whose files are in a bucket', () => {
-  it('sends an uploaded picture upstream and serves the result, whole or in part, with no folder in common', async () => {
+describe('a gateway with an S3 bucket as file store', () => {
+  it('sends an uploaded image upstream and serves the result, whole or as a range, without a shared folder', async () => {
     const { apiKey } = await gateway.project();
     const uploaded = await upload({ baseUrl: gateway.baseUrl, apiKey }, await png());
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
@@ -40,7 +40,7 @@ describe('a gateway whose files are in a bucket', () => {
     expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
 
     const [output] = task.output ?? [];
-    if (!output) throw new Error('no output');
+    if (!output) throw new Error('The task has no output');
     const whole = await fetch(output.url);
     expect(whole.headers.get('content-type')).toBe('image/png');
     const bytes = Buffer.from(await whole.arrayBuffer());

@@ -12,9 +12,9 @@ let gateway: Gateway;
 let project: TestProject;
 let adminUrl: string;
 const taskIds: string[] = [];
-/** What a client said, each where it belongs: none of it is for those who read logs, counters and the Temporal UI. */
-const said = Object.fromEntries(
-  ['prompt', 'chat', 'gemini', 'url', 'query', 'fileName', 'refused'].map((name) => [name, `said-${randomUUID()}`]),
+/** Private texts of a client. They must not appear in logs, metrics or the Temporal UI. */
+const privateTexts = Object.fromEntries(
+  ['prompt', 'chat', 'gemini', 'url', 'query', 'fileName', 'refused'].map((name) => [name, `private-${randomUUID()}`]),
 );
 
 beforeAll(async () => {
@@ -26,8 +26,8 @@ beforeAll(async () => {
 
   const form = new FormData();
   const bytes = await png(16, 16);
-  form.append('file', new Blob([new Uint8Array(bytes)], { type: 'image/png' }), `${said['fileName']}.png`);
-  const uploaded = await fetch(`${gateway.baseUrl}/api/v1/images/upload?note=${said['query']}`, {
+  form.append('file', new Blob([new Uint8Array(bytes)], { type: 'image/png' }), `${privateTexts['fileName']}.png`);
+  const uploaded = await fetch(`${gateway.baseUrl}/api/v1/images/upload?note=${privateTexts['query']}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },
     body: form,
@@ -38,22 +38,22 @@ beforeAll(async () => {
     taskIds.push(
       await gateway.accept(apiKey, mediaRoutes.image, {
         model: 'aurora-image-1',
-        prompt: `${said['prompt']} [[latency=50]] ${outcome}`,
-        callback_url: `${gateway.sandboxUrl}/_sandbox/inbox/${said['url']}`,
+        prompt: `${privateTexts['prompt']} [[latency=50]] ${outcome}`,
+        callback_url: `${gateway.sandboxUrl}/_sandbox/inbox/${privateTexts['url']}`,
       }),
     );
   for (const outcome of ['', '[[fail=transient]]', '[[fail=refused]]', '[[fail=malformed]]'])
     await gateway.create(apiKey, '/api/v1/chat/completions', {
       model: 'gpt-5-mini',
-      messages: [{ role: 'user', content: `${said['chat']} ${outcome}` }],
+      messages: [{ role: 'user', content: `${privateTexts['chat']} ${outcome}` }],
       max_tokens: 16,
     });
   await gateway.create(apiKey, '/api/v1beta/models/gemini-2.5-flash:generateContent', {
-    contents: [{ parts: [{ text: said['gemini'] }] }],
+    contents: [{ parts: [{ text: privateTexts['gemini'] }] }],
   });
-  await gateway.create(apiKey, mediaRoutes.image, { model: said['refused'], prompt: said['refused'] });
-  await gateway.create(apiKey, mediaRoutes.image, `{"prompt":"${said['refused']}`);
-  await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${said['query']}`);
+  await gateway.create(apiKey, mediaRoutes.image, { model: privateTexts['refused'], prompt: privateTexts['refused'] });
+  await gateway.create(apiKey, mediaRoutes.image, `{"prompt":"${privateTexts['refused']}`);
+  await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${privateTexts['query']}`);
   for (const taskId of taskIds) await gateway.poll(apiKey, taskId);
   await eventually(async () => {
     const open = await gateway.database.query({ name: '', text: `select id from delivery where state = 'pending'` });
@@ -62,26 +62,26 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-describe('what a client says', () => {
-  it('stands in no log line of any process, however much is logged', () => {
+describe('a private text of a client', () => {
+  it('appears in no log line of any process at log level trace', () => {
     const logs = logsOf(['api', 'worker']);
     expect(logs).toContain(taskIds[0]);
-    expect(found(logs, Object.values(said))).toEqual([]);
+    expect(found(logs, Object.values(privateTexts))).toEqual([]);
   });
 
-  it('stands in no workflow history, and in no counter', async () => {
+  it('appears in no workflow history and in no metric', async () => {
     const histories = await historiesOf(taskIds);
     expect(histories).toContain(taskIds[0]);
     const metrics = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();
     expect(metrics).toContain('tollgate');
-    expect(found(histories + metrics, Object.values(said))).toEqual([]);
+    expect(found(histories + metrics, Object.values(privateTexts))).toEqual([]);
   });
 });
 
 describe('a secret', () => {
-  it('stands nowhere but with its owner: no row of the database, no log, no history has it', async () => {
+  it('appears in no database row, no log and no workflow history', async () => {
     const { apiKey, webhookSecret } = project;
-    // Without the word in front that all keys share, and the secret as the bytes that it stands for.
+    // Search for each secret without its prefix, and also for its bytes in hexadecimal.
     const secrets = [apiKey.slice('sk-'.length), webhookSecret.slice('whsec_'.length)].flatMap((secret) => [
       secret,
       Buffer.from(secret).toString('hex'),
@@ -101,7 +101,7 @@ const logsOf = (programs: readonly string[]): string =>
     .map((name) => readFileSync(join(gateway.logFolder, name), 'utf8'))
     .join('\n');
 
-/** Every string and every payload of each event. */
+/** Every string and every payload of the workflow histories. */
 async function historiesOf(workflowIds: readonly string[]): Promise<string> {
   const texts = workflowIds.map(async (id) => {
     const handle = gateway.temporal.client.workflow.getHandle(id);

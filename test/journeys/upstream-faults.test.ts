@@ -21,15 +21,15 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 beforeEach(async () => {
   project = await gateway.project({ credits: 100 });
-  // One family, so that three attempts are sandbox-a, -b and -c; and nothing that an earlier test has put to rest.
+  // With one provider family, three attempts go to sandbox-a, -b and -c. The health of earlier tests is reset below.
   await gateway.database.query({ name: 'test-one-family', text: `update channel set enabled = (adapter = 'fal')` });
   await setWeights({ 'sandbox-a': 3, 'sandbox-b': 1, 'sandbox-c': 1 });
-  await gateway.database.query({ name: 'test-all-open', text: 'delete from channel_health' });
+  await gateway.database.query({ name: 'test-all-available', text: 'delete from channel_health' });
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-describe('a channel that cannot take the job', () => {
-  it('is followed by the next, until one succeeds: three attempts, one charge', async () => {
+describe('a channel that fails', () => {
+  it('is followed by the next channel until one succeeds, with three attempts and one charge', async () => {
     spec('7 transient errors');
     const task = await run('a fox [[fail=transient on=sandbox-a]] [[fail=transient on=sandbox-b]]');
     expect(task).toMatchObject({ status: 'succeeded', attempts: 3, credits: { charged: 4, refunded: 0 } });
@@ -47,7 +47,7 @@ describe('a channel that cannot take the job', () => {
     expect(await account()).toEqual({ balance: 96, reserved: 0 });
   });
 
-  it('costs nothing when all of them fail: each is asked once, and the task ends upstream_failed', async () => {
+  it('is called once, and the task ends as upstream_failed without a charge if all channels fail', async () => {
     const task = await run('a fox [[fail=transient]]');
     expect(task).toMatchObject({ status: 'failed', attempts: 3, error: { code: 'upstream_failed', retryable: true } });
     expect((await gateway.hits(mark(task), 'submit')).map(({ channel }) => channel).sort()).toEqual([
@@ -58,28 +58,28 @@ describe('a channel that cannot take the job', () => {
     await expectRefund(task);
   });
 
-  it('is followed by the next when it is our account there that was refused', async () => {
+  it("is followed by the next channel if it refuses the gateway's account", async () => {
     const task = await run('a fox [[fail=auth on=sandbox-a]] [[fail=auth on=sandbox-b]]');
     expect(task).toMatchObject({ status: 'succeeded', attempts: 3, credits: { charged: 4 } });
   });
 
-  it('rests after a rate limit: the next task does not ask it', async () => {
+  it('cools down after a 429, so that the next task does not use it', async () => {
     await setWeights({ 'sandbox-b': 0 });
     const first = await run('a fox [[fail=rate_limit on=sandbox-a]]');
     expect(first).toMatchObject({ status: 'succeeded', attempts: 2 });
-    const resting = await gateway.database.query<{ name: string; reason: string }>({
-      name: 'test-resting',
+    const coolingDown = await gateway.database.query<{ name: string; reason: string }>({
+      name: 'test-cooling-down',
       text: `update channel_health h set closed_until = clock_timestamp() + interval '10 minutes'
              from channel c where c.id = h.channel_id and h.closed_until is not null returning c.name, h.reason`,
     });
-    // It rests for long enough to be met by the next task, however late that comes.
-    expect(resting).toEqual([{ name: 'sandbox-a', reason: 'rate_limit' }]);
+    // The update above extends the cool-down to ten minutes, so that the next task still meets it.
+    expect(coolingDown).toEqual([{ name: 'sandbox-a', reason: 'rate_limit' }]);
     const second = await run('another fox');
     expect(second).toMatchObject({ status: 'succeeded', attempts: 1 });
     expect((await gateway.hits(mark(second), 'submit')).map(({ channel }) => channel)).toEqual(['sandbox-c']);
   });
 
-  it('is followed by the next when the job that it took reports failure', async () => {
+  it('is followed by the next channel if its job fails after it was accepted', async () => {
     await setWeights({ 'sandbox-b': 0 });
     const task = await run('a fox [[fail=late_fail on=sandbox-a latency=50]]');
     expect(task).toMatchObject({ status: 'succeeded', attempts: 2, credits: { charged: 4 } });
@@ -93,7 +93,7 @@ describe('a channel that cannot take the job', () => {
 });
 
 describe('a request that the provider refuses', () => {
-  it('is submitted once, given back, and ends content_policy_violation', async () => {
+  it('is submitted once, ends as content_policy_violation and is refunded', async () => {
     const task = await run('a fox [[fail=refused]]');
     expect(task).toMatchObject({
       status: 'failed',
@@ -104,7 +104,7 @@ describe('a request that the provider refuses', () => {
     await expectRefund(task);
   });
 
-  it('ends the same way when the job is done and holds nothing', async () => {
+  it('ends the same way if the job completes without an output', async () => {
     const task = await run('a fox [[fail=no_output latency=50]]');
     expect(task).toMatchObject({ status: 'failed', attempts: 1, error: { code: 'content_policy_violation' } });
     expect(await gateway.hits(mark(task), 'submit')).toHaveLength(1);
@@ -112,9 +112,9 @@ describe('a request that the provider refuses', () => {
   });
 });
 
-describe('a submit of which nobody knows whether it was taken', () => {
+describe('a submit with an unknown outcome', () => {
   it.each(['reset', 'malformed', 'empty', 'huge', 'hang'])(
-    'is never repeated nor billed, and is flagged for the operator: %s',
+    'is neither repeated nor charged, and is flagged for the operator: %s',
     async (kind) => {
       const task = await run(`a fox [[fail=${kind}]]`);
       expect(task).toMatchObject({
@@ -128,7 +128,7 @@ describe('a submit of which nobody knows whether it was taken', () => {
     },
   );
 
-  it('is known by another key at the upstream than every other submit', async () => {
+  it('has its own idempotency key at the upstream', async () => {
     const tasks = [await run('a fox'), await run('a fox [[fail=reset]]')];
     const keys = (await Promise.all(tasks.map((task) => gateway.hits(mark(task), 'submit')))).flat();
     expect(new Set(keys.map(({ idempotency_key: key }) => key)).size).toBe(2);
@@ -136,8 +136,8 @@ describe('a submit of which nobody knows whether it was taken', () => {
   });
 });
 
-describe('a job that was taken and never ends well', () => {
-  it('is refunded and flagged once the upstream has not known it for long', async () => {
+describe('an accepted job that never succeeds', () => {
+  it('is refunded and flagged once the upstream has reported it as unknown for too long', async () => {
     const task = await run('a fox [[fail=lost]]');
     expect(task).toMatchObject({ status: 'failed', attempts: 1, error: { code: 'upstream_outcome_unknown' } });
     expect(await gateway.hits(mark(task), 'submit')).toHaveLength(1);
@@ -145,7 +145,7 @@ describe('a job that was taken and never ends well', () => {
     await expectRefund(task);
   });
 
-  it('is refunded at its deadline as task_timeout, and the upstream is told to stop exactly once', async () => {
+  it('is refunded at its deadline as task_timeout and canceled at the upstream once', async () => {
     const task = await run('a dancer [[fail=never]]', { type: 'video', model: 'kling-2.5-turbo' });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'task_timeout' } });
     await expectRefund(task);
@@ -158,11 +158,11 @@ describe('a job that was taken and never ends well', () => {
   });
 });
 
-describe('a model that no channel serves', () => {
-  it('is refused with 503 no_channel_available, and nothing is written', async () => {
+describe('a model without an enabled channel', () => {
+  it('gets 503 no_channel_available, and no row is written', async () => {
     await gateway.database.query({ name: 'test-none-enabled', text: 'update channel set enabled = false' });
     const body = { model: 'aurora-image-1', prompt: 'a fox' };
-    // The other processes hear of the change a moment later.
+    // The API server caches the channels for up to two seconds.
     await eventually(async () => (await gateway.create(project.apiKey, mediaRoutes.image, body)).status === 503);
     const before = await countRows(gateway.database);
     const answer = await gateway.create(project.apiKey, mediaRoutes.image, body, {
@@ -182,7 +182,7 @@ describe('a model that no channel serves', () => {
   });
 });
 
-/** Creates one with a prompt that no other test has, and polls it to its end. */
+/** Creates a task with a unique prompt and polls until the task has ended. */
 async function run(prompt: string, { type = 'image', model = 'aurora-image-1' }: RunOptions = {}): Promise<Task> {
   const body = { model, prompt: `${prompt} #${randomUUID()}` };
   return gateway.poll(project.apiKey, await gateway.accept(project.apiKey, mediaRoutes[type], body));
@@ -193,7 +193,7 @@ interface RunOptions {
   model?: string;
 }
 
-/** The part of the prompt that is the task's own. */
+/** The unique part of the prompt. */
 const mark = (task: Task): string => String(task.input?.['prompt']).split('#')[1] ?? 'no prompt';
 
 async function expectRefund(task: Task): Promise<void> {
