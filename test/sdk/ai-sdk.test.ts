@@ -27,14 +27,14 @@ const modelOf = (name = 'gpt-5-mini', apiKey = project.apiKey) =>
 const chatPath = '/api/v1/chat/completions';
 const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** What a call was refused with; after retries, the last of the refusals. */
+/** The error of a refused call. After retries this is the last error. */
 async function refusalOf(call: PromiseLike<unknown>): Promise<APICallError> {
   const error: unknown = await call.then(
     () => null,
     (reason: unknown) => reason,
   );
   const last = RetryError.isInstance(error) ? error.lastError : error;
-  if (!APICallError.isInstance(last)) throw new Error('the client was not refused', { cause: error });
+  if (!APICallError.isInstance(last)) throw new Error('Expected the SDK to throw an API error', { cause: error });
   return last;
 }
 const codeOf = ({ responseBody }: APICallError): unknown =>
@@ -42,7 +42,7 @@ const codeOf = ({ responseBody }: APICallError): unknown =>
 
 describe('the AI SDK', () => {
   it.each(['gpt-5-mini', 'claude-sonnet-4.5', 'gemini-2.5-flash'])(
-    'generates text with %s and knows its tokens',
+    'generates text with %s and reports its tokens',
     async (name) => {
       const before = await accountOf(gateway.database, project.projectId);
       const { text, usage, finishReason, finalStep } = await generateText({
@@ -61,7 +61,7 @@ describe('the AI SDK', () => {
     },
   );
 
-  it('runs a tool and tells its result', async () => {
+  it('runs a tool and sends its result back', async () => {
     const cities: string[] = [];
     const { text, steps } = await generateText({
       model: modelOf(),
@@ -83,7 +83,7 @@ describe('the AI SDK', () => {
     expect(text).toBe('Sandbox answer to: weather?');
   });
 
-  it('gets an object of its schema, and JSON without one', async () => {
+  it('gets an object that matches a schema, and JSON without a schema', async () => {
     const { output } = await generateText({
       model: modelOf(),
       prompt: 'the weather',
@@ -94,7 +94,7 @@ describe('the AI SDK', () => {
     expect(free.output).toEqual({ answer: 'anything' });
   });
 
-  it('shows a picture', async () => {
+  it('sends an image', async () => {
     const { text } = await generateText({
       model: modelOf(),
       messages: [
@@ -110,7 +110,7 @@ describe('the AI SDK', () => {
     expect(text).toBe('Sandbox answer to: what is this?');
   });
 
-  it('is given the same answer for the same Idempotency-Key', async () => {
+  it('gets the same answer for the same Idempotency-Key', async () => {
     const request = { model: modelOf(), prompt: 'once only', headers: { 'idempotency-key': randomUUID() } };
     const first = await generateText(request);
     const again = await generateText(request);
@@ -120,8 +120,8 @@ describe('the AI SDK', () => {
   });
 });
 
-describe('a refusal, as the AI SDK tells it,', () => {
-  it('has its status, our code and what may be retried', async () => {
+describe('an error in the AI SDK', () => {
+  it('has the status, the error code and isRetryable', async () => {
     const narrow = await gateway.project({ models: ['deepseek-v3.2'] });
     const cases = [
       { model: modelOf('gpt-5-mini', 'sk-nobody'), status: 401, code: 'invalid_api_key' },
@@ -137,7 +137,7 @@ describe('a refusal, as the AI SDK tells it,', () => {
     }
   });
 
-  it('of a stream is that error and no half answer', async () => {
+  it('replaces the stream without any partial text', async () => {
     const seen: unknown[] = [];
     const { textStream } = streamText({
       model: modelOf(),
@@ -147,7 +147,7 @@ describe('a refusal, as the AI SDK tells it,', () => {
       },
     });
     const texts: string[] = [];
-    // Whether the iteration throws too is the client's affair; what counts is what it tells.
+    // The iteration may throw too. Both ways of reporting the error are accepted.
     try {
       for await (const text of textStream) texts.push(text);
     } catch (error) {
@@ -155,12 +155,13 @@ describe('a refusal, as the AI SDK tells it,', () => {
     }
     expect(texts).toEqual([]);
     const [refused] = seen;
-    if (!APICallError.isInstance(refused)) throw new Error('the client was not refused', { cause: refused });
+    if (!APICallError.isInstance(refused))
+      throw new Error('Expected the SDK to report an API error', { cause: refused });
     expect(refused.statusCode).toBe(400);
     expect(codeOf(refused)).toBe('unsupported_parameter');
   });
 
-  it('for want of credits is final: the client asks once', async () => {
+  it('for lack of credits is not retried', async () => {
     const poor = await gateway.project({ credits: 0 });
     const refused = await refusalOf(generateText({ model: modelOf('gpt-5-mini', poor.apiKey), prompt: 'x' }));
     expect(refused).toMatchObject({ statusCode: 402, isRetryable: false });
@@ -168,7 +169,7 @@ describe('a refusal, as the AI SDK tells it,', () => {
     expect(await requestsOf(gateway, poor)).toEqual([{ path: chatPath, status: 402 }]);
   });
 
-  it('over the rate may be retried after the time that it names', async () => {
+  it('over the rate limit is retryable and has Retry-After', async () => {
     const limited = await gateway.project({ rpm: 1 });
     const request = { model: modelOf('gpt-5-mini', limited.apiKey), prompt: 'x', maxRetries: 0 };
     await generateText(request);
@@ -177,7 +178,7 @@ describe('a refusal, as the AI SDK tells it,', () => {
     expect(Number(over.responseHeaders?.['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('by failing upstreams is retried by the client, which then gets its answer and pays once', async () => {
+  it('of failing upstreams is retried by the SDK, and the chat is charged once', async () => {
     const unlucky = await gateway.project();
     const { text } = await generateText({
       model: modelOf('gpt-5-mini', unlucky.apiKey),

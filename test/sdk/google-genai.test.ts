@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** As its documentation has it, but for the address and the version, which is `v1` where nobody says otherwise. */
+/** The client as documented, except for its base URL and its API version, whose default is `v1`. */
 const clientOf = (apiKey: string, retryOptions?: HttpRetryOptions): GoogleGenAI =>
   new GoogleGenAI({
     apiKey,
@@ -40,20 +40,20 @@ const ErrorBody = z.object({
   }),
 });
 
-/** What a call was refused with: the client's message is the body. */
+/** The error of a refused call, parsed from the message of the ApiError. */
 async function refusalOf(call: Promise<unknown>) {
   const error: unknown = await call.then(
     () => null,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof ApiError)) throw new Error('the client was not refused', { cause: error });
+  if (!(error instanceof ApiError)) throw new Error('Expected the SDK to throw an API error', { cause: error });
   const { error: body } = ErrorBody.parse(JSON.parse(error.message));
   expect(body.code).toBe(error.status);
   return { code: body.code, status: body.status, reason: body.details[0]?.reason, details: body.details };
 }
 
 describe('the @google/genai client', () => {
-  it.each([chat, 'gpt-5-mini', 'claude-sonnet-4.5'])('gets an answer of %s, with its tokens', async (model) => {
+  it.each([chat, 'gpt-5-mini', 'claude-sonnet-4.5'])('gets an answer from %s with its tokens', async (model) => {
     const before = await accountOf(gateway.database, project.projectId);
     const answer = await client.models.generateContent({
       model,
@@ -71,12 +71,12 @@ describe('the @google/genai client', () => {
     expect((await accountOf(gateway.database, project.projectId)).balance).toBe(before.balance - credits);
   });
 
-  it('names a model with or without "models/" before it', async () => {
+  it('may prefix a model with "models/"', async () => {
     const answer = await client.models.generateContent({ model: `models/${chat}`, contents: 'prefixed' });
     expect(answer.text).toBe('Sandbox answer to: prefixed');
   });
 
-  it('reads the stream, which is the whole answer at once and bought once', async () => {
+  it('reads a stream, which has the whole answer in one chunk and calls the upstream once', async () => {
     const texts: (string | undefined)[] = [];
     const stream = await client.models.generateContentStream({
       model: chat,
@@ -116,15 +116,15 @@ describe('the @google/genai client', () => {
     };
     const question = { role: 'user', parts: [{ text: 'weather? [[tool=weather args={"city":"Oslo"}]]' }] };
     for (const model of [chat, 'gpt-5-mini']) {
-      const asked = await client.models.generateContent({ model, contents: [question], config });
-      const [call] = asked.functionCalls ?? [];
+      const first = await client.models.generateContent({ model, contents: [question], config });
+      const [call] = first.functionCalls ?? [];
       expect(call).toMatchObject({ name: 'weather', args: { city: 'Oslo' } });
       const answered = await client.models.generateContent({
         model,
         config,
         contents: [
           question,
-          asked.candidates?.[0]?.content ?? {},
+          first.candidates?.[0]?.content ?? {},
           {
             role: 'user',
             parts: [{ functionResponse: { id: call?.id ?? '', name: 'weather', response: { degrees: 4 } } }],
@@ -135,7 +135,7 @@ describe('the @google/genai client', () => {
     }
   });
 
-  it('shows a picture and gets an object of its schema', async () => {
+  it('sends an image and gets an object that matches a schema', async () => {
     const answer = await client.models.generateContent({
       model: chat,
       contents: [{ inlineData: { mimeType: 'image/png', data: onePixel } }, { text: 'what is this?' }],
@@ -151,7 +151,7 @@ describe('the @google/genai client', () => {
     expect(JSON.parse(answer.text ?? '')).toEqual({ what: 'sandbox', sure: true });
   });
 
-  it('makes a picture, out of another one too, and is charged for what it got', async () => {
+  it('generates an image from a text and an input image, and is charged the price of its task', async () => {
     const before = await accountOf(gateway.database, project.projectId);
     const made = await client.models.generateContent({
       model: picture,
@@ -172,7 +172,7 @@ describe('the @google/genai client', () => {
     expect(chunks).toEqual([expect.stringMatching(/^[\w+/]+=*$/)]);
   });
 
-  it('is given the same answer for the same Idempotency-Key', async () => {
+  it('gets the same answer for the same Idempotency-Key', async () => {
     const request = {
       model: chat,
       contents: 'once only',
@@ -186,8 +186,8 @@ describe('the @google/genai client', () => {
   });
 });
 
-describe('a refusal, as the @google/genai client tells it,', () => {
-  it("is an ApiError with Google's status word and our reason, plain and streamed", async () => {
+describe('an error in the @google/genai client', () => {
+  it("is an ApiError with Google's status and the gateway's reason, plain and streamed", async () => {
     const narrow = await gateway.project({ models: ['gpt-5-mini'] });
     const cases = [
       { apiKey: 'sk-nobody', model: chat, expected: { code: 401, status: 'UNAUTHENTICATED' } },
@@ -206,7 +206,7 @@ describe('a refusal, as the @google/genai client tells it,', () => {
     expect(counted).toMatchObject({ code: 404, status: 'NOT_FOUND' });
   });
 
-  it('for want of credits is final, even for a client that retries', async () => {
+  it('for lack of credits is not retried, even if retries are enabled', async () => {
     const poor = await gateway.project({ credits: 0 });
     const retrying = clientOf(poor.apiKey, { attempts: 3, initialDelay: 0.05 });
     for (const model of [chat, picture]) {
@@ -216,7 +216,7 @@ describe('a refusal, as the @google/genai client tells it,', () => {
     expect(await requestsOf(gateway, poor)).toEqual(Array(2).fill({ path: generatePath, status: 402 }));
   });
 
-  it('over the rate is RESOURCE_EXHAUSTED and says how long to wait', async () => {
+  it('over the rate limit is RESOURCE_EXHAUSTED with a retry delay', async () => {
     const limited = clientOf((await gateway.project({ rpm: 1 })).apiKey);
     await limited.models.generateContent({ model: chat, contents: 'x' });
     const over = await refusalOf(limited.models.generateContent({ model: chat, contents: 'x' }));
@@ -227,7 +227,7 @@ describe('a refusal, as the @google/genai client tells it,', () => {
     });
   });
 
-  it('by failing upstreams is retried where the client was told to, and paid once', async () => {
+  it('of failing upstreams is retried if retries are enabled, and the chat is charged once', async () => {
     const unlucky = await gateway.project();
     const retrying = clientOf(unlucky.apiKey, { attempts: 3, initialDelay: 0.05 });
     const answer = await retrying.models.generateContent({

@@ -28,33 +28,33 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-/** As its documentation has it, but for the address: its own retries and all. */
+/** The client as documented, with its default retries, except for its base URL. */
 const clientOf = (apiKey: string): OpenAI =>
   new OpenAI({ apiKey, baseURL: `${gateway.baseUrl}/api/v1`, timeout: 20_000 });
 
 const model = 'gpt-5-mini';
-const saying = (text: string) => ({ model, messages: [{ role: 'user' as const, content: text }] });
+const chatOf = (text: string) => ({ model, messages: [{ role: 'user' as const, content: text }] });
 const chatPath = '/api/v1/chat/completions';
 const onePixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** What a call was refused with. */
+/** The error of a refused call. */
 async function refusalOf(call: Promise<unknown>): Promise<APIError> {
   const error: unknown = await call.then(
     () => null,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof APIError)) throw new Error('the client was not refused', { cause: error });
+  if (!(error instanceof APIError)) throw new Error('Expected the SDK to throw an API error', { cause: error });
   return error;
 }
 
 describe('the openai client', () => {
   it.each(['gpt-5-mini', 'claude-sonnet-4.5', 'gemini-2.5-flash', 'deepseek-v3.2'])(
-    'chats with %s and is told tokens and credits, which are what is charged',
+    'chats with %s and gets the tokens and the charged credits',
     async (name) => {
       const before = await accountOf(gateway.database, project.projectId);
       const { data, response, request_id } = await client.chat.completions
-        .create({ ...saying(`hello ${name}`), model: name, max_tokens: 64, temperature: 0 })
+        .create({ ...chatOf(`hello ${name}`), model: name, max_tokens: 64, temperature: 0 })
         .withResponse();
       expect(data).toMatchObject({
         id: expect.stringMatching(/^chatcmpl-/),
@@ -75,11 +75,11 @@ describe('the openai client', () => {
     },
   );
 
-  it("reports the upstream's own counts, and the cut where an answer is cut", async () => {
-    const counted = await client.chat.completions.create(saying('counted [[usage=40,12]]'));
+  it("reports the upstream's token counts, and finish_reason length for a truncated answer", async () => {
+    const counted = await client.chat.completions.create(chatOf('counted [[usage=40,12]]'));
     expect(counted.usage).toMatchObject({ prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 });
     const cut = await client.chat.completions.create({
-      ...saying('ö'.repeat(40)),
+      ...chatOf('ö'.repeat(40)),
       max_completion_tokens: 16,
     });
     expect(cut.choices[0]?.finish_reason).toBe('length');
@@ -98,11 +98,11 @@ describe('the openai client', () => {
       },
     ];
     for (const name of ['gpt-5-mini', 'claude-sonnet-4.5', 'gemini-2.5-flash']) {
-      const asked = await client.chat.completions.create({ model: name, messages, tools });
-      const [choice] = asked.choices;
+      const first = await client.chat.completions.create({ model: name, messages, tools });
+      const [choice] = first.choices;
       expect(choice?.finish_reason).toBe('tool_calls');
       const [call] = choice?.message.tool_calls ?? [];
-      if (!choice || call?.type !== 'function') throw new Error('no function was called');
+      if (!choice || call?.type !== 'function') throw new Error('The reply has no function call');
       expect(call.function.name).toBe('weather');
       expect(JSON.parse(call.function.arguments)).toEqual({ city: 'Oslo' });
       const answered = await client.chat.completions.create({
@@ -117,7 +117,7 @@ describe('the openai client', () => {
     }
   });
 
-  it('runs tools in its own loop', async () => {
+  it('runs tools with runTools', async () => {
     const cities: string[] = [];
     const runner = client.chat.completions.runTools({
       model,
@@ -142,7 +142,7 @@ describe('the openai client', () => {
     expect(cities).toEqual(['Rome']);
   });
 
-  it('shows a picture by its bytes and by its address', async () => {
+  it('sends an image as data URI and as URL', async () => {
     const answer = await client.chat.completions.create({
       model,
       messages: [
@@ -166,16 +166,16 @@ describe('the openai client', () => {
     expect(blind).toMatchObject({ status: 400, code: 'unsupported_parameter', param: 'messages' });
   });
 
-  it('gets JSON, and an object of its schema', async () => {
+  it('gets JSON, and an object that matches a schema', async () => {
     const json = await client.chat.completions.create({
-      ...saying('JSON, please'),
+      ...chatOf('JSON, please'),
       response_format: { type: 'json_object' },
     });
     expect(JSON.parse(json.choices[0]?.message.content ?? '')).toEqual({ answer: 'JSON, please' });
     const Weather = z.object({ city: z.string(), degrees: z.number(), words: z.array(z.enum(['wet', 'dry'])) });
     for (const name of ['gpt-5-mini', 'gemini-2.5-flash']) {
       const parsed = await client.chat.completions.parse({
-        ...saying('the weather'),
+        ...chatOf('the weather'),
         model: name,
         response_format: zodResponseFormat(Weather, 'weather'),
       });
@@ -183,7 +183,7 @@ describe('the openai client', () => {
     }
   });
 
-  it('lists the models and shows one', async () => {
+  it('lists the models and retrieves one', async () => {
     const ids: string[] = [];
     for await (const { id } of client.models.list()) ids.push(id);
     expect(ids).toEqual(expect.arrayContaining(['gpt-5-mini', 'veo-3.1', 'aurora-image-1']));
@@ -195,71 +195,71 @@ describe('the openai client', () => {
     expect(await refusalOf(client.models.retrieve('gpt-1'))).toBeInstanceOf(NotFoundError);
   });
 
-  it('is given the same answer again for the same Idempotency-Key, and pays once', async () => {
+  it('gets the same answer for the same Idempotency-Key and is charged once', async () => {
     const options = { headers: { 'idempotency-key': randomUUID() } };
-    const first = await client.chat.completions.create(saying('once only'), options);
+    const first = await client.chat.completions.create(chatOf('once only'), options);
     const paid = await accountOf(gateway.database, project.projectId);
-    const { data, response } = await client.chat.completions.create(saying('once only'), options).withResponse();
+    const { data, response } = await client.chat.completions.create(chatOf('once only'), options).withResponse();
     expect(data).toEqual(first);
     expect(response.headers.get('idempotent-replayed')).toBe('true');
     expect(await accountOf(gateway.database, project.projectId)).toEqual(paid);
     expect(await gateway.hits('once only', 'chat')).toHaveLength(1);
-    const other = await refusalOf(client.chat.completions.create(saying('something else'), options));
+    const other = await refusalOf(client.chat.completions.create(chatOf('something else'), options));
     expect(other).toBeInstanceOf(UnprocessableEntityError);
     expect(other).toMatchObject({ code: 'idempotency_key_reused' });
   });
 });
 
-describe('a refusal, as the openai client tells it,', () => {
-  it('is of the class of its status, with code, type, param and request id', async () => {
-    const unknown = await refusalOf(clientOf('sk-nobody').chat.completions.create(saying('x')));
+describe('an error in the openai client', () => {
+  it('has the class of its status, with code, type, param and request id', async () => {
+    const unknown = await refusalOf(clientOf('sk-nobody').chat.completions.create(chatOf('x')));
     expect(unknown).toBeInstanceOf(AuthenticationError);
     expect(unknown).toMatchObject({ status: 401, code: 'invalid_api_key', type: 'authentication_error', param: null });
     expect(unknown.requestID).toMatch(/^req_/);
 
     const narrow = clientOf((await gateway.project({ models: ['deepseek-v3.2'] })).apiKey);
-    const forbidden = await refusalOf(narrow.chat.completions.create(saying('x')));
+    const forbidden = await refusalOf(narrow.chat.completions.create(chatOf('x')));
     expect(forbidden).toBeInstanceOf(PermissionDeniedError);
     expect(forbidden).toMatchObject({ code: 'model_not_allowed' });
 
-    const missing = await refusalOf(client.chat.completions.create({ ...saying('x'), model: 'gpt-1' }));
+    const missing = await refusalOf(client.chat.completions.create({ ...chatOf('x'), model: 'gpt-1' }));
     expect(missing).toBeInstanceOf(NotFoundError);
     expect(missing).toMatchObject({ code: 'model_not_found', param: 'model' });
 
-    const hot = await refusalOf(client.chat.completions.create({ ...saying('x'), temperature: 3 }));
+    const hot = await refusalOf(client.chat.completions.create({ ...chatOf('x'), temperature: 3 }));
     expect(hot).toBeInstanceOf(BadRequestError);
     expect(hot).toMatchObject({ code: 'invalid_value', param: 'temperature', type: 'invalid_request_error' });
 
-    const policy = await refusalOf(client.chat.completions.create(saying('[[fail=refused]]')));
+    const policy = await refusalOf(client.chat.completions.create(chatOf('[[fail=refused]]')));
     expect(policy).toMatchObject({ status: 400, code: 'content_policy_violation' });
   });
 
-  it('of a stream names the field, however the stream is asked for', async () => {
-    const created = await refusalOf(client.chat.completions.create({ ...saying('x'), stream: true }));
+  it('names the field stream for both ways to request a stream', async () => {
+    const created = await refusalOf(client.chat.completions.create({ ...chatOf('x'), stream: true }));
     expect(created).toBeInstanceOf(BadRequestError);
     expect(created).toMatchObject({ code: 'unsupported_parameter', param: 'stream' });
-    const helped = await refusalOf(client.chat.completions.stream(saying('x')).finalContent());
+    const helped = await refusalOf(client.chat.completions.stream(chatOf('x')).finalContent());
     expect(helped).toMatchObject({ status: 400, param: 'stream' });
   });
 
-  it('for want of credits or budget is final: the client asks once', async () => {
+  it('for lack of credits or budget is not retried', async () => {
     const poor = await gateway.project({ credits: 0 });
-    const refused = await refusalOf(clientOf(poor.apiKey).chat.completions.create(saying('x')));
+    const refused = await refusalOf(clientOf(poor.apiKey).chat.completions.create(chatOf('x')));
     expect(refused).toMatchObject({ status: 402, code: 'insufficient_credits', type: 'billing_error' });
     expect(refused.headers?.get('x-should-retry')).toBe('false');
     expect(await requestsOf(gateway, poor)).toEqual([{ path: chatPath, status: 402 }]);
 
     const spent = await gateway.project({ budget: 1 });
-    await refusalOf(clientOf(spent.apiKey).chat.completions.create({ ...saying('x'), max_tokens: 8_000 }));
+    await refusalOf(clientOf(spent.apiKey).chat.completions.create({ ...chatOf('x'), max_tokens: 8_000 }));
     expect(await requestsOf(gateway, spent)).toEqual([{ path: chatPath, status: 402 }]);
   });
 
-  it('over the rate says when to come again, in both dialects', async () => {
+  it('over the rate limit has Retry-After and both kinds of rate limit headers', async () => {
     const limited = await gateway.project({ rpm: 1 });
-    const { response } = await clientOf(limited.apiKey).chat.completions.create(saying('x')).withResponse();
+    const { response } = await clientOf(limited.apiKey).chat.completions.create(chatOf('x')).withResponse();
     expect(response.headers.get('x-ratelimit-limit-requests')).toBe('1');
     expect(response.headers.get('x-ratelimit-remaining-requests')).toBe('0');
-    const over = await refusalOf(clientOf(limited.apiKey).chat.completions.create(saying('x'), { maxRetries: 0 }));
+    const over = await refusalOf(clientOf(limited.apiKey).chat.completions.create(chatOf('x'), { maxRetries: 0 }));
     expect(over).toBeInstanceOf(RateLimitError);
     expect(over).toMatchObject({ code: 'rate_limit_exceeded', type: 'rate_limit_error' });
     const wait = Number(over.headers?.get('retry-after'));
@@ -270,9 +270,9 @@ describe('a refusal, as the openai client tells it,', () => {
     expect(over.headers?.get('x-ratelimit-reset-requests')).toMatch(/^\d+s$/);
   });
 
-  it('by failing upstreams is retried by the client, which then gets its answer and pays once', async () => {
+  it('of failing upstreams is retried by the SDK, and the chat is charged once', async () => {
     const unlucky = await gateway.project();
-    const answer = await clientOf(unlucky.apiKey).chat.completions.create(saying('unlucky [[fail=transient times=3]]'));
+    const answer = await clientOf(unlucky.apiKey).chat.completions.create(chatOf('unlucky [[fail=transient times=3]]'));
     expect(answer.choices[0]?.message.content).toBe('Sandbox answer to: unlucky');
     expect(await requestsOf(gateway, unlucky)).toEqual([
       { path: chatPath, status: 502 },
@@ -281,11 +281,11 @@ describe('a refusal, as the openai client tells it,', () => {
     expect((await accountOf(gateway.database, unlucky.projectId)).balance).toBe(999);
   });
 
-  it('is told after the retries that the documentation promises, and costs nothing', async () => {
+  it('of upstreams that keep failing is thrown after two retries and costs nothing', async () => {
     const hopeless = await gateway.project();
     const refused = await refusalOf(
       clientOf(hopeless.apiKey).chat.completions.create({
-        ...saying('[[fail=late_fail]]'),
+        ...chatOf('[[fail=late_fail]]'),
         model: 'claude-sonnet-4.5',
       }),
     );
@@ -295,24 +295,24 @@ describe('a refusal, as the openai client tells it,', () => {
     expect(await accountOf(gateway.database, hopeless.projectId)).toEqual({ balance: 1_000, reserved: 0 });
   });
 
-  // The last one: the channels rest for seconds.
-  it('for want of a channel says when one opens, and the client comes back then', async () => {
+  // This test comes last because the channels cool down for seconds.
+  it('for lack of an available channel has Retry-After, and the retry of the SDK succeeds', async () => {
     const early = await gateway.project();
     const crowded = await refusalOf(
-      clientOf(early.apiKey).chat.completions.create(saying('crowd [[fail=rate_limit]]'), { maxRetries: 0 }),
+      clientOf(early.apiKey).chat.completions.create(chatOf('crowd [[fail=rate_limit]]'), { maxRetries: 0 }),
     );
     expect(crowded).toMatchObject({ status: 503, code: 'no_channel_available' });
-    // The client's answer does not wait for what is noted of a channel.
+    // The API server answers the client before it writes the health of the channels.
     await eventually(async () => {
-      const [row] = await gateway.database.query<{ resting: number }>({
-        name: 'test-resting',
-        text: `select count(*)::float8 as resting from channel_health where model_id = '*' and closed_until > clock_timestamp()`,
+      const [row] = await gateway.database.query<{ unavailable: number }>({
+        name: 'test-unavailable',
+        text: `select count(*)::float8 as unavailable from channel_health where model_id = '*' and closed_until > clock_timestamp()`,
       });
-      return row?.resting === 3;
+      return row?.unavailable === 3;
     });
-    const answer = await clientOf(early.apiKey).chat.completions.create(saying('patience'));
+    const answer = await clientOf(early.apiKey).chat.completions.create(chatOf('patience'));
     expect(answer.choices[0]?.message.content).toBe('Sandbox answer to: patience');
-    const asked = await requestsOf(gateway, early);
-    expect(asked.map(({ status }) => status)).toEqual([503, 503, 200]);
+    const requests = await requestsOf(gateway, early);
+    expect(requests.map(({ status }) => status)).toEqual([503, 503, 200]);
   });
 });

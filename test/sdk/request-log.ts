@@ -5,8 +5,8 @@ import { eventually } from '../support/eventually.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 
 /**
- * What this key has asked of the gateway's first API until now, from the API's own log, oldest first. One more request is
- * sent to know where the log's end is; it is left out.
+ * The requests of this key to the first API server, oldest first, read from the server's log. The function sends one more
+ * request to find the current end of the log and leaves that request out.
  */
 export async function requestsOf(
   gateway: Gateway,
@@ -33,7 +33,7 @@ const Line = z.object({
   status: z.number(),
 });
 
-/** The last line may be half written, and what Node itself prints is no JSON. */
+/** Returns null for an incomplete last line and for output of Node, which is not JSON. */
 function parse(line: string): unknown {
   try {
     return JSON.parse(line);
