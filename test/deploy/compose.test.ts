@@ -53,7 +53,7 @@ const only = (word: string): string => words(word).join('\n');
 const jsonList = (text: string): string[] => z.array(z.string()).parse(JSON.parse(text.slice(text.indexOf('['))));
 const service = (name: string) => {
   const found = compose.services[name];
-  if (!found) throw new Error(`there is no service ${name}`);
+  if (!found) throw new Error(`docker-compose.yml has no service ${name}`);
   return found;
 };
 const ours = ['migrate', 'api', 'worker'];
@@ -72,13 +72,13 @@ describe('the Dockerfile', () => {
     expect(outside.length).toBeGreaterThan(0);
     for (const base of outside) expect(base).toBe(`node:${devDependencies['node'] ?? ''}-bookworm-slim`);
     expect(only('USER')).toBe('1000:1000');
-    // Nothing is written by a root process after this line.
+    // No instruction after USER runs as root or copies files.
     expect(final.findIndex(({ word }) => word === 'USER')).toBeGreaterThan(
       final.findLastIndex(({ word }) => word === 'RUN' || word === 'COPY'),
     );
   });
 
-  it('installs by the lock file, without development packages and without running their scripts', () => {
+  it('installs from the lock file without development packages and without package scripts', () => {
     const installs = dockerfile.flat().filter(({ word, rest }) => word === 'RUN' && rest.startsWith('npm'));
     expect(installs).toHaveLength(1);
     for (const command of installs[0]?.rest.split('||') ?? []) {
@@ -89,7 +89,7 @@ describe('the Dockerfile', () => {
     expect(Manifest.parse(lock.packages[''])).toEqual(Manifest.parse(JSON.parse(read('package.json'))));
   });
 
-  it('takes in nothing but what is named, and no secret', () => {
+  it('copies only the paths that .dockerignore allows, and no secret', () => {
     const lines = read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -116,7 +116,7 @@ describe('docker-compose.yml', () => {
     expect(head).toMatch(/temporalio\/samples-server[^]*read on 2026-11-21/);
   });
 
-  it('takes every right away and lets our own programs write to the volume and /tmp only', () => {
+  it('drops all capabilities, and our programs can write only to the volume and /tmp', () => {
     for (const [name, each] of Object.entries(compose.services)) {
       expect(each.cap_drop).toEqual(['ALL']);
       expect(each.security_opt).toEqual(['no-new-privileges:true']);
@@ -128,7 +128,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('migrates before anything of ours runs, and sets Temporal up before it starts', () => {
+  it('migrates before API server and worker start, and creates the Temporal schema before Temporal starts', () => {
     for (const name of programs) {
       expect(service(name).depends_on).toMatchObject({
         postgres: { condition: 'service_healthy' },
@@ -147,7 +147,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('gives a stopping process longer than it takes', () => {
+  it('has a stop_grace_period that is longer than the shutdown', () => {
     const { environment } = service('worker');
     const chatSeconds = 130;
     const jobSeconds = 10;
@@ -159,7 +159,7 @@ describe('docker-compose.yml', () => {
     expect(Number(environment['WORKER_SHUTDOWN_GRACE_SECONDS'])).toBeGreaterThanOrEqual(30);
   });
 
-  it('publishes nothing beyond this machine, and the databases not at all', () => {
+  it('publishes ports on the loopback interface only, and none of the databases', () => {
     for (const { ports } of Object.values(compose.services)) {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     }
@@ -170,7 +170,7 @@ describe('docker-compose.yml', () => {
     for (const name of ['postgres', 'temporal']) expect(service(name).networks).toEqual(['inside']);
   });
 
-  it('sets only variables that the configuration knows, and asks for every secret without a default', () => {
+  it('sets only known variables and requires every secret without a default', () => {
     const named = [...Object.keys(imageEnv), ...ours.flatMap((name) => Object.keys(service(name).environment))];
     expect(named.filter((name) => !knownVariables.includes(name))).toEqual([]);
     for (const reference of read('docker-compose.yml').match(/(?<!\$)\$\{[^}]*\}/g) ?? []) {
@@ -183,7 +183,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('has an example of its secrets that is complete, empty, and says how to generate each', () => {
+  it('has an .env.example with every required variable, without values and with the command for each secret', () => {
     const example = read('.env.example');
     expect([...example.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value])).toEqual(
       [...example.matchAll(/^(\w+)=/gm)].map(([, name]) => [name, '']),
@@ -193,8 +193,8 @@ describe('docker-compose.yml', () => {
   });
 });
 
-describe('the npm scripts that production uses', () => {
-  it('run the program and nothing before it', () => {
+describe('the production npm scripts', () => {
+  it('run the program without pre and post scripts', () => {
     const { scripts } = z.object({ scripts: Strings }).parse(JSON.parse(read('package.json')));
     for (const name of ours) {
       expect(scripts[name]).toBe(`exec node src/main/${name}.ts`);
@@ -202,9 +202,9 @@ describe('the npm scripts that production uses', () => {
     }
   });
 
-  it('import no package that only development installs', () => {
+  it('import no development package', () => {
     const { dependencies } = z.object({ dependencies: Strings }).parse(JSON.parse(read('package.json')));
-    // `npm start` alone brings these up: the embedded servers and what is seeded into them.
+    // Only `npm start` uses these files: the embedded servers, the sandbox and the seed data.
     const development = /^src\/main\/(dev|servers|sandbox|seed-dev)\b/;
     const missing = readdirSync(join(projectFolder, 'src'), { recursive: true, encoding: 'utf8' })
       .map((name) => `src/${name}`)
@@ -221,7 +221,7 @@ describe('the npm scripts that production uses', () => {
   });
 });
 
-describe('what they run', () => {
+describe('the image', () => {
   let image: Image;
   let unbundled: Image;
   let temporal: TemporalNamespace;
@@ -241,7 +241,7 @@ describe('what they run', () => {
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     INTERNAL_JOB_TOKENS: randomBytes(32).toString('hex'),
   };
-  /** What the container would have, on servers and ports of this test's own, and with less time to stop in. */
+  /** The environment of the container, with the test's servers and ports and a shorter shutdown. */
   const environmentOf = (name: string): Record<string, string> => ({
     ...imageEnv,
     ...Object.fromEntries(
@@ -268,7 +268,7 @@ describe('what they run', () => {
   beforeAll(async () => {
     image = makeImage(copied());
     unbundled = makeImage(copied());
-    // Nobody can make a folder of it, not even where this machine lets us have no read-only root.
+    // A file in place of the cache folder prevents the cache, even if this machine cannot make the root read-only.
     writeFileSync(join(unbundled.folder, 'node_modules', '.cache'), '');
     [temporal, database] = await Promise.all([
       createTemporalNamespace(),
@@ -315,7 +315,7 @@ describe('what they run', () => {
     unbundled?.remove();
   });
 
-  it('serves the public routes on one port, and internal routes, probes and metrics on the other alone', async () => {
+  it('serves public routes on one port, and internal routes, probes and metrics only on the admin port', async () => {
     const job = { method: 'POST', headers: { authorization: `Bearer ${secrets['INTERNAL_JOB_TOKENS'] ?? ''}` } };
     const maintenance = '/api/internal/jobs/scheduled-maintenance';
     for (const path of ['/livez', '/readyz', '/metrics', maintenance]) {
@@ -332,7 +332,7 @@ describe('what they run', () => {
     expect(await (await admin('/livez')).json()).toEqual({ status: 'ok' });
   });
 
-  it("tells the API's and the worker's counters to Prometheus", async () => {
+  it('serves the counters of API server and worker in the Prometheus format', async () => {
     for (const answer of [await admin('/metrics'), await worker('/metrics')]) {
       expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
       const text = await answer.text();
@@ -346,7 +346,7 @@ describe('what they run', () => {
     }
   });
 
-  it('has health checks that are green beside a program that serves and red beside none', async () => {
+  it('has health checks that pass for a running program and fail without one', async () => {
     const checks = [
       jsonList(only('HEALTHCHECK')),
       ...programs.map((name) => service(name).healthcheck?.test?.slice(1) ?? []),
@@ -360,7 +360,7 @@ describe('what they run', () => {
       for (const check of checks) {
         const command = check.map((word) => word.replace(':9090/', `:${here}/`));
         const codes = [await image.run(command, {}).exited];
-        // One that takes too long is red, and like Docker we ask again.
+        // A check that takes too long fails. The test repeats the check, as Docker does.
         while (name !== 'none' && codes.length < 5 && codes.at(-1) === 1)
           codes.push(await image.run(command, {}).exited);
         expect([name, codes.at(-1)]).toEqual([name, name === 'none' ? 1 : 0]);
@@ -368,7 +368,7 @@ describe('what they run', () => {
     }
   });
 
-  it('migrates again without doing anything, also by npm, and has the command line', async () => {
+  it('migrates a second time without changes, also through npm, and runs the command line', async () => {
     const { npm_execpath: npm } = process.env;
     const commands = [
       commandOf('migrate'),
@@ -380,7 +380,7 @@ describe('what they run', () => {
     expect([await tollgate.exited, JSON.parse(tollgate.output())]).toEqual([0, expect.anything()]);
   });
 
-  it('refuses to start with a missing or malformed secret, and says its name but never its value', async () => {
+  it('exits at startup if a secret is missing or malformed, and names the variable but not its value', async () => {
     const bad = {
       DATABASE_URL: '',
       KEY_PEPPERS: '',
@@ -390,7 +390,7 @@ describe('what they run', () => {
     const runs = ours.map((name) => run(name, { ...bad, ADMIN_PORT: 'nowhere' }));
     for (const each of runs) {
       expect(await each.exited).toBe(2);
-      const said = each.output();
+      const output = each.output();
       for (const line of [
         'DATABASE_URL is required',
         'KEY_PEPPERS is required',
@@ -398,17 +398,17 @@ describe('what they run', () => {
         'INTERNAL_JOB_TOKENS must be',
         'ADMIN_PORT ',
       ]) {
-        expect(said).toContain(line);
+        expect(output).toContain(line);
       }
-      expect(said).not.toMatch(/dG9vLXNob3J0|short-token|nowhere/);
+      expect(output).not.toMatch(/dG9vLXNob3J0|short-token|nowhere/);
     }
   });
 
-  it('has a worker that lives, is not ready and can be stopped while Temporal is away, with its bundle made in memory', async () => {
+  it('has a worker that is live but not ready while Temporal is down, bundles in memory and stops on SIGTERM', async () => {
     const port = await choosePort(0, new Set(Object.values(ports)));
     const alone = run('worker', { WORKER_HEALTH_PORT: String(port), TEMPORAL_ADDRESS: '127.0.0.1:1' }, unbundled);
     await eventually(() => Promise.resolve(alone.output().includes('Temporal does not answer yet')), {
-      what: 'the look for Temporal, which comes after the bundle',
+      what: 'the first connection attempt, which follows the bundling',
       secondsMax: 90,
     });
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
@@ -417,30 +417,30 @@ describe('what they run', () => {
     expect(await alone.exited).toBe(0);
   }, 180_000);
 
-  it('goes on being ready while the next release migrates', async () => {
+  it('stays ready while a newer release migrates the database', async () => {
     await database.query(`insert into schema_migration (name) values ('9999-of-tomorrow')`);
-    // Longer than an answer is kept.
+    // The result of a readiness check is cached for two seconds.
     await sleep(2_500);
     await bothReady();
     await database.query(`delete from schema_migration where name = '9999-of-tomorrow'`);
   });
 
-  it('turns red at once when it is told to stop, lives on until it has drained, and ends with 0', async () => {
+  it('reports not ready after SIGTERM, stays live while draining and exits with 0', async () => {
     running['api']?.kill('SIGTERM');
-    await eventually(async () => (await statusOf(admin('/readyz'))) === 503, { what: 'a red API' });
+    await eventually(async () => (await statusOf(admin('/readyz'))) === 503, { what: 'a failing readiness probe' });
     expect(await statusOf(admin('/livez'))).toBe(200);
-    // Balancers that have not looked yet are still served.
+    // Requests from load balancers that have not noticed yet are still served.
     expect(await statusOf(publicly('/api/v1/models'))).toBe(401);
     running['worker']?.kill('SIGTERM');
     for (const name of programs) expect([name, await running[name]?.exited]).toEqual([name, 0]);
   });
 
-  it('has written nothing beside the image', () => {
+  it('leaves the files of the image unchanged', () => {
     expect([...image.files(), ...unbundled.files()]).toEqual(before);
   });
 });
 
-/** What the last stage takes from the project's folder. */
+/** The paths that the last stage copies from the project folder. */
 const copied = (): string[] =>
   words('COPY')
     .filter((rest) => !rest.startsWith('--from'))
@@ -450,13 +450,13 @@ const copied = (): string[] =>
 const interpolate = (text: string, values: Record<string, string>): string =>
   text.replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) => values[name] ?? '');
 
-const statusOf = (asked: Promise<Response>): Promise<number> =>
-  asked.then(
+const statusOf = (response: Promise<Response>): Promise<number> =>
+  response.then(
     ({ status }) => status,
     () => 0,
   );
 
-/** Runs deploy/postgres-roles.sql as psql would, under names that no other test has. */
+/** Runs deploy/postgres-roles.sql as psql would, with unique names for roles and databases. */
 async function createRolesAndDatabases(secrets: Record<string, string>) {
   const suffix = randomBytes(4).toString('hex');
   const own = (text: string) => text.replace(/\b(tollgate|temporal|temporal_visibility)\b/g, `$1_${suffix}`);

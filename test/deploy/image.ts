@@ -15,23 +15,23 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { projectFolder } from '../support/program.ts';
 
-/** What `docker build` would have put into the image, as a folder, and what runs in it. */
+/** A folder with the content of the image that `docker build` would make, and the means to run commands in this folder. */
 export interface Image {
   folder: string;
-  /** Runs a command as in a container: nothing can be written but /tmp and the volume. */
+  /** Runs a command as in a container, where only /tmp and the volume are writable. */
   run(command: readonly string[], env: Record<string, string>): Running;
-  /** The same where the image's own files can be written, as while it is built. */
+  /** Runs a command with writable image files, as during the build. */
   build(command: readonly string[]): Running;
-  /** Every file below the folder with its time and size, packages aside. */
+  /** Every file below the folder with its size and time, without packages. */
   files(): string[];
   remove(): void;
 }
 
 export interface Running {
   pid: number;
-  /** All that was said so far, on both channels. */
+  /** The output so far on stdout and stderr. */
   output(): string;
-  /** Its exit code, or its signal. */
+  /** The exit code, or the name of the signal. */
   exited: Promise<number | string>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -41,7 +41,7 @@ export interface Instruction {
   rest: string;
 }
 
-/** The instructions of each stage, continuation lines joined, comments left out. */
+/** The instructions of each stage, with joined continuation lines and without comments. */
 export function parseDockerfile(text: string): Instruction[][] {
   const stages: Instruction[][] = [];
   const joined = text.replace(/^#.*\n/gm, '').replace(/\\\n\s*/g, '');
@@ -53,7 +53,7 @@ export function parseDockerfile(text: string): Instruction[][] {
   return stages;
 }
 
-/** What the last stage copies from the project, and the packages that an install without development's would leave. */
+/** Makes a folder with the copied paths of the last stage and links to the production packages. */
 export function makeImage(copied: readonly string[]): Image {
   const root = mkdtempSync(join(tmpdir(), 'tollgate-image-'));
   const folder = join(root, 'app');
@@ -79,7 +79,7 @@ export function makeImage(copied: readonly string[]): Image {
 
 const Lock = z.object({ packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })) });
 
-/** By the lock file, like `npm ci --omit=dev`; those of other systems are not there. */
+/** The packages that `npm ci --omit=dev` would install on this operating system. */
 function productionPackages(): string[] {
   const { packages } = Lock.parse(JSON.parse(readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')));
   return Object.entries(packages)
@@ -88,14 +88,14 @@ function productionPackages(): string[] {
     .filter((name) => existsSync(join(projectFolder, 'node_modules', name)));
 }
 
-// Folders that every Linux has; what they hold is covered in the namespace of the one process.
+// These folders exist on every Linux. The mounts below cover them only in the namespace of the process.
 const imageInside = '/mnt';
 const volumeInside = '/media';
 const packagesAside = '/srv';
 const enter = [
   `mount --bind "$1/app" ${imageInside}`,
   `mount --bind "$1/volume" ${volumeInside}`,
-  // The packages that the image's links lead to, Node's own binary among them: the project may lie below /tmp.
+  // The links of the image lead to these packages and to the Node binary. The new /tmp may hide them.
   `mount --bind "$2" ${packagesAside}`,
   'mount -t tmpfs -o size=64m tmpfs /tmp',
   'mkdir -p "$2"',
@@ -110,37 +110,37 @@ const enter = [
 
 const packages = join(projectFolder, 'node_modules');
 
-/** In a mount namespace of its own whose root is read-only, by the same process id. */
+/** The command line that runs the command in a mount namespace with a read-only root, under the same process id. */
 const wrapped = (root: string, command: readonly string[]): string[] => [
   ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c', enter, 'sh', root, packages],
   ...command,
 ];
 
-/** Whether this machine lets us make one. Elsewhere the test still sees that no file has changed. */
+/** Whether this machine allows such a namespace. Without one, the test still checks that no file has changed. */
 function canContain(root: string): boolean {
   const script = `require('node:fs').statSync('src'); try { require('node:fs').writeFileSync('x', '') } catch { process.exit(7) }`;
   const [program = '', ...args] = wrapped(root, ['node', '-e', script]);
   return spawnSync(program, args, { env: { PATH: path }, timeout: 10_000 }).status === 7;
 }
 
-// The folder of Node itself: beside it are no commands of packages.
+// The folder of the Node binary, which has no commands of packages.
 const path = `${dirname(process.execPath)}:/usr/bin:/bin:/usr/sbin:/sbin`;
 const outputMaxChars = 1_000_000;
 
 function start(command: readonly string[], env: Record<string, string>, cwd = '/'): Running {
   const [program = '', ...args] = command;
   const child = spawn(program, args, { cwd, env: { ...env, PATH: path }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      if (said.length < outputMaxChars) said += text;
+      if (output.length < outputMaxChars) output += text;
     });
   }
   const exited = new Promise<number | string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(signal ?? code ?? 'gone'));
   });
-  return { pid: child.pid ?? 0, output: () => said, exited, kill: (signal) => void child.kill(signal) };
+  return { pid: child.pid ?? 0, output: () => output, exited, kill: (signal) => void child.kill(signal) };
 }
 
 function filesBelow(folder: string): string[] {
