@@ -250,7 +250,7 @@ async function killedBefore(
         );
         return waiting;
       },
-      { what: `${verb} to wait for the lock on ${table}` },
+      { what: `a session of ${verb} that waits for ${table}` },
     );
     await gateway.kill(name);
     await query({ name: '', text: 'select pg_terminate_backend($1, 5000)' }, [pid]);

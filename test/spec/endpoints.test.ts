@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-describe('every address of the specification', () => {
+describe('every endpoint of the specification', () => {
   it('answers 401 to a request without a key', async () => {
     const endpoints = Object.keys(specLines).flatMap((line) => /^4 (GET|POST) (\S+)$/.exec(line)?.slice(1) ?? []);
     expect(endpoints.length).toBeGreaterThan(0);
@@ -45,7 +45,7 @@ describe('every address of the specification', () => {
 });
 
 describe('GET /api/v1/models', () => {
-  it('is a list of models, each with the members of the specification and no other', () => {
+  it('returns a list of models, each with exactly the members of the specification', () => {
     spec(
       '2.1 object',
       '2.1 type',
@@ -74,7 +74,7 @@ describe('GET /api/v1/models', () => {
     expect(visible).toEqual(new Set([true, false, undefined]));
   });
 
-  it('gives each model as an id that requests take, an object, an owner, a name, a group and its tags', async () => {
+  it('lists ids that requests accept, and tags for each model', async () => {
     spec('2.1 id', '2.1 capability');
     for (const model of models) {
       const { status, body } = await gateway.get(project.apiKey, `/api/v1/models/${model.id}`);
@@ -83,14 +83,14 @@ describe('GET /api/v1/models', () => {
     }
   });
 
-  it('shows active models only', async () => {
+  it('lists active models only', async () => {
     spec('2.1 status', '3 active models', '3 other model states');
     expect(models.every(({ status }) => status === 'active')).toBe(true);
     const inactive = await gateway.get(project.apiKey, '/api/v1/models/stable-diffusion-3.5');
     expect(inactive).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
   });
 
-  it('prices pictures and videos by the request, with the lowest rule in front, and chats by the token', () => {
+  it('prices images and videos by the request, at the lowest rule, and chats by the token', () => {
     spec(
       '2.2 unit',
       '2.2 credits_per_request',
@@ -121,7 +121,7 @@ describe('GET /api/v1/models', () => {
     expect(models.some(({ parameters }) => parameters.pricingRules?.[0]?.match.key === 'duration')).toBe(true);
   });
 
-  it('gives every chat model the two fixed descriptors and no streaming, and lists each flag that some model has', () => {
+  it('has the two fixed descriptors and no streaming for chat models, and every parameter flag', () => {
     spec('2.3 flags', '2.3 temperature', '2.3 max_tokens');
     for (const { type, parameters } of models) {
       if (type !== 'chat') continue;
@@ -139,7 +139,7 @@ describe('GET /api/v1/models', () => {
 });
 
 describe('POST /api/v1/chat/completions', () => {
-  it('answers an OpenAI chat completion and what it cost: the price of its tokens, rounded up once', async () => {
+  it('returns an OpenAI chat completion and charges the price of its tokens, rounded up once', async () => {
     spec(
       '2.2 credits_per_1k_input_tokens',
       '2.2 credits_per_1k_output_tokens',
@@ -166,7 +166,7 @@ describe('POST /api/v1/chat/completions', () => {
     expect(small.headers.get('x-tollgate-credits')).toBe('1');
   });
 
-  it('takes max_tokens from 16 to 8192 and temperature from 0 to 2, and nothing beyond', async () => {
+  it('accepts max_tokens from 16 to 8192 and temperature from 0 to 2 only', async () => {
     spec('4.2 max_tokens', '4.2 temperature', '8 max_tokens', '8 temperature');
     for (const fields of [{ max_tokens: 16 }, { max_tokens: 8192 }, { temperature: 0 }, { temperature: 2 }]) {
       expect((await chat({ text: 'hello', ...fields })).status).toBe(200);
@@ -182,18 +182,18 @@ describe('POST /api/v1/chat/completions', () => {
     }
   });
 
-  it('takes chat models only', async () => {
+  it('accepts chat models only', async () => {
     spec('4.2 model');
     expectRefused(await chat({ text: 'hello', model: 'aurora-image-1' }), 400, 'model_type_mismatch', 'model');
   });
 
-  it('does not stream', async () => {
+  it('refuses stream: true', async () => {
     spec('4.2 stream');
     expectRefused(await chat({ text: 'hello', stream: true }), 400, 'unsupported_parameter', 'stream');
     expect((await chat({ text: 'hello', stream: false })).status).toBe(200);
   });
 
-  it('goes on to the next channel after a transient error, and records both attempts', async () => {
+  it('tries the next channel after a transient error and records both attempts', async () => {
     spec('4.2 failover', '7 transient errors');
     const answer = await chat({ text: `hello ${randomUUID()} [[fail=transient times=1]]` });
     expect(answer.status).toBe(200);
@@ -204,7 +204,7 @@ describe('POST /api/v1/chat/completions', () => {
 });
 
 describe('POST /api/v1/images/upload', () => {
-  it('takes a picture as multipart or as the bare body, and a task takes its id and its URL', async () => {
+  it('accepts an image as multipart form or as body, and tasks accept its id and its URL', async () => {
     spec(
       '4 POST /api/v1/images/upload',
       '4.3 formats',
@@ -233,7 +233,7 @@ describe('POST /api/v1/images/upload', () => {
 });
 
 describe('POST /api/v1/images/generate and /video/generate', () => {
-  it('take every input that some model has, answer a task_id at once, and the poll shows each of them', async () => {
+  it('accept every input of the catalog and answer with a task_id, and the task shows each input', async () => {
     spec(
       '2.3 aspect_ratio',
       '2.3 variant list',
@@ -299,7 +299,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
     }
   });
 
-  it('hold the price of the rule whose value was asked for, and of the default where none was', async () => {
+  it('hold the price of the rule for the requested value or for the default', async () => {
     spec('2.2 credits_per_request', '2.3 pricingRules', '2.3 defaults');
     for (const [type, body, credits] of [
       ['image', { model: 'aurora-image-1', img_size: '2k' }, 8],
@@ -315,7 +315,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
     }
   });
 
-  it('refuse a model of the other type, an input that the model lacks, and a value that it does not list', async () => {
+  it('refuse a model of another type, an input that the model lacks and a value that it does not list', async () => {
     spec(
       '2.3 flags',
       '2.3 img_size',
@@ -343,7 +343,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
     }
   });
 
-  it('call a public https callback_url once the task has ended, signed, and refuse any other', async () => {
+  it('send a signed callback to a public https callback_url when the task ends, and refuse other URLs', async () => {
     spec('4.4 callback_url', '6 callbacks only', '6 callback_url', '7 bad callback_url', '8 callback_url');
     const name = randomUUID();
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
@@ -362,7 +362,7 @@ describe('POST /api/v1/images/generate and /video/generate', () => {
 });
 
 describe('GET /api/v1/tasks/{task_id}', () => {
-  it('shows a task with all its members from its creation until it has succeeded and is charged', async () => {
+  it('returns a task with all its members from creation to success and charge', async () => {
     spec('2.4 task', '3 other task states', '4 GET /api/v1/tasks/{task_id}', '4.4 returns', '4.5 returns');
     const prompt = 'a fox [[latency=3000]]';
     const created = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt });
@@ -375,7 +375,7 @@ describe('GET /api/v1/tasks/{task_id}', () => {
     expect((await fetch(ended.output?.[0]?.url ?? '')).status).toBe(200);
   });
 
-  it('shows a task that is past its deadline as failed, with its credits given back', async () => {
+  it('returns a task past its deadline as failed and refunded', async () => {
     spec('3 processing to failed', '4.8 check-stale-media-tasks');
     const mark = randomUUID();
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.video, {
@@ -401,7 +401,7 @@ describe('GET /api/v1/tasks/{task_id}', () => {
 });
 
 describe('the legacy routes', () => {
-  it('create by every field of theirs and read the task in three ways', async () => {
+  it('accept every legacy field and return the task on three routes', async () => {
     spec(
       '4 POST /api/v1/api/generate',
       '4 GET /api/v1/api/result?id={task_id}',
@@ -444,7 +444,7 @@ describe('POST /api/v1beta/models/{model}:generateContent', () => {
       }),
     });
 
-  it('answers contents, and its stream variant says the same in one event', async () => {
+  it('answers contents, and its stream variant sends the complete answer in one event', async () => {
     spec(
       '4 POST /api/v1beta/models/{model}:generateContent',
       '4.7 model',
@@ -468,7 +468,7 @@ describe('the internal jobs', () => {
   const token = 'job-token-0123456789-0123456789-0123456789';
 
   it.each(['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels', 'scheduled-maintenance'])(
-    '%s runs for a scheduler that has a job token',
+    'run for a scheduler with a job token: %s',
     async (name) => {
       spec(
         '4 POST /api/internal/jobs/process-pending-callbacks',
@@ -478,14 +478,14 @@ describe('the internal jobs', () => {
       );
       const { status, body } = await gateway.create(token, `${path}/${name}`, '');
       expect([200, 202]).toContain(status);
-      // By its own Schedule it may be under way already.
+      // A run of the Schedule may hold the lock of the job.
       const answer = JobAnswer.parse(body);
       expect([name, undefined]).toContain(answer.name);
       expect(['succeeded', undefined]).toContain(answer.state);
     },
   );
 
-  it('tell the recent runs of the maintenance', async () => {
+  it('list the recent runs of scheduled-maintenance', async () => {
     spec('4 GET /api/internal/jobs/scheduled-maintenance', '4.8 recent runs');
     const ended = await eventually(async () => {
       const { status, body } = await gateway.get(token, `${path}/scheduled-maintenance`);
@@ -501,7 +501,7 @@ describe('the internal jobs', () => {
 });
 
 describe('authentication', () => {
-  it('takes a Bearer key and x-api-key anywhere, x-goog-api-key on the Gemini routes only', async () => {
+  it('accepts Bearer keys and x-api-key, and x-goog-api-key on the Gemini routes only', async () => {
     spec('5 Authorization', '5 x-api-key', '5 x-goog-api-key');
     const get = (headers: Record<string, string>) => fetch(`${gateway.baseUrl}/api/v1/models`, { headers });
     const statuses = await Promise.all(
@@ -512,7 +512,7 @@ describe('authentication', () => {
     expect(statuses).toEqual([200, 200, 401, 401]);
   });
 
-  it('knows keys by their prefix and keeps only what cannot be turned back into them', async () => {
+  it('issues keys with the prefix sk- and stores only their digests', async () => {
     spec('2.4 API key', '5 form of a key', '5 hashed at rest');
     expect(project.apiKey).toMatch(/^sk-[A-Za-z0-9]{46}$/);
     const [row] = await gateway.database.query<{ text: string }>({
@@ -524,7 +524,7 @@ describe('authentication', () => {
     expect(row?.text).not.toContain(project.apiKey.slice(10, 40));
   });
 
-  it('keeps a key to its project, its models, its requests per minute and its budget', async () => {
+  it('limits a key to its project, its models, its requests per minute and its budget', async () => {
     spec(
       '2.4 API key',
       '5 project',
@@ -558,7 +558,7 @@ describe('authentication', () => {
 });
 
 describe('errors', () => {
-  it('have a status, a code, a type and the field at fault for each condition that the specification names', async () => {
+  it('have the status, code, type and field of each condition in the specification', async () => {
     spec('7 error body', '7 invalid key', '7 exhausted budget', '7 unknown model', '7 bad callback_url');
     const poor = await gateway.project({ credits: 0 });
     const create = (apiKey: string, fields: Record<string, unknown>) =>
@@ -711,7 +711,7 @@ async function upload(body: FormData | Buffer<ArrayBuffer>, headers: Record<stri
   return UploadedFile.parse(await response.json());
 }
 
-/** The openai error, all four members. */
+/** Expects an OpenAI error with exactly its four members. */
 function expectRefused(
   { status, body }: Answer,
   wanted: number,
