@@ -8,7 +8,7 @@ export interface Credits {
   reserved: number;
 }
 
-/** Adds credits once per reference: the same reference again adds nothing, with another amount it is refused. */
+/** Adds credits once per reference. A repeated reference adds nothing; with another amount it throws `OperatorError`. */
 export async function addCredits(
   { db }: Pick<Deps, 'db'>,
   given: { projectId: string; amount: number; reference: string; actor: string },
@@ -19,7 +19,9 @@ export async function addCredits(
   );
   if (!row || row.verdict === 'project_not_found') throw new OperatorError(`There is no project ${given.projectId}.`);
   if (row.verdict === 'reference_reused') {
-    throw new OperatorError(`The reference ${given.reference} was used before with another amount. Nothing was added.`);
+    throw new OperatorError(
+      `The reference ${given.reference} was already used with another amount. Nothing was added.`,
+    );
   }
   if (row.verdict === 'too_many')
     throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
@@ -31,7 +33,6 @@ export async function addCredits(
   return { projectId: given.projectId, balance: row.balance ?? 0, reserved: row.reserved ?? 0, added };
 }
 
-/** What a project has and what of it is held. */
 export async function showCredits({ db }: Pick<Deps, 'db'>, projectId: string): Promise<Credits> {
   const [row] = await db.query<{ balance: number; reserved: number }>(
     { name: 'show-credits', text: 'select balance, reserved from credit_account where project_id = $1' },

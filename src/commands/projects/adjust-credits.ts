@@ -2,26 +2,16 @@ import { recordAudit } from '../../db/audit.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 
-export interface Adjustment {
-  requestId: string;
-  projectId: string;
-  /** Credits given back by this call; 0 when the same had been given before. */
-  given: number;
-  charged: number;
-  /** Credits given back for this request so far, this call included. */
-  givenInAll: number;
-  balance: number;
-}
-
 /**
- * Gives back what a settled task or chat was charged, or `amount` of it, as an entry of its own in the month it is written:
- * once per reason, and in all never more than was charged. The task itself goes on showing what it was charged. Throws
- * `OperatorError` when there is nothing to give back.
+ * Gives back the credits that a settled task or chat was charged, or `amount` of them, by a ledger entry in the current month. Each
+ * reason is used once, and the sum never exceeds the charge. The task still shows its original charge. Returns the credits that
+ * this call gave back (`given`, 0 if it was repeated) and all that were given back for the request (`givenInAll`). Throws
+ * `OperatorError` if the adjustment is refused.
  */
 export async function adjustCredits(
   { db }: Pick<Deps, 'db'>,
   asked: { requestId: string; amount: number | null; reason: string; actor: string },
-): Promise<Adjustment> {
+) {
   const { requestId, amount, reason, actor } = asked;
   const [row] = await db.query<{
     verdict: string;
@@ -42,10 +32,10 @@ export async function adjustCredits(
   const charged = row.charged ?? 0;
   const givenInAll = row.givenInAll ?? 0;
   const refusals: Readonly<Record<string, string>> = {
-    not_settled: `${requestId} has not been charged: nothing of it is settled.`,
-    nothing_left: `All ${charged} credits that ${requestId} was charged have been given back.`,
-    too_many: `${requestId} was charged ${charged} credits and got ${givenInAll} back: no more than ${charged - givenInAll} are left to give.`,
-    reason_reused: `Another amount was given back to ${requestId} for this reason. Nothing was changed.`,
+    not_settled: `${requestId} has not been charged, so there is nothing to give back.`,
+    nothing_left: `All ${charged} credits that ${requestId} was charged have been given back already.`,
+    too_many: `${requestId} was charged ${charged} credits, of which ${givenInAll} were given back: no more than ${charged - givenInAll} can be given back.`,
+    reason_reused: `Another amount was already given back for ${requestId} with this reason. Nothing was changed.`,
   };
   const refusal = refusals[row.verdict];
   if (refusal !== undefined) throw new OperatorError(refusal);

@@ -2,26 +2,16 @@ import { recordAudit } from '../../db/audit.ts';
 import { ApiKey } from '../../db/entities/api-key.ts';
 import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
 import { Project } from '../../db/entities/project.ts';
+import type { KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { digestApiKey, displayPartsOf, generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { OperatorError } from '../operator-error.ts';
 
-export interface NewKey {
-  projectId: string;
-  name?: string;
-  models?: string[] | null;
-  rpm?: number | null;
-  budget?: number | null;
-  inFlightMax?: number | null;
-  expiresAt?: Date | null;
-  actor: string;
-}
-
-/** Makes a key. The secret is returned here and never again: only its digest is stored (rules "Keys and auth"). */
+/** Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). */
 export async function createKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
-  given: NewKey,
+  given: Partial<KeyLimits> & { projectId: string; actor: string },
 ): Promise<{ keyId: string; apiKey: string }> {
   const keyId = newId('key');
   const apiKey = generateApiKey();
@@ -60,7 +50,7 @@ export async function createKey(
   return { keyId, apiKey };
 }
 
-/** The stored half of a secret, under the pepper that is written with now. */
+/** The row of a secret, with a digest under the first pepper. */
 export function newSecretRow({ keyPeppers }: Deps['config']['secrets'], apiKey: string) {
   const [pepper] = keyPeppers;
   if (!pepper) throw new Error('no pepper is configured');

@@ -5,17 +5,11 @@ import { Project } from '../../db/entities/project.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
-export interface CreatedProject {
-  projectId: string;
-  /** `whsec_` and base64 of 32 bytes, as Standard Webhooks has it. */
-  webhookSecret: string;
-}
-
-/** Makes a project with an empty account and its callback secret. */
+/** Creates a project with an empty account and a callback secret. */
 export async function createProject(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
   { name, actor }: { name: string; actor: string },
-): Promise<CreatedProject> {
+) {
   const projectId = newId('prj');
   const webhookSecret = newWebhookSecret();
   await (await db.orm()).em.fork().transactional(async (em) => {
@@ -34,5 +28,5 @@ export async function createProject(
 /** A new callback secret: 32 random bytes in the form of Standard Webhooks. */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** What a sealed callback secret is bound to: moved to another row it does not open. */
+/** Binds a sealed callback secret to its project's row, so that it cannot be decrypted from another row. */
 export const callbackSecretContext = (projectId: string) => `project|callback_secret|${projectId}` as const;

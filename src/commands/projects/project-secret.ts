@@ -13,20 +13,20 @@ type SecretDeps = Pick<Deps, 'config' | 'db' | 'sealer'>;
 export interface ProjectSecret {
   projectId: string;
   webhookSecret: string;
-  /** The one before, while both sign; null when none does. */
+  /** The secret before, while both sign callbacks; null if only one signs. */
   previousSecret: string | null;
-  /** Unix seconds, by the database's clock; null when no rotation overlaps. */
+  /** When the previous secret ends, in unix seconds; null if no rotation overlaps. */
   previousUntil: number | null;
 }
 
 /**
- * The callback secret of a project, and the one it replaces while a rotation overlaps. Throws `OperatorError` for an unknown
- * project, and for a secret that no master key opens.
+ * The callback secret of a project, and the previous one while a rotation overlaps. Throws `OperatorError` for an unknown project
+ * or a secret that no master key decrypts.
  */
 export async function showProjectSecret({ db, sealer }: SecretDeps, projectId: string): Promise<ProjectSecret> {
   const stored = await readProjectSecret(db, projectId);
   if (!stored) throw new OperatorError(`There is no project ${projectId}.`);
-  const open = (sealed: string): string | null => {
+  const unseal = (sealed: string): string | null => {
     try {
       return sealer.open(sealed, callbackSecretContext(projectId));
     } catch (error) {
@@ -34,24 +34,23 @@ export async function showProjectSecret({ db, sealer }: SecretDeps, projectId: s
       throw error;
     }
   };
-  const webhookSecret = open(stored.sealed);
+  const webhookSecret = unseal(stored.sealed);
   if (webhookSecret === null)
     throw new OperatorError(
-      `The callback secret of ${projectId} cannot be opened with these MASTER_KEYS. Bring back the one that sealed it, or make another by "projects secret rotate".`,
+      `The callback secret of ${projectId} cannot be decrypted with these MASTER_KEYS. Add the key that sealed it, or make a new secret with "projects secret rotate".`,
     );
   return {
     projectId,
     webhookSecret,
-    // One that cannot be opened does not sign.
-    previousSecret: stored.sealedPrevious === null ? null : open(stored.sealedPrevious),
+    // A secret that cannot be decrypted does not sign.
+    previousSecret: stored.sealedPrevious === null ? null : unseal(stored.sealedPrevious),
     previousUntil: stored.previousUntil,
   };
 }
 
 /**
- * Makes a new callback secret. Until the overlap ends every callback is signed with both, so no receiver is cut off; for the
- * same reason it throws `OperatorError` while an earlier rotation overlaps, unless forced: a third secret would end the first at
- * once.
+ * Replaces the callback secret. Until the overlap ends, every callback is signed with both secrets, so that no receiver refuses it.
+ * While an earlier rotation overlaps, throws `OperatorError` unless forced, because a third secret immediately ends the first.
  */
 export async function rotateProjectSecret(
   deps: SecretDeps,
@@ -77,7 +76,8 @@ export async function rotateProjectSecret(
 async function whyNotRotated({ db }: SecretDeps, projectId: string): Promise<string> {
   const stored = await readProjectSecret(db, projectId);
   if (!stored) return `There is no project ${projectId}.`;
-  if (stored.previousUntil === null) return `The overlap of ${projectId} has just ended. Rotate it again.`;
+  if (stored.previousUntil === null)
+    return `The earlier rotation of ${projectId} has just ended. Run the command again.`;
   const until = new Date(stored.previousUntil * 1000).toISOString().replace('.000Z', 'Z');
-  return `The callback secret of ${projectId} was rotated already, and the one before it signs beside it until ${until}. Rotate it after that, or say --force to end the one before at once.`;
+  return `The callback secret of ${projectId} was rotated already, and the previous secret also signs until ${until}. Rotate it after that time, or use --force to end the previous secret now.`;
 }

@@ -5,27 +5,17 @@ import { SealError, type SealContext } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext } from './create-project.ts';
 import { credentialContext } from '../channels/unseal-credential.ts';
 
-export interface ResealCount {
-  resealed: number;
-  /** Under the newest key before. */
-  current: number;
-  /** Values that no configured key opens. They were left as they are. */
-  unreadable: string[];
-}
-
 /**
- * Seals every channel credential and callback secret that an older key of MASTER_KEYS sealed anew under the first. Run again
- * it finds nothing to do; beside a running gateway it loses no change, for a value is replaced only while it is the one read.
+ * Seals every channel credential and callback secret with the first of MASTER_KEYS if another one sealed it. It is safe beside a
+ * running gateway, because a value is replaced only if it is still the value that was read. Returns per kind how many were
+ * resealed, how many already were current, and the ids of those that no key decrypts, which stay unchanged.
  */
-export async function resealSecrets(
-  { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
-  { actor }: { actor: string },
-): Promise<Record<SealedPlace, ResealCount>> {
-  const resealPlace = async (place: SealedPlace): Promise<ResealCount> => {
-    const count: ResealCount = { resealed: 0, current: 0, unreadable: [] };
+export async function resealSecrets({ db, sealer }: Pick<Deps, 'db' | 'sealer'>, { actor }: { actor: string }) {
+  const resealPlace = async (place: SealedPlace) => {
+    const count = { resealed: 0, current: 0, unreadable: new Array<string>() };
     const contextOf = contexts[place];
     let after = '';
-    // Ends by itself: each page begins behind the last, and the rows are those of operators.
+    // Ends, because each page starts after the last one and only operators add rows.
     for (let page = 0; page < pagesMax; page++) {
       const values = await listSealed(db, place, { after, limit: pageRows });
       for (const { id, value } of values) {
@@ -35,7 +25,7 @@ export async function resealSecrets(
         }
         try {
           const to = sealer.seal(sealer.open(value, contextOf(id)), contextOf(id));
-          // Who changed it meanwhile sealed it under the key that writes.
+          // A value that was changed in the meantime was sealed with the first key.
           if (await replaceSealed(db, place, { id, from: value, to })) count.resealed += 1;
           else count.current += 1;
         } catch (error) {
@@ -62,7 +52,7 @@ export async function resealSecrets(
 const contexts: Record<SealedPlace, (id: string) => SealContext> = {
   channel_credential: credentialContext,
   callback_secret: callbackSecretContext,
-  // A rotation moves the old secret as it is, so it stays bound to the column it was made for.
+  // A rotation moves the old secret unchanged, so it stays bound to the column for which it was sealed.
   callback_secret_previous: callbackSecretContext,
 };
 

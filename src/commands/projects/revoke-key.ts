@@ -3,19 +3,11 @@ import { markKeyRevoked } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 
-export interface RevokedKey {
-  keyId: string;
-  /** Unix seconds. */
-  revokedAt: number;
-  /** False when it had been revoked before. */
-  changed: boolean;
-}
-
-/** Ends a key for good: from this commit on it is admitted nowhere. Credits that it holds are still settled or given back. */
-export async function revokeKey(
-  { db }: Pick<Deps, 'db'>,
-  { keyId, actor }: { keyId: string; actor: string },
-): Promise<RevokedKey> {
+/**
+ * Revokes a key permanently. From this commit on no request of it is admitted, but its running requests are still settled or
+ * refunded. `revokedAt` is in unix seconds, and `changed` is false if the key was revoked before.
+ */
+export async function revokeKey({ db }: Pick<Deps, 'db'>, { keyId, actor }: { keyId: string; actor: string }) {
   const revoked = await markKeyRevoked(db, keyId);
   if (!revoked) throw new OperatorError(`There is no key ${keyId}.`);
   const { projectId, revokedAt, changed } = revoked;

@@ -8,23 +8,15 @@ import { OperatorError } from '../operator-error.ts';
 /** How long a key's old secret works beside the new one: a day, so that clients can be changed in working hours. */
 const overlapSeconds = 86_400;
 
-export interface RotatedKey {
-  keyId: string;
-  /** Told here and never again. */
-  apiKey: string;
-  /** Unix seconds at which the secrets before it end. */
-  previousUntil: number;
-}
-
 /**
- * Adds a second secret to the same key: id, limits, budget and spend are shared. What opened the key before ends after
- * 24 hours, or earlier where an earlier rotation said so (rules "Keys and auth"). Throws
+ * Adds a second secret to a key, which keeps its id, limits, budget and spend. The previous secrets end at `previousUntil` (unix
+ * seconds), after 24 hours or earlier by an earlier rotation (rules "Keys and auth"). Only here is the new secret returned. Throws
  * `OperatorError` for an unknown or revoked key.
  */
 export async function rotateKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
   { keyId, actor }: { keyId: string; actor: string },
-): Promise<RotatedKey> {
+) {
   const apiKey = generateApiKey();
   const added = await addKeySecret(db, {
     keyId,
@@ -32,7 +24,7 @@ export async function rotateKey(
     overlapSeconds,
   });
   if (added === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
-  if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked, which is for good. Make another key.`);
+  if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   const { previousUntil, projectId } = added;
   await recordAudit(db, {
     actor,

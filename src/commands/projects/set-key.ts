@@ -3,22 +3,19 @@ import { updateKeyLimits, type KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 
-/** What may be changed about a key. A field that is absent stays; null clears it, which means no limit. */
-export type KeyChanges = Partial<KeyLimits>;
-
 /**
- * Changes what a key may do. Counts for requests that are admitted from now on: a budget below what was spent refuses the
- * next one and touches nothing that runs. Throws `OperatorError` for an unknown or revoked key.
+ * Changes the given limits of a key; null removes a limit. The change applies to requests that are admitted after it: a budget below
+ * the spend refuses the next request, and running requests continue. Throws `OperatorError` for an unknown or revoked key.
  */
 export async function setKey(
   { db }: Pick<Deps, 'db'>,
-  { keyId, changes, actor }: { keyId: string; changes: KeyChanges; actor: string },
+  { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },
 ): Promise<KeyLimits> {
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0) throw new OperatorError('Nothing to change was named.');
+  if (Object.keys(given).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
   const updated = await updateKeyLimits(db, keyId, given);
   if (updated === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
-  if (updated === 'revoked') throw new OperatorError(`${keyId} has been revoked, which is for good. Make another key.`);
+  if (updated === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   const { before, after } = updated;
   await recordAudit(db, {
     actor,
@@ -33,7 +30,7 @@ export async function setKey(
   return after;
 }
 
-/** As the audit and the command line name them. */
+/** The names of the limits in the audit log, which are those of the command line. */
 const limitNames = [
   ['name', 'name'],
   ['models', 'models'],

@@ -4,8 +4,8 @@ import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 
 /**
- * Closes a project to its clients, or opens it again. From this commit on none of its keys is admitted; what runs goes on
- * and is settled. False when it was so before.
+ * Enables or disables a project. While it is disabled, no request of its keys is admitted, but running requests continue and are
+ * settled. `changed` is false if the project was in that state before.
  */
 export async function setProjectEnabled(
   { db }: Pick<Deps, 'db'>,
