@@ -5,36 +5,28 @@ import { pause } from '../../platform/pause.ts';
 
 export type { DetailRow };
 
-/** Keeps one row per answered request, without delaying the request. */
+/** Stores one row per answered request without delaying the request. */
 export interface DetailRecorder {
-  /** Buffers a row. Never throws, never waits. When the buffer is full the row is lost, which is counted and logged. */
+  /** Buffers a row. Never throws or waits. If the buffer is full, the row is lost, which is counted and logged. */
   record(row: DetailRow): void;
-  /** Refuses more rows and writes those that wait. While the database is away it tries for `patienceMs` (2,000 by default). */
+  /** Refuses more rows and writes the waiting ones. If the database is unavailable, retries for `patienceMs`. */
   close(patienceMs?: number): Promise<void>;
 }
 
-export interface DetailRecorderOptions {
-  /** The most rows that wait, 10,000 by default: some megabytes. */
-  rowsMax?: number;
-  batchMax?: number;
-  /** How long a row waits for its batch. */
-  waitMs?: number;
-}
-
 /**
- * Writes rows in batches, one batch at a time: when `batchMax` (500) wait, or one of them has waited `waitMs` (a second).
- * While the database is away rows wait in the buffer. Rows may be lost: nothing is billed or summed up from them.
+ * Writes rows in batches, one batch at a time: as soon as `batchMax` rows wait, or one of them has waited `waitMs`. While the database
+ * is unavailable, up to `rowsMax` rows wait, a few megabytes. Rows may be lost, because nothing is billed or summed up from them.
  */
 export function createDetailRecorder(
   { db, logger, metrics }: Pick<Deps, 'db' | 'logger' | 'metrics'>,
-  { rowsMax = 10_000, batchMax = 500, waitMs = 1_000 }: DetailRecorderOptions = {},
+  { rowsMax = 10_000, batchMax = 500, waitMs = 1_000 } = {},
 ): DetailRecorder {
   let waiting: DetailRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
-  const { lose, tellLost } = createLossLog({ logger, metrics });
-  /** The last write found no database: rows wait for the timer, not for a full batch. */
-  let away = false;
+  const { lose, logLost } = createLossLog({ logger, metrics });
+  /** Whether the last write failed for lack of a database. Then rows wait for the timer instead of a full batch. */
+  let unavailable = false;
   let closed = false;
 
   const arm = (): void => {
@@ -48,29 +40,29 @@ export function createDetailRecorder(
     timer = undefined;
     writing ??= drain().finally(() => {
       writing = null;
-      tellLost();
+      logLost();
       if (waiting.length > 0 && !closed) arm();
     });
   };
-  /** Writes all full batches, or one that is not full. Stops when the database is away. */
+  /** Writes all full batches, or one that is not full. Stops if the database is unavailable. */
   const drain = async (): Promise<void> => {
     do {
       const batch = waiting.splice(0, batchMax);
       if (batch.length > 0 && !(await writeBatch(batch))) return;
     } while (waiting.length >= batchMax);
   };
-  /** Returns false when the database is away. The rows then wait again, in their order. */
+  /** Returns false if the database is unavailable. The rows then wait again, in their order. */
   const writeBatch = async (batch: DetailRow[]): Promise<boolean> => {
     try {
       await write(db, batch);
-      away = false;
+      unavailable = false;
       return true;
     } catch (error) {
       if (!isConnectionLost(error)) {
         lose(batch.length, error);
         return true;
       }
-      away = true;
+      unavailable = true;
       const free = Math.max(0, rowsMax - waiting.length);
       waiting = [...batch.slice(0, free), ...waiting];
       if (batch.length > free) lose(batch.length - free);
@@ -85,7 +77,7 @@ export function createDetailRecorder(
         return;
       }
       waiting.push(row);
-      if (waiting.length >= batchMax && !away) flush();
+      if (waiting.length >= batchMax && !unavailable) flush();
       else arm();
     },
     async close(patienceMs = 2_000) {
@@ -99,15 +91,15 @@ export function createDetailRecorder(
       clearTimeout(timer);
       if (waiting.length > 0) lose(waiting.length);
       waiting = [];
-      tellLost();
+      logLost();
     },
   };
 }
 
-/** Counts lost rows at once, and logs them together. */
+/** Counts lost rows immediately, and logs them together. */
 function createLossLog({ logger, metrics }: Pick<Deps, 'logger' | 'metrics'>) {
   let rowsSinceLogged = 0;
-  const tellLost = (error?: unknown): void => {
+  const logLost = (error?: unknown): void => {
     if (rowsSinceLogged === 0) return;
     logger.warn({ err: error, rows: rowsSinceLogged }, 'API details were lost');
     rowsSinceLogged = 0;
@@ -115,14 +107,14 @@ function createLossLog({ logger, metrics }: Pick<Deps, 'logger' | 'metrics'>) {
   const lose = (rows: number, error?: unknown): void => {
     metrics.apiDetailsLost(rows);
     rowsSinceLogged += rows;
-    if (error !== undefined) tellLost(error);
+    if (error !== undefined) logLost(error);
   };
-  return { lose, tellLost };
+  return { lose, logLost };
 }
 
 const retryMs = 100;
 
-/** The day's partition may be missing where no maintenance has run for days. */
+/** Creates missing partitions first: the day's partition is missing if maintenance has not run for days. */
 async function write(db: Deps['db'], batch: DetailRow[]): Promise<void> {
   try {
     await writeDetailRows(db, batch);

@@ -8,7 +8,7 @@ import { probeChannels } from '../channels/probe-channels.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../tasks/start-tasks.ts';
 
-/** All that any job's command uses. */
+/** The dependencies of all jobs. */
 export type JobDeps = Pick<
   Deps,
   'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'urls' | 'files'
@@ -16,18 +16,18 @@ export type JobDeps = Pick<
 
 interface Job {
   everySeconds(config: Config): number;
-  /** One run; what it did, in counts. Safe to run at any time, any number at once, and again after it was cut short. */
+  /** Runs the job once and returns counts. Safe to run at any time, concurrently, and again after an interruption. */
   run(deps: JobDeps): Promise<JobSummary>;
 }
 
-/** Every job: how often, and what it does. */
+/** Every job with its interval and its command. */
 export const jobs: Record<JobName, Job> = {
   'process-pending-callbacks': {
     everySeconds: (config) => config.jobs.callbacksSeconds,
     async run(deps) {
       const callbacks = await processCallbacks(deps);
       const resumed = await resumeSilentTasks(deps);
-      // Where Temporal could not be reached a moment ago, each further call would only wait in vain.
+      // If Temporal has just been unreachable, more calls would only wait for their timeouts.
       const unstarted = resumed.isAway ? 0 : (await startUnstartedTasks(deps)).started;
       const cancels = await decideAbandonedCancels(deps);
       return { ...callbacks, resumed: resumed.started, started: unstarted, cancels };
@@ -50,6 +50,6 @@ export const jobs: Record<JobName, Job> = {
   },
 };
 
-/** Each job with its interval, as its Schedule and the workers' own loop need it. */
+/** Each job with its interval, for its Schedule and for the loop of the workers. */
 export const jobIntervals = (config: Config): { name: JobName; everySeconds: number }[] =>
   jobNames.map((name) => ({ name, everySeconds: jobs[name].everySeconds(config) }));

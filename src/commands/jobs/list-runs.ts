@@ -9,7 +9,7 @@ const runsShown = 50;
 export const listRuns = ({ db }: Pick<Deps, 'db'>, name: JobName): Promise<JobRun[]> =>
   listJobRuns(db, name, runsShown);
 
-/** A run as schedulers and operators see it; times are unix seconds. */
+/** A run as the job routes return it. Times are unix seconds. */
 export const presentRun = (run: JobRun): JsonObject => ({
   run_id: run.runId,
   name: run.name,

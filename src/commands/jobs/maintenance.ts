@@ -19,50 +19,49 @@ import { crashPoint } from '../../platform/crash-point.ts';
 
 export type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'>;
 
-/** What one run did, as its row keeps it: counts of rows, none of their content. */
-export interface MaintenanceSummary {
-  months: RebuiltMonth[];
-  /** The checkpoint that was written; null when nothing was new, or when the books are wrong. */
-  checkpoint_id: number | null;
-  /** Names of the broken invariants: nothing is built upon books that are wrong. */
-  ledger_breaches: string[];
-  detail_partitions_made: number;
-  detail_partitions_dropped: number;
-  detail_rows_dropped: number;
-  tasks_erased: number;
-  callback_bodies_erased: number;
-  files_deleted: number;
-  /** Their bytes could not be deleted; the next run tries again. */
-  files_failed: number;
-  idempotency_keys_deleted: number;
-  delivery_attempts_deleted: number;
-  rejected_tasks_deleted: number;
-  tasks_deleted: number;
-  chat_attempts_deleted: number;
-  job_runs_deleted: number;
-  /** Ended early because it was asked to; the next run goes on. */
-  interrupted: boolean;
-  /** Steps that failed; the others were done. */
-  failed_steps: string[];
-  /** How long each step took. */
-  step_ms: Record<string, number>;
+/** What one run did, as its row stores it: counts of rows, without their content. */
+class MaintenanceSummary {
+  months: RebuiltMonth[] = [];
+  /** The checkpoint that was written; null if there were no new entries or the ledger is broken. */
+  checkpoint_id: number | null = null;
+  /** Names of the broken invariants. */
+  ledger_breaches: string[] = [];
+  detail_partitions_made = 0;
+  detail_partitions_dropped = 0;
+  detail_rows_dropped = 0;
+  tasks_erased = 0;
+  callback_bodies_erased = 0;
+  files_deleted = 0;
+  /** Files whose bytes could not be deleted. The next run tries again. */
+  files_failed = 0;
+  idempotency_keys_deleted = 0;
+  delivery_attempts_deleted = 0;
+  rejected_tasks_deleted = 0;
+  tasks_deleted = 0;
+  chat_attempts_deleted = 0;
+  job_runs_deleted = 0;
+  /** Whether the signal ended the run early. The next run continues. */
+  interrupted = false;
+  /** Steps that failed. The others were done. */
+  failed_steps: string[] = [];
+  step_ms: Record<string, number> = {};
 }
 
-/** At least one step failed. What the others did is in `summary`; the next run does the rest. */
+/** At least one step failed. `summary` has what the others did, and the next run tries again. */
 export class MaintenanceError extends Error {
   override readonly name = 'MaintenanceError';
   readonly summary: MaintenanceSummary;
 
   constructor(summary: MaintenanceSummary, cause: unknown) {
-    super(`maintenance failed in: ${summary.failed_steps.join(', ')}`, { cause });
+    super(`maintenance failed in these steps: ${summary.failed_steps.join(', ')}`, { cause });
     this.summary = summary;
   }
 }
 
-/** The last rebuild is that of the 3rd: two whole days after the month. */
+/** A month is rebuilt for two whole days after its end, and frozen on the 3rd. */
 const freezeAfterDays = 2;
 const daySeconds = 86_400;
-/** Per kind of row and run; what is beyond waits for the next run. */
+/** Per kind of row and run. The next run continues. */
 const batchesMax = 2_000;
 const deleteLanes = 8;
 const jobRunDays = 30;
@@ -73,16 +72,16 @@ const deliveryAttemptDays = 30;
 const chatAttemptDays = 30;
 
 /**
- * Daily upkeep (rules "Jobs and retention"): makes the days' partitions, rebuilds the monthly summaries, proves the books
- * and writes a checkpoint, then deletes what is past its time by the database's clock, `MAINTENANCE_BATCH_MAX` rows per
- * transaction. May be killed anywhere and run again: the end is the same. Throws `MaintenanceError` after doing what it could.
+ * Daily maintenance (rules "Jobs and retention"): creates the partitions of the next days, rebuilds the monthly summaries, verifies
+ * the ledger, writes a checkpoint, and deletes expired data, `MAINTENANCE_BATCH_MAX` rows per transaction. A run that is killed
+ * anywhere and repeated has the same result. If steps fail, does the others and then throws `MaintenanceError`.
  */
 export async function runMaintenance(
   deps: MaintenanceDeps,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<MaintenanceSummary> {
   const { config, db, logger } = deps;
-  const summary = emptySummary();
+  const summary = new MaintenanceSummary();
   const limit = config.retention.batchMax;
   const cleared =
     (name: CountName, batch: () => Promise<number>): (() => Promise<void>) =>
@@ -96,7 +95,7 @@ export async function runMaintenance(
   const steps: [name: string, work: () => Promise<void>][] = [
     ['partitions', async () => void (summary.detail_partitions_made = await ensureDetailPartitions(db))],
     ['summaries', () => rebuildSummaries(deps, summary, signal)],
-    ['checkpoint', () => proveBooks(deps, summary)],
+    ['checkpoint', () => verifyAndCheckpoint(deps, summary)],
     ['details', () => dropDetails(deps, summary, signal)],
     [
       'contents',
@@ -141,7 +140,7 @@ export async function runMaintenance(
   return summary;
 }
 
-/** Each month by itself: the ones after one that cannot be built are no worse for it. Throws when all were tried. */
+/** Rebuilds each month on its own, so that a failure does not stop the later months. Throws the first error at the end. */
 async function rebuildSummaries(
   { config, db, logger }: MaintenanceDeps,
   summary: MaintenanceSummary,
@@ -160,21 +159,24 @@ async function rebuildSummaries(
       summary.months.push(rebuilt);
     } catch (error) {
       errors.push(error);
-      logger.error({ err: error, month, alarm: true }, "a month's summary could not be built");
+      logger.error({ err: error, month, alarm: true }, 'the summary of a month could not be built');
     }
   }
   if (errors.length > 0) throw errors[0];
 }
 
-/** A checkpoint is a promise about everything before it, so it stands only on books that were just proved. */
-async function proveBooks({ config, db, logger }: MaintenanceDeps, summary: MaintenanceSummary): Promise<void> {
+/** Verifies the ledger and then writes a checkpoint, because later checks trust the entries before a checkpoint. */
+async function verifyAndCheckpoint(
+  { config, db, logger }: MaintenanceDeps,
+  summary: MaintenanceSummary,
+): Promise<void> {
   const report = await verifyLedger(db, 2 * config.sweeps.intervalSeconds, { full: false });
   const broken = Object.entries(report.invariants).filter(([, { breaches }]) => breaches > 0);
   summary.ledger_breaches = broken.map(([name]) => name);
   for (const [name, { breaches, examples }] of broken) {
-    logger.error({ alarm: true, invariant: name, breaches, examples }, 'the books are not right');
+    logger.error({ alarm: true, invariant: name, breaches, examples }, 'an invariant of the ledger is broken');
   }
-  // A hold that waits for its sweep is late, not wrong.
+  // C5 reports expired holds that wait for the sweep; they do not make the ledger wrong.
   if (summary.ledger_breaches.some((name) => name !== 'C5')) return;
   summary.checkpoint_id = await writeCheckpoint(db, config.accounting.lagSeconds);
 }
@@ -185,17 +187,17 @@ async function dropDetails(
   signal?: AbortSignal,
 ): Promise<void> {
   for (let day = 0; day < batchesMax && !signal?.aborted; day++) {
-    const gone = await dropDetailPartition(db, config.retention.detailDays);
-    if (!gone) return;
+    const result = await dropDetailPartition(db, config.retention.detailDays);
+    if (!result) return;
     summary.detail_partitions_dropped += 1;
-    summary.detail_rows_dropped += gone.rows;
-    logger.info({ partition: gone.dropped, rows: gone.rows }, 'a day of API details was dropped');
+    summary.detail_rows_dropped += result.rows;
+    logger.info({ partition: result.dropped, rows: result.rows }, 'a day of API details was dropped');
   }
 }
 
 /**
- * Marks, then deletes the bytes, then forgets the row: whatever is interrupted in between, the row still leads to the bytes.
- * Files of an earlier run that were marked and not forgotten come along.
+ * Marks files, deletes their bytes, and then deletes their rows, so that after an interruption the rows still lead to the bytes.
+ * Includes files that an earlier run has marked but not deleted.
  */
 async function deleteFiles(
   { config, db, files, logger }: MaintenanceDeps,
@@ -208,28 +210,28 @@ async function deleteFiles(
   await inBatches(limit, signal, async () => {
     const batch = await listDeletedFiles(db, after, limit);
     after = batch.at(-1)?.id ?? after;
-    const gone: string[] = [];
+    const deleted: string[] = [];
     const queue = [...batch];
     const lane = async (): Promise<void> => {
       for (let file = queue.shift(); file && !signal?.aborted; file = queue.shift()) {
         try {
           await files.delete(file.storageKey);
           crashPoint('mid_retention_delete');
-          gone.push(file.id);
+          deleted.push(file.id);
         } catch (error) {
           summary.files_failed += 1;
-          logger.warn({ err: error, file_id: file.id }, "a file's bytes could not be deleted");
+          logger.warn({ err: error, file_id: file.id }, 'the bytes of a file could not be deleted');
         }
       }
     };
     await Promise.all(Array.from({ length: deleteLanes }, lane));
-    if (gone.length > 0) await forgetFiles(db, gone);
-    summary.files_deleted += gone.length;
+    if (deleted.length > 0) await forgetFiles(db, deleted);
+    summary.files_deleted += deleted.length;
     return batch.length;
   });
 }
 
-/** Batch after batch until one is not full, the signal fires or `batchesMax` is reached. */
+/** Runs batches until one is not full, the signal is aborted or `batchesMax` is reached. */
 async function inBatches(limit: number, signal: AbortSignal | undefined, batch: () => Promise<number>): Promise<void> {
   for (let n = 0; n < batchesMax && !signal?.aborted; n++) {
     if ((await batch()) < limit) return;
@@ -239,25 +241,3 @@ async function inBatches(limit: number, signal: AbortSignal | undefined, batch: 
 type CountName = {
   [K in keyof MaintenanceSummary]: MaintenanceSummary[K] extends number ? K : never;
 }[keyof MaintenanceSummary];
-
-const emptySummary = (): MaintenanceSummary => ({
-  months: [],
-  checkpoint_id: null,
-  ledger_breaches: [],
-  detail_partitions_made: 0,
-  detail_partitions_dropped: 0,
-  detail_rows_dropped: 0,
-  tasks_erased: 0,
-  callback_bodies_erased: 0,
-  files_deleted: 0,
-  files_failed: 0,
-  idempotency_keys_deleted: 0,
-  delivery_attempts_deleted: 0,
-  rejected_tasks_deleted: 0,
-  tasks_deleted: 0,
-  chat_attempts_deleted: 0,
-  job_runs_deleted: 0,
-  interrupted: false,
-  failed_steps: [],
-  step_ms: {},
-});

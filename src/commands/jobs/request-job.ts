@@ -7,19 +7,19 @@ import { runJob } from './run-job.ts';
 
 export type JobAnswer =
   | { kind: 'ended'; run: JobRun }
-  /** It goes on; its row tells how it ends. */
+  /** The run continues, and its row will show how it ended. */
   | { kind: 'under_way'; runId: string }
   | { kind: 'already_running' };
 
 const triggerMs = 2_000;
 const waitMs = 5_000;
 const readEveryMs = 100;
-/** Until an announced run that nobody began counts as lost. */
+/** After this time a requested run that has not begun counts as lost. */
 const requestLeaseSeconds = 60;
 
 /**
- * Runs a job for somebody who asks from outside: by its Schedule, or right here when Temporal does not answer within 2 s or
- * nobody has begun within 5 s. Answers when it has ended, or after those 5 s while it goes on.
+ * Runs a job that an external scheduler requests. It triggers the job's Schedule, or runs the job in this process if Temporal does
+ * not answer within 2 s or no worker has begun the run within 5 s. Returns when the run has ended, or after 5 s while it continues.
  */
 export async function requestJob(deps: JobDeps, name: JobName): Promise<JobAnswer> {
   const { verdict, runId } = await beginJob(deps.db, {
@@ -32,7 +32,7 @@ export async function requestJob(deps: JobDeps, name: JobName): Promise<JobAnswe
   if (verdict === 'already_running') return { kind: 'already_running' };
   const runHere = () =>
     void runJob(deps, { name, trigger: 'endpoint' }).catch((error: unknown) =>
-      deps.logger.error({ err: error, job: name, run_id: runId }, 'a job could not be run here'),
+      deps.logger.error({ err: error, job: name, run_id: runId }, 'a requested job could not be run in the API server'),
     );
   if (!(await deps.workflows.triggerJob(name, triggerMs))) runHere();
 
@@ -41,7 +41,7 @@ export async function requestJob(deps: JobDeps, name: JobName): Promise<JobAnswe
     run = await findJobRun(deps.db, runId);
     if (run && run.endedAt !== null) return { kind: 'ended', run };
   }
-  // A Schedule that is still busy skips what it is asked for, and without workers nobody would begin.
+  // A Schedule whose last run continues skips this one, and without workers no process would begin it.
   if (run?.state === 'requested') runHere();
   return { kind: 'under_way', runId };
 }

@@ -4,14 +4,14 @@ import { newId } from '../../platform/crypto/ids.ts';
 import { MaintenanceError } from './maintenance.ts';
 import { jobs, type JobDeps } from './job-table.ts';
 
-/** What became of it; `ran: false` while another run of the same job is under way, whose id is told. */
+/** With `ran: false`, `runId` is another run of the same job, which holds the lock. */
 export type JobResult =
   { ran: true; runId: string; state: 'succeeded' | 'failed'; summary: JobSummary } | { ran: false; runId: string };
 
 /**
- * Runs a job's command under the job's lock: a leased row, so that no connection is held meanwhile and the lock of
- * somebody who died is free after `JOB_LEASE_SECONDS`. A command that fails ends its run as `failed`; what is thrown is
- * trouble with the database. The lock only saves work: every command is safe to run beside itself.
+ * Runs a job's command under the job's lock. The lock is a leased row, so that it needs no open connection and is free
+ * `JOB_LEASE_SECONDS` after its holder dies. It only saves work, because every command is safe to run concurrently. A command
+ * that fails ends its run as `failed`; only database errors are thrown.
  */
 export async function runJob(
   deps: JobDeps,
@@ -25,7 +25,7 @@ export async function runJob(
   const began = performance.now();
   const keep = setInterval(
     () => {
-      // A command that hangs must not hold the lock for ever.
+      // A command that hangs must not hold the lock forever.
       if (performance.now() - began > runMsMax) clearInterval(keep);
       else void extendJobLease(db, runId, leaseSeconds).catch(() => undefined);
     },
@@ -36,25 +36,24 @@ export async function runJob(
       (counts) => ({ state: 'succeeded' as const, did: counts }),
       (error: unknown) => {
         logger.error({ err: error, job: name, run_id: runId, alarm: true }, 'a job failed');
-        // What was said may carry more than an operator's list should show: the log has it.
+        // The log has the full error, whose message may contain data that the list of runs must not show.
         return {
           state: 'failed' as const,
-          did: { error: error instanceof Error ? error.name : 'Error', ...stepsOf(error) },
+          did: {
+            error: error instanceof Error ? error.name : 'Error',
+            ...(error instanceof MaintenanceError && { failed_steps: error.summary.failed_steps }),
+          },
         };
       },
     );
     const summary = { ...did, ms: Math.round(performance.now() - began) };
     if (!(await endJob(db, { runId, state, summary }))) {
-      logger.warn({ job: name, run_id: runId }, 'a run had been counted as lost before it ended');
+      logger.warn({ job: name, run_id: runId }, 'a job ended after its run had been counted as lost');
     }
     return { ran: true, runId, state, summary };
   } finally {
     clearInterval(keep);
   }
 }
-
-/** Which steps of the maintenance failed: names of ours. */
-const stepsOf = (error: unknown): JobSummary =>
-  error instanceof MaintenanceError ? { failed_steps: error.summary.failed_steps } : {};
 
 const runMsMax = 3_600_000;

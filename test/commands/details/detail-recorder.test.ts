@@ -31,17 +31,17 @@ const detailOf = (requestId: string) =>
   });
 
 describe('API detail rows', () => {
-  it('tell of each route who asked for what, how it ended and what it cost, and nothing that was said', async () => {
+  it('record key, route, model, status and cost of each request, and nothing of its content', async () => {
     const { apiKey } = project;
     const messages = [{ role: 'user', content: marker }];
     const models = await gateway.get(apiKey, `/api/v1/models?${marker}`);
     const list = models.body['data'] as { id: string; type: string }[];
     const chatModel = list.find(({ type }) => type === 'chat')?.id;
     const headers = { 'idempotency-key': 'once' };
-    const asked = { model: chatModel, messages, user: marker };
-    const chat = await gateway.create(apiKey, '/api/v1/chat/completions', asked, { headers });
+    const request = { model: chatModel, messages, user: marker };
+    const chat = await gateway.create(apiKey, '/api/v1/chat/completions', request, { headers });
     expect(chat.status).toBe(200);
-    const replayed = await gateway.create(apiKey, '/api/v1/chat/completions', asked, { headers });
+    const replayed = await gateway.create(apiKey, '/api/v1/chat/completions', request, { headers });
     expect(replayed.headers.get('x-tollgate-credits')).toBe(chat.headers.get('x-tollgate-credits'));
     const refused = await gateway.create(apiKey, '/api/v1/chat/completions', { model: marker, messages });
     const image = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: marker });
@@ -62,7 +62,7 @@ describe('API detail rows', () => {
       credits: Number(chat.headers.get('x-tollgate-credits')),
       attempts: 1,
     });
-    // It cost nothing a second time.
+    // The replay costs nothing.
     expect(await detailOf(requestOf(replayed))).toMatchObject({ ...own, status: 200, credits: null, attempts: null });
     expect(await detailOf(requestOf(refused))).toMatchObject({ ...own, modelId: null, status: refused.status });
     const { credits } = image.body as { credits: { quoted: number } };
@@ -83,7 +83,7 @@ describe('API detail rows', () => {
     expect(JSON.stringify(await details())).not.toContain(marker);
   });
 
-  it('are written before the process ends', async () => {
+  it('are written before the API server exits', async () => {
     const { name, baseUrl } = await gateway.startApi();
     const { headers } = await gateway.get(project.apiKey, '/api/v1/models', { baseUrl });
     await gateway.kill(name, 'SIGTERM');
@@ -91,7 +91,7 @@ describe('API detail rows', () => {
     expect(rows.map((row) => row['requestId'])).toContain(headers.get('x-request-id'));
   });
 
-  it('fail no request when they cannot be written; what is lost is logged', async () => {
+  it('do not fail a request if they cannot be written, and lost rows are logged', async () => {
     await run(gateway.database, 'alter table api_detail rename to api_detail_away');
     try {
       expect((await gateway.get(project.apiKey, '/api/v1/models')).status).toBe(200);
@@ -103,7 +103,7 @@ describe('API detail rows', () => {
     await detailOf(headers.get('x-request-id') ?? '');
   });
 
-  it('of forty days, 300,000 of them, go while requests are served', async () => {
+  it('of forty days, 300,000 in all, are deleted while requests are served', async () => {
     await run(
       gateway.database,
       `do $$ begin
@@ -148,8 +148,8 @@ describe('API detail rows', () => {
   });
 });
 
-describe('the recorder', () => {
-  it('keeps what fits while the database is away, counts what does not, and writes the rest when it is back', async () => {
+describe('the detail recorder', () => {
+  it('buffers rows while the database is unavailable, counts those that do not fit, and writes the others later', async () => {
     const name = `away_${randomUUID().slice(0, 8)}`;
     const db = openDatabase({
       url: gateway.databaseUrl,
@@ -185,7 +185,7 @@ describe('the recorder', () => {
     }
   });
 
-  it('gives up on a database that stays away when the process ends, and counts that', async () => {
+  it('counts the waiting rows as lost if the database is still unavailable when the recorder closes', async () => {
     const db = openDatabase({
       url: 'postgresql://nobody@127.0.0.1:1/nothing',
       poolMax: 2,

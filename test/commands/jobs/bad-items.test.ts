@@ -18,7 +18,7 @@ import type { StartResult, WorkflowClient } from '../../../src/platform/temporal
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, type Book } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-/** More than any sweep has lanes. */
+/** More than the concurrency of any sweep. */
 const badCount = 20;
 
 let scratch: TestDatabase;
@@ -48,7 +48,7 @@ afterAll(async () => {
 const Line = z.record(z.string(), z.unknown());
 let lines: z.infer<typeof Line>[];
 beforeEach(() => void (lines = []));
-// Each test looks after the tasks of its own.
+// Each test has only its own tasks.
 afterEach(() =>
   run(db, `update task set completed_at = clock_timestamp(), status = 'failed' where completed_at is null`),
 );
@@ -61,87 +61,90 @@ const depsWith = (workflows: Partial<WorkflowClient> = {}, over: Partial<Deps> =
   ...over,
 });
 
-/** Admitted tasks that nobody works on yet, oldest first. */
+/** Admitted tasks whose workflow is not started yet, oldest first. */
 async function waiting(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n++) ids.push((await admitted(openLedger(db), newTask(book, 1))).taskId);
   await change(ids, 'workflow_started_at = null');
   return ids;
 }
-const change = (ids: string[], what: string) => run(db, `update task set ${what} where id = any ($1)`, [ids]);
+const change = (ids: string[], set: string) => run(db, `update task set ${set} where id = any ($1)`, [ids]);
 const silent = (ids: string[]) =>
   change(ids, `workflow_started_at = clock_timestamp(), last_seen_at = clock_timestamp() - interval '1 hour'`);
 const startedOf = async (ids: string[]) =>
   (await rowsOf(db, 'select 1 from task where id = any ($1) and workflow_started_at is not null', [ids])).length;
-/** Temporal, to which some tasks are odd. */
-const startsAllBut = (odd: string[], how: () => Promise<StartResult>): Partial<WorkflowClient> => ({
-  start: ({ taskId }) => (odd.includes(taskId) ? how() : Promise.resolve('started')),
+/** A Temporal client that fails to start some tasks. */
+const startsAllBut = (bad: string[], how: () => Promise<StartResult>): Partial<WorkflowClient> => ({
+  start: ({ taskId }) => (bad.includes(taskId) ? how() : Promise.resolve('started')),
 });
 const throws = () => Promise.reject(new Error('odd'));
 
 describe('tasks whose workflow cannot be started', () => {
-  it('raise an alarm, and the others are started and known to be', async () => {
-    const odd = await waiting(badCount);
+  it('raise an alarm, and the other tasks are started and recorded as started', async () => {
+    const bad = await waiting(badCount);
     const others = await waiting(5);
-    expect(await startUnstartedTasks(depsWith(startsAllBut(odd, throws)))).toMatchObject({
+    expect(await startUnstartedTasks(depsWith(startsAllBut(bad, throws)))).toMatchObject({
       claimed: badCount + 5,
       started: 5,
     });
-    expect([await startedOf(others), await startedOf(odd)]).toEqual([5, 0]);
-    expect(alarms().map(({ task_id: id }) => id)).toEqual(expect.arrayContaining(odd));
+    expect([await startedOf(others), await startedOf(bad)]).toEqual([5, 0]);
+    expect(alarms().map(({ task_id: id }) => id)).toEqual(expect.arrayContaining(bad));
   });
 
-  it('because Temporal cannot be asked about one of them keep no other waiting', async () => {
-    const odd = await waiting(1);
+  it('because Temporal is unreachable for one of them do not stop the others', async () => {
+    const bad = await waiting(1);
     const others = await waiting(40);
     const unreachable = () => Promise.resolve('unreachable' as const);
-    expect(await startUnstartedTasks(depsWith(startsAllBut(odd, unreachable)))).toMatchObject({ started: 40 });
+    expect(await startUnstartedTasks(depsWith(startsAllBut(bad, unreachable)))).toMatchObject({ started: 40 });
     expect(await startedOf(others)).toBe(40);
   });
 
-  it('because Temporal is away are asked about once by each lane', async () => {
+  it('because Temporal is unavailable cause one call per lane of the sweep', async () => {
     await waiting(40);
-    let asked = 0;
-    const start = () => Promise.resolve<StartResult>((asked++, 'unreachable'));
+    let calls = 0;
+    const start = () => Promise.resolve<StartResult>((calls++, 'unreachable'));
     expect(await startUnstartedTasks(depsWith({ start }))).toMatchObject({ claimed: 40, started: 0 });
-    expect(asked).toBe(STARTER_CONCURRENCY);
+    expect(calls).toBe(STARTER_CONCURRENCY);
   });
 
-  it('do not keep silent ones from being resumed, nor the job from starting those that wait', async () => {
-    const odd = await waiting(badCount);
+  it('do not stop the job from resuming silent tasks and starting waiting ones', async () => {
+    const bad = await waiting(badCount);
     const others = await waiting(5);
-    await silent([...odd, ...others]);
+    await silent([...bad, ...others]);
     const unstarted = await waiting(3);
-    const deps = depsWith(startsAllBut(odd, throws));
+    const deps = depsWith(startsAllBut(bad, throws));
     expect(await jobs['process-pending-callbacks'].run(deps)).toMatchObject({ resumed: 5, started: 3 });
     expect(await startedOf(unstarted)).toBe(3);
-    await silent([...odd, ...others]);
+    await silent([...bad, ...others]);
     expect(await resumeSilentTasks(deps)).toMatchObject({ claimed: badCount + 5, started: 5 });
   });
 });
 
 describe('stale tasks', () => {
-  it('are all told to stop, whatever becomes of telling one', async () => {
-    const odd = await waiting(badCount);
+  it('are all cancelled, even if the cancel requests of some fail', async () => {
+    const bad = await waiting(badCount);
     const others = await waiting(5);
-    await change([...odd, ...others], `deadline_at = clock_timestamp() - interval '1 minute'`);
-    const told: string[] = [];
-    const cancel = (taskId: string) => (told.push(taskId), odd.includes(taskId) ? throws() : Promise.resolve(true));
+    await change([...bad, ...others], `deadline_at = clock_timestamp() - interval '1 minute'`);
+    const cancelled: string[] = [];
+    const cancel = (taskId: string) => (
+      cancelled.push(taskId),
+      bad.includes(taskId) ? throws() : Promise.resolve(true)
+    );
     expect(await endStaleTasks(depsWith({ cancel }))).toEqual({ failed: badCount + 5, stuck: 0, expired: 0 });
-    expect(told.sort()).toEqual([...odd, ...others].sort());
+    expect(cancelled.sort()).toEqual([...bad, ...others].sort());
   });
 
-  it('are told to stop though expired chats cannot be refunded just now, and the run says that it failed', async () => {
+  it('are cancelled even if expired chats cannot be refunded, and the run fails', async () => {
     const ids = await waiting(3);
     await change(ids, `deadline_at = clock_timestamp() - interval '1 minute'`);
-    const told: string[] = [];
-    const cancel = (taskId: string) => Promise.resolve(told.push(taskId) > 0);
+    const cancelled: string[] = [];
+    const cancel = (taskId: string) => Promise.resolve(cancelled.push(taskId) > 0);
     await expect(endStaleTasks(depsWith({ cancel }, { db: failingAt('expire-chats') }))).rejects.toThrow('odd');
-    expect(told.sort()).toEqual(ids.sort());
+    expect(cancelled.sort()).toEqual(ids.sort());
   });
 });
 
-/** The same database, in which one statement cannot be run. */
+/** The same database, in which one statement fails. */
 const failingAt = (name: string): Database =>
   new Proxy(db, {
     get: (target, property) => {
@@ -152,8 +155,8 @@ const failingAt = (name: string): Database =>
     },
   });
 
-describe('closed channels', () => {
-  it('are each probed, whatever goes wrong with another', async () => {
+describe('tripped channels', () => {
+  it('are all probed, even if the probes of some fail', async () => {
     const ids = Array.from({ length: badCount + 2 }, () => newId('chn'));
     for (const id of ids) {
       await run(
@@ -168,14 +171,14 @@ describe('closed channels', () => {
         { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 },
       );
     }
-    const odd = ids.slice(0, badCount);
+    const bad = ids.slice(0, badCount);
     const { channels } = built.deps;
     const did = probeChannels(
       depsWith(
         {},
         {
           adapters: { fake: { probe: () => Promise.resolve({ kind: 'ok', value: true }) } },
-          channels: { ...channels, find: (id) => (odd.includes(id) ? throws() : channels.find(id)) },
+          channels: { ...channels, find: (id) => (bad.includes(id) ? throws() : channels.find(id)) },
         },
       ),
     );

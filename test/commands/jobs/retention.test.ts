@@ -24,7 +24,7 @@ import { spec } from '../../spec/spec.ts';
 
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
 
-/** One of everything that is due, beside one that is not. */
+/** One expired row of each kind, and one that has not expired. */
 let template: TestDatabase;
 let book: Book;
 let copy: TestDatabase;
@@ -62,7 +62,7 @@ beforeAll(async () => {
   );
   for (const id of ['purged', 'unsummarised']) await moveRequest(database, `task_${id}`, daysAgo(401));
   await run(database, `update attempt set started_at = clock_timestamp() where request_id = 'task_unsummarised'`);
-  // As old as a chat whose attempts go, and no chat.
+  // As old as a chat whose attempts are deleted, but not a chat.
   await moveRequest(database, 'task_hundred_days', daysAgo(100));
   await moveEntries(database, `kind = 'topup'`, daysAgo(402));
 
@@ -167,7 +167,7 @@ const idsOf = async (table: string, column = 'id', order = column): Promise<unkn
   (await rowsOf<{ id: unknown }>(db, `select ${column} as id from ${table} order by ${order}`)).map(({ id }) => id);
 
 describe('retention', () => {
-  it('deletes each thing when its time is over, counts it, and leaves what is not due', async () => {
+  it('deletes and counts expired data of each kind and keeps all other data', async () => {
     spec('4.8 scheduled-maintenance');
     const summary = await runMaintenance(upkeep);
     expect(summary).toMatchObject({
@@ -193,12 +193,12 @@ describe('retention', () => {
     expect(await idsOf('attempt', 'request_id')).toEqual(
       ['req_new', 'task_erased', 'task_fresh', 'task_hundred_days', 'task_unsummarised', 'task_waiting'].sort(),
     );
-    // The ledger is for ever, and the books hold without what is gone.
+    // The ledger is kept forever, and it stays consistent without the deleted rows.
     expect(await idsOf('reservation')).toContain('task_purged');
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
   });
 
-  it("deletes a chat's attempt that nobody ended with its hold, and none of a chat that is still held", async () => {
+  it('deletes an attempt without an outcome once its chat has ended, but none of a chat whose hold is open', async () => {
     const chats = openChatLedger(db);
     const ending = (attemptId: string): AttemptEnding => ({
       attemptId,
@@ -214,7 +214,7 @@ describe('retention', () => {
       const next = { attemptId: `att_${name}_2`, n: 2, channelId: 'chn_b', channelName: 'channel-b' };
       expect(await chats.nextAttempt({ requestId, ended, ...next })).toBe(true);
     }
-    // Whoever ends it was never told that its second attempt was written.
+    // The API server ends the chat without knowing that its second attempt was written.
     await chats.end({ ...nothingCharged('req_over', null), attempt: ending('att_over_1') });
     const left = () =>
       rowsOf(db, `select id, outcome from attempt where request_id in ('req_over', 'req_held') order by id`);
@@ -233,7 +233,7 @@ describe('retention', () => {
     expect(await left()).toEqual(held);
   });
 
-  it('erases what was asked and answered, and a callback of it cannot be sent again', async () => {
+  it('erases the input and output of a task, and refuses to send its callback again', async () => {
     await runMaintenance(upkeep);
     const rows = await rowsOf(
       db,
@@ -245,7 +245,7 @@ describe('retention', () => {
     expect(rows).toEqual([
       { id: 'task_erased', erased: true, bodyErased: true, resultsErased: true, ...all },
       { id: 'task_fresh', erased: false, bodyErased: false, resultsErased: false, ...all },
-      // Its callback is on its way: it waits for that to end.
+      // Its callback is not delivered yet, so nothing is erased.
       { id: 'task_waiting', erased: false, bodyErased: false, resultsErased: false, ...all },
     ]);
     const again = (taskId: string) =>
@@ -254,7 +254,7 @@ describe('retention', () => {
     expect(await again('task_fresh')).toBe('started');
   });
 
-  it('deletes the bytes of a file with its row, but never of one that a live task names', async () => {
+  it('deletes the bytes of a file with its row, but never those of a file that a running task uses', async () => {
     await runMaintenance(upkeep);
     expect(await idsOf('file')).toEqual(['file_in_use', 'file_kept', 'file_of_live']);
     for (const id of fileIds) {
@@ -267,19 +267,19 @@ describe('retention', () => {
   });
 
   it('keeps the row of a file whose bytes cannot be deleted, and the next run deletes both', async () => {
-    const stubborn = {
+    const failing = {
       ...upkeep.files,
       delete: (key: string) =>
-        key.endsWith('_b') ? Promise.reject(new Error('the disk is away')) : upkeep.files.delete(key),
+        key.endsWith('_b') ? Promise.reject(new Error('the disk is unavailable')) : upkeep.files.delete(key),
     };
-    expect(await runMaintenance({ ...upkeep, files: stubborn })).toMatchObject({ files_deleted: 2, files_failed: 1 });
+    expect(await runMaintenance({ ...upkeep, files: failing })).toMatchObject({ files_deleted: 2, files_failed: 1 });
     expect(await idsOf('file')).toContain('file_expired_b');
     expect(await runMaintenance(upkeep)).toMatchObject({ files_deleted: 1, files_failed: 0 });
     expect(await idsOf('file')).not.toContain('file_expired_b');
     expect(await upkeep.files.exists('uploads/file_expired_b')).toBe(false);
   });
 
-  it('finds nothing more to do when it runs again', async () => {
+  it('changes nothing if it runs again', async () => {
     await runMaintenance(upkeep);
     const dump = await everything();
     expect(await runMaintenance(upkeep)).toMatchObject({
@@ -295,7 +295,7 @@ describe('retention', () => {
     expect(await everything()).toEqual(dump);
   });
 
-  it('ends the same when it was killed at any transaction and run again', async () => {
+  it('has the same result if it is killed in any transaction and runs again', async () => {
     spec('4.8 scheduled-maintenance');
     await runMaintenance(upkeep);
     const expected = await everything();
@@ -316,7 +316,7 @@ describe('retention', () => {
     }
   });
 
-  it('stops between two batches when it is told to', async () => {
+  it('stops between two batches if its signal is aborted', async () => {
     const stop = new AbortController();
     stop.abort();
     expect(await runMaintenance(upkeep, { signal: stop.signal })).toMatchObject({
@@ -327,7 +327,7 @@ describe('retention', () => {
   });
 });
 
-/** From its nth transaction on this door to the database is shut, in the middle of that transaction. */
+/** Makes this database connection fail from its nth transaction on, at the end of that transaction. */
 function dieAt(database: Database, nth: number): void {
   const transaction = database.transaction.bind(database);
   let seen = 0;
@@ -341,7 +341,7 @@ function dieAt(database: Database, nth: number): void {
   };
 }
 
-/** What maintenance may change, without the times at which it ran. */
+/** All data that maintenance may change, without the times at which it ran. */
 async function everything(): Promise<unknown> {
   const tables = {
     task: '*',

@@ -10,7 +10,7 @@ export interface RunRow {
   summary: Record<string, unknown> | null;
 }
 
-/** Every run that the database remembers, oldest first. */
+/** All stored runs of a job, oldest first. */
 export const runsOf = ({ database }: Gateway, name: string): Promise<RunRow[]> =>
   database.query<RunRow>(
     {
@@ -26,7 +26,7 @@ export interface Told {
   headers: Headers;
 }
 
-/** What an external scheduler does: one POST with a job token, or what else is asked for. */
+/** Calls a job route as an external scheduler does. */
 export async function callJob(
   gateway: Gateway,
   name: string,
@@ -45,8 +45,8 @@ export async function callJob(
 }
 
 /**
- * Calls a job and answers its run once that has ended, as the endpoint tells it. Where the endpoint has answered 202, for the
- * run took longer than it waits, the run's row says how it ended.
+ * Calls a job and returns its run once it has ended. If the endpoint answers 202, because the run takes longer than the endpoint
+ * waits, reads the run's row.
  */
 export async function runByCall(
   gateway: Gateway,
@@ -67,6 +67,5 @@ export async function runByCall(
 
 export const isUnderWay = ({ state }: RunRow): boolean => state === 'requested' || state === 'running';
 
-/** The error's code in the openai dialect. */
 export const codeOf = ({ body }: Told): unknown =>
   z.object({ error: z.object({ code: z.string() }) }).parse(body).error.code;

@@ -20,17 +20,17 @@ beforeAll(async () => {
   const { port } = new URL(receiver.at(''));
   gateway = await startGateway({
     env: {
-      // No sweep: what is done here, a job did, or Temporal.
+      // No sweep, so that all work here is done by a job or by Temporal.
       SWEEP_INTERVAL_SECONDS: '3600',
       JOB_CALLBACKS_SECONDS: '2',
       JOB_STALE_TASKS_SECONDS: '2',
       TEMPORAL_ENSURE_SECONDS: '1',
       CALLBACK_PORTS: port,
-      // After its first try a callback waits until a test has done what it came for, and calls endWait.
+      // After its first try a callback waits until the test calls endWait.
       CALLBACK_RETRY_SCHEDULE_SECONDS: '600,1,1,1,1',
       CALLBACK_LATE_SECONDS: '1',
       CALLBACK_KICK_SECONDS: '2',
-      // A receiver that hangs keeps its job waiting until a test has done what it came for.
+      // A receiver that hangs keeps its job running until the end of the test.
       CALLBACK_TIMEOUT_SECONDS: '40',
       CALLBACK_LEASE_SECONDS: '45',
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const schedule = (name: JobName) => gateway.temporal.client.schedule.getHandle(scheduleIdOf(name));
 
-/** What a supervisor does: where a worker has ended, it starts another. */
+/** Starts a worker whenever none runs, as a supervisor does. */
 function supervise(): () => Promise<void> {
   let starting: Promise<unknown> | undefined;
   const timer = setInterval(() => {
@@ -63,11 +63,11 @@ function supervise(): () => Promise<void> {
   };
 }
 
-/** Accepts a task with a callback and answers its id. */
+/** Creates a task with a callback and returns its id. */
 const acceptWithCallback = (apiKey: string, prompt: string, url: string): Promise<string> =>
   gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt, callback_url: url });
 
-/** As if the wait after the first try of these callbacks were over, and nobody had come. */
+/** Makes the retries of these callbacks overdue. */
 const endWait = (taskIds: string[]) =>
   gateway.database.query(
     {
@@ -86,7 +86,7 @@ async function deliveryOf(taskId: string): Promise<{ state: string; attempts: nu
 }
 
 describe('the Schedules', () => {
-  it('exist for every job, skip what would overlap, and run the jobs at their intervals', async () => {
+  it('exist for every job, skip overlapping runs, and run the jobs at their intervals', async () => {
     for (const name of jobNames) {
       const { spec, policies, state } = await schedule(name).describe();
       expect([spec.intervals?.length, policies.overlap, state.paused]).toEqual([1, 'SKIP', false]);
@@ -100,10 +100,10 @@ describe('the Schedules', () => {
     );
   });
 
-  it('keep the pause of an operator, and run when they are asked to all the same', async () => {
+  it('stay paused by an operator, but still run on request', async () => {
     expect((await runByCall(gateway, 'check-api-channels')).body).toMatchObject({ ran: true, state: 'succeeded' });
     await schedule('check-api-channels').pause('being repaired');
-    // As if the interval had been configured anew: the next look of a worker brings it up to date.
+    // As after a change of the configured interval. The next check of a worker repairs it.
     await schedule('check-api-channels').update(({ action, policies, state }) => ({
       ...{ action, policies, state },
       spec: { intervals: [{ every: '5 hours' }] },
@@ -119,7 +119,7 @@ describe('the Schedules', () => {
 });
 
 describe('a job whose worker is killed half-way', () => {
-  it('counts as lost, and the next run does what it had not done', async () => {
+  it('counts as lost, and the next run does the remaining work', async () => {
     const { apiKey } = await gateway.project();
     const hangs: Behaviour = () => undefined;
     const behaviours = [inTurn(answer(500), hangs, takeIt), ...[1, 2, 3].map(() => inTurn(answer(500), takeIt))];
@@ -132,24 +132,24 @@ describe('a job whose worker is killed half-way', () => {
     const [hanging = ''] = taskIds;
     const triedOnce = async () => (await Promise.all(taskIds.map(deliveryOf))).every(({ attempts }) => attempts === 1);
     await eventually(triedOnce, { secondsMax: 30 });
-    // With their workflows gone, the job has to deliver: three are taken, one keeps it waiting.
+    // Without workflows the job must deliver: three receivers accept, and one keeps the job waiting.
     await Promise.all(taskIds.map((taskId) => gateway.temporal.client.workflow.getHandle(taskId).terminate()));
     await endWait(taskIds);
     await eventually(() => Promise.resolve(names.every((name) => receiver.calls(name).length === 2)), {
       secondsMax: 20,
     });
     const [half] = (await runsOf(gateway, 'process-pending-callbacks')).filter(({ state }) => state === 'running');
-    // The only worker holds the run. Another one is up, with its look around at its start behind it, before that one dies.
+    // The only worker holds the run. A second worker has started and done its first sweep before the first one is killed.
     await gateway.startWorker();
     expect(await deliveryOf(hanging)).toMatchObject({ state: 'pending', adopted: true });
-    // While that run holds the job, no other run can find it due.
+    // Only the next run can find the delivery due, because this run holds the lock of the job.
     await gateway.database.query(
       { name: 'test-end-lease', text: 'update delivery set lease_until = clock_timestamp() where task_id = $1' },
       [hanging],
     );
     await gateway.kill('worker-1');
 
-    // The job's lock is free when its lease is over; the run that takes it counts the other as lost.
+    // The lock is free when its lease expires. The run that takes it counts the other one as lost.
     const later = await eventually(
       async () => {
         const runs = await runsOf(gateway, 'process-pending-callbacks');
@@ -166,7 +166,7 @@ describe('a job whose worker is killed half-way', () => {
 });
 
 describe('while Temporal is stopped', () => {
-  it('every endpoint runs its command itself, and without a scheduler the workers run it', async () => {
+  it('every job endpoint runs its command itself, and without a scheduler the workers run it', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     await temporal.stop();
     try {
@@ -189,7 +189,7 @@ describe('while Temporal is stopped', () => {
       const answers = await Promise.all(jobNames.map((name) => callJob(gateway, name)));
       expect(answers.map(({ status }) => [200, 202].includes(status))).toEqual(jobNames.map(() => true));
       for (const name of jobNames) {
-        // A loop may have been faster with one of them; then its run is the one under way.
+        // The loop of a worker may have begun one of the runs first.
         const run = await eventually(
           async () => (await runsOf(gateway, name)).slice(before[name]).find(({ state }) => state === 'succeeded'),
           { secondsMax: 40, what: `a run of ${name}` },
@@ -217,7 +217,7 @@ describe('while Temporal is stopped', () => {
 });
 
 describe('when Temporal is wiped while tasks run and callbacks wait', () => {
-  it('its namespace and Schedules come back, every task ends, every callback is delivered, every credit is whole', async () => {
+  it('its namespace and Schedules are created again, every task ends, every callback is delivered, and the ledger is correct', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const stopSupervising = supervise();
     try {

@@ -27,7 +27,7 @@ const older = monthsAgo(3);
 const newer = monthsAgo(2);
 const current = monthsAgo(0);
 
-/** Two months of the past and the current one, before any maintenance. */
+/** Data of two past months and the current one, before any maintenance. */
 let template: TestDatabase;
 let book: Book;
 let copy: TestDatabase;
@@ -116,7 +116,7 @@ const row = (month: string, channel: string, over: Record<string, unknown>) => (
 });
 
 describe('the monthly summary', () => {
-  it('counts each request in the UTC month of its end, its credits on the winning channel, each cost on its own', async () => {
+  it('counts each request in the UTC month of its end, its credits on the winning channel, and each cost on its own channel', async () => {
     await runMaintenance(upkeep);
     const rows = await summaryRows();
     const of = (month: string) => rows.filter((line) => line['month'] === month);
@@ -141,7 +141,7 @@ describe('the monthly summary', () => {
         inputTokens: 120,
         outputTokens: 34,
       }),
-      // Ten of this month's task, less the three given back for last month's.
+      // Ten for the task of this month, minus the three given back for the task of the last month.
       row(newer.month, 'chn_won', {
         requests: 1,
         successes: 1,
@@ -156,7 +156,7 @@ describe('the monthly summary', () => {
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true, invariants: { C7: { breaches: 0 } } });
   });
 
-  it('of a month that cannot be built keeps no later month and no other step from being done', async () => {
+  it('of a month fails without stopping later months and other steps', async () => {
     await run(
       db,
       `create function refuse() returns trigger language plpgsql as $$ begin raise 'odd'; end $$;
@@ -174,7 +174,7 @@ describe('the monthly summary', () => {
     expect(built).not.toContainEqual({ month: older.month });
   });
 
-  it('is the same when it is built twice, and a frozen month is never built again', async () => {
+  it('is the same if it is built twice, and is never built again once frozen', async () => {
     spec('4.8 scheduled-maintenance');
     const first = await runMaintenance(upkeep);
     expect(first.months.filter(({ month }) => month <= newer.month)).toEqual([
@@ -187,7 +187,7 @@ describe('the monthly summary', () => {
     expect(second.months.map(({ month }) => month)).not.toContain(newer.month);
     expect(await summaryRows()).toEqual(before);
 
-    // A value that changes later changes the open month's margin and no frozen one.
+    // A later change of the credit value changes the margin of the open month, but of no frozen one.
     await runMaintenance({ ...upkeep, config: withAccounting({ creditValueMicroUsd: 5 }) });
     const after = await summaryRows();
     expect(after.filter((line) => line['frozen'])).toEqual(before.filter((line) => line['frozen']));
@@ -195,14 +195,14 @@ describe('the monthly summary', () => {
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
   });
 
-  it('counts the cost of an open month as far as its revenue, and all the cost of a month that it freezes', async () => {
+  it('counts the cost of an open month up to the same moment as its revenue, and the whole cost of a frozen month', async () => {
     const ledger = openLedger(db);
     const begun = async (taskId: string, cost: number): Promise<void> => {
       await admitted(ledger, newTask(book, 10, { taskId }));
       await attemptEndedOk(db, taskId);
       await run(db, `update attempt set cost_micro_usd = $2, operation = '{}' where request_id = $1`, [taskId, cost]);
     };
-    // One began long ago and ended just now, one has not ended.
+    // One task began long ago and has just ended, the other has not ended.
     await begun('task_new', 50);
     await ledger.finishTask(taskEnd('task_new', 'succeeded'));
     await begun('task_running', 7);
@@ -232,7 +232,7 @@ describe('the monthly summary', () => {
     expect(frozen).toEqual([{ cost: 503 }]);
   });
 
-  it('takes entries that came since into the open month', async () => {
+  it('adds later entries to the open month', async () => {
     await runMaintenance(upkeep);
     await adjustCredits({ db }, { requestId: 'task_now', amount: 2, reason: 'late', actor: 'test' });
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
@@ -246,26 +246,26 @@ describe('the monthly summary', () => {
       'a changed charge',
       ['update monthly_summary set credits_charged = credits_charged + 1, margin_micro_usd = margin_micro_usd + 1000'],
     ],
-    ['a request too many', ['update monthly_summary set requests = requests + 1']],
-    ['a failure too many', ['update monthly_summary set failures = failures + 1, requests = requests + 1']],
+    ['one request too many', ['update monthly_summary set requests = requests + 1']],
+    ['one failure too many', ['update monthly_summary set failures = failures + 1, requests = requests + 1']],
     ['changed tokens', ['update monthly_summary set input_tokens = input_tokens + 1']],
     ['a wrong margin', ['update monthly_summary set margin_micro_usd = 0']],
-    ['rows that are gone', ['delete from monthly_summary']],
+    ['deleted rows', ['delete from monthly_summary']],
     [
-      'a row that nobody earned',
+      'a row without ledger entries',
       [
         `insert into monthly_summary
          select month, 'prj_ghost', model_id, channel_id, 1, 1, 0, 5, 0, 5000, 0, 0 from monthly_summary limit 1`,
       ],
     ],
     [
-      'a month that is gone',
+      'a deleted month',
       [
         `delete from monthly_summary where month = '${older.month}'`,
         `delete from summary_month where month = '${older.month}'`,
       ],
     ],
-  ])('is held against the ledger: C7 finds %s', async (_what, changes) => {
+  ])('is compared with the ledger by C7, which finds %s', async (_what, changes) => {
     await runMaintenance(upkeep);
     for (const change of changes) await run(db, change);
     const report = await verifyLedger(db, 60);
@@ -274,7 +274,7 @@ describe('the monthly summary', () => {
     expect(report.invariants['C7']?.examples.length).toBeGreaterThan(0);
   });
 
-  it('is what `tollgate summary` and `tollgate ledger verify` tell', async () => {
+  it('is shown by `tollgate summary` and checked by `tollgate ledger verify`', async () => {
     await runMaintenance(upkeep);
     const summary = await tollgate(['summary', '--month', newer.month, '--json']);
     expect(JSON.parse(summary.stdout)).toMatchObject({
@@ -303,7 +303,7 @@ describe('the monthly summary', () => {
 describe('the checkpoint', () => {
   const since = () => verifyLedger(db, 60, { full: false });
 
-  it('is written from proved books, and the next proof starts there', async () => {
+  it('is written after the ledger is verified, and the next verification starts there', async () => {
     expect((await since()).since).toBeNull();
     const { checkpoint_id: id } = await runMaintenance(upkeep);
     expect(id).not.toBeNull();
@@ -311,7 +311,7 @@ describe('the checkpoint', () => {
     expect(await runMaintenance(upkeep)).toMatchObject({ checkpoint_id: null, ledger_breaches: [] });
   });
 
-  it('adds up with what came after it to the same as all of time', async () => {
+  it('gives together with the later entries the same result as all entries', async () => {
     await runMaintenance(upkeep);
     const ledger = openLedger(db);
     await admitted(ledger, newTask(book, 20, { taskId: 'task_after' }));
@@ -340,7 +340,7 @@ describe('the checkpoint', () => {
        select project_id, key_id, id, 'refund', 10, -10 from reservation where id = 'task_failed'`,
     ],
     ['C6', `update task set credits_charged = 9, completed_at = clock_timestamp() where id = 'task_now'`],
-  ])('does not hide a breach of %s that came after it, and none is written upon it', async (invariant, change) => {
+  ])('does not hide a later breach of %s, and no new one is written after the breach', async (invariant, change) => {
     await runMaintenance(upkeep);
     await run(db, change);
     const report = await since();
@@ -350,7 +350,7 @@ describe('the checkpoint', () => {
     expect(next.checkpoint_id).toBeNull();
   });
 
-  it('takes what lies before it for granted, which `--full` does not', async () => {
+  it('makes verification trust the entries before it, except with `--full`', async () => {
     await runMaintenance(upkeep);
     await run(db, 'alter table ledger_entry disable trigger ledger_entry_append_only');
     await run(db, `update ledger_entry set d_balance = d_balance + 5 where kind = 'topup'`);
@@ -359,12 +359,12 @@ describe('the checkpoint', () => {
   });
 });
 
-interface Said {
+interface Output {
   code: number;
   stdout: string;
 }
 
-async function tollgate(args: string[]): Promise<Said> {
+async function tollgate(args: string[]): Promise<Output> {
   const options = { env: { DATABASE_URL: copy.url, TOLLGATE_HOME: '/nonexistent' }, timeout: 30_000 };
   return promisify(execFile)(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], options).then(
     ({ stdout }) => ({ code: 0, stdout }),

@@ -12,7 +12,7 @@ export interface Upkeep extends MaintenanceDeps {
   removeFolder(): void;
 }
 
-/** What maintenance works with, over a folder of its own. No entry is too young for it. */
+/** The dependencies of maintenance, with a new folder. No ledger entry is too young for it. */
 export async function openUpkeep(db: Database, env: Record<string, string> = {}): Promise<Upkeep> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-upkeep-'));
   const secret = Buffer.alloc(32, 5).toString('base64');
@@ -33,14 +33,14 @@ export async function openUpkeep(db: Database, env: Record<string, string> = {})
   };
 }
 
-/** Changes what is never changed: the time of entries. */
+/** Changes the time of ledger entries, which the program never does. */
 export async function moveEntries(db: Database, where: string, at: string): Promise<void> {
   await run(db, 'alter table ledger_entry disable trigger ledger_entry_append_only');
   await run(db, `update ledger_entry set created_at = $1 where ${where}`, [at]);
   await run(db, 'alter table ledger_entry enable trigger ledger_entry_append_only');
 }
 
-/** A request with its entries, attempts and task, as if all of it had happened at one moment. */
+/** Moves a request with its entries, attempts and task to one moment. */
 export async function moveRequest(db: Database, id: string, at: string): Promise<void> {
   await moveEntries(db, `reservation_id = '${id}'`, at);
   await run(db, 'update reservation set created_at = $2, ended_at = $2 where id = $1', [id, at]);
@@ -52,7 +52,7 @@ export async function moveRequest(db: Database, id: string, at: string): Promise
   await run(db, 'update task set created_at = $2, completed_at = $2 where id = $1', [id, at]);
 }
 
-/** The UTC month so many months ago, and the first moments of it and of the next. */
+/** The UTC month `count` months ago, with a moment at its begin and one at its end. */
 export function monthsAgo(count: number): { month: string; first: string; last: string } {
   const now = new Date();
   const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count, 1));
