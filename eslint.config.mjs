@@ -29,12 +29,8 @@ export default tseslint.config(
   {
     // A file that needs more has a second file inside it, and a function a second function.
     files: ['src/**/*.ts'],
-    ignores: [
-      // Exceptions until these are cut, too; the list must become empty.
-      'src/caches/channel-cache.ts',
-      'src/commands/chat/complete-chat.ts',
-      'src/db/migrations/*.ts',
-    ],
+    // A migration is one list of statements and is never changed once released.
+    ignores: ['src/db/migrations/*.ts'],
     rules: {
       'max-lines': ['error', { max: 350 }],
       'max-lines-per-function': ['error', { max: 80, IIFEs: true }],

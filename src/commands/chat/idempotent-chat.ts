@@ -17,11 +17,11 @@ export interface StoredAnswer {
  */
 export async function findStoredAnswer(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
-  asked: { projectId: string; route: string; key: string; fingerprint: string },
+  request: { projectId: string; route: string; key: string; fingerprint: string },
 ): Promise<StoredAnswer | null> {
-  const earlier = await findIdempotent(db, asked);
+  const earlier = await findIdempotent(db, request);
   if (!earlier) return null;
-  if (earlier.fingerprint !== asked.fingerprint) throw new GatewayError('idempotency_key_reused');
+  if (earlier.fingerprint !== request.fingerprint) throw new GatewayError('idempotency_key_reused');
   if (earlier.status === null) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
   if (earlier.body === null) throw new GatewayError('idempotency_result_gone');
   const body = sealer.open(earlier.body, context(earlier.requestId));

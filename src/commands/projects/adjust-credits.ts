@@ -10,9 +10,8 @@ import { OperatorError } from '../operator-error.ts';
  */
 export async function adjustCredits(
   { db }: Pick<Deps, 'db'>,
-  asked: { requestId: string; amount: number | null; reason: string; actor: string },
+  { requestId, amount, reason, actor }: { requestId: string; amount: number | null; reason: string; actor: string },
 ) {
-  const { requestId, amount, reason, actor } = asked;
   const [row] = await db.query<{
     verdict: string;
     projectId: string | null;

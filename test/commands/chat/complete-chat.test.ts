@@ -127,13 +127,13 @@ describe('a chat', () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     const gone = new AbortController();
     const letGo = held.hold();
-    const asked = fetch(`${gateway.baseUrl}${chatRoute}`, {
+    const pending = fetch(`${gateway.baseUrl}${chatRoute}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify(chatBody('hung up', heldModel)),
       signal: gone.signal,
     });
-    const refused = expect(asked).rejects.toThrow();
+    const refused = expect(pending).rejects.toThrow();
     await held.holds(1);
     gone.abort();
     await refused;
@@ -151,7 +151,7 @@ describe('a hold', () => {
 
   it('that expired and was refunded before the answer arrived makes the request end with 503 and no answer', async () => {
     const letGo = held.hold();
-    const asked = ask('came late', { fields: heldModel });
+    const pending = ask('came late', { fields: heldModel });
     await held.holds(1);
     await sql(
       'expire',
@@ -160,7 +160,7 @@ describe('a hold', () => {
     );
     await sql('sweep', 'select expire_chats(10)::text');
     letGo();
-    const answer = await asked;
+    const answer = await pending;
     expect(verdictOf(answer)).toBe('503 service_unavailable');
     expect(answer.headers.get('x-should-retry')).toBe('false');
     expect(answer.headers.get('x-tollgate-credits')).toBeNull();
@@ -210,11 +210,11 @@ describe('a channel whose credential was sealed with a missing master key', () =
       await sealForeign('sandbox-a%');
       await sealForeign('sandbox-b%');
       const answer = await eventually(async () => {
-        const last = await ask('sealed elsewhere');
+        const last = await ask('foreign credential');
         const [attempt] = await attemptsFor(last);
         return attempt?.channelName === 'sandbox-c-openai' && last;
       });
-      const more = [answer, ...(await all(20, () => ask('sealed elsewhere')))];
+      const more = [answer, ...(await all(20, () => ask('foreign credential')))];
       expect(countVerdicts(more)).toEqual({ 200: 21 });
       expect(more.map(({ headers }) => headers.get('x-tollgate-attempts'))).toEqual(more.map(() => '1'));
       const alarms = (await apiLog())
@@ -224,7 +224,7 @@ describe('a channel whose credential was sealed with a missing master key', () =
 
       await sealForeign('%');
       const refused = await eventually(async () => {
-        const last = await ask('sealed elsewhere');
+        const last = await ask('foreign credential');
         return last.status !== 200 && last;
       });
       expect(verdictOf(refused)).toBe('503 no_channel_available');
@@ -337,10 +337,10 @@ describe('an Idempotency-Key', () => {
     const letGo = held.hold();
     const racing = { ...keyed('race'), fields: heldModel };
     let answered = 0;
-    const asked = all(8, () => ask('racing', racing).finally(() => (answered += 1)));
+    const pending = all(8, () => ask('racing', racing).finally(() => (answered += 1)));
     await eventually(() => Promise.resolve(answered === 7));
     letGo();
-    const answers = await asked;
+    const answers = await pending;
     expect(countVerdicts(answers)).toEqual({ 200: 1, '409 idempotency_in_progress': 7 });
     for (const { status, headers } of answers)
       if (status === 409) expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -376,13 +376,13 @@ describe('an Idempotency-Key', () => {
   });
 
   it('stores answers encrypted', async () => {
-    await ask('nobody shall read this', keyed('sealed'));
+    await ask('secret text', keyed('sealed'));
     const rows = await gateway.database.query<{ body: string }>({
       name: 'test-sealed-bodies',
       text: 'select body from idempotency where body is not null',
     });
     expect(rows.length).toBeGreaterThan(0);
-    expect(JSON.stringify(rows)).not.toMatch(/Sandbox answer|nobody shall read/);
+    expect(JSON.stringify(rows)).not.toMatch(/Sandbox answer|secret text/);
   });
 });
 

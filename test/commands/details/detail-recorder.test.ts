@@ -163,14 +163,16 @@ describe('the detail recorder', () => {
       { rowsMax: 20, batchMax: 5, waitMs: 10 },
     );
     const refuse = db.query.bind(db);
-    let away = true;
+    let unavailable = true;
     db.query = (statement, values) =>
-      away ? Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' })) : refuse(statement, values);
+      unavailable
+        ? Promise.reject(Object.assign(new Error('unavailable'), { code: 'ECONNREFUSED' }))
+        : refuse(statement, values);
     try {
       await ensureDetailPartitions(gateway.database);
       for (let n = 0; n < 26; n++) recorder.record(aRow(`${name}_${String(n).padStart(2, '0')}`));
       await eventually(() => Promise.resolve(metrics.read()['api_details_lost_total'] === 6));
-      away = false;
+      unavailable = false;
       await recorder.close();
       recorder.record(aRow(`${name}_late`));
       expect(metrics.read()['api_details_lost_total']).toBe(7);

@@ -20,7 +20,7 @@ export const runsOf = ({ database }: Gateway, name: string): Promise<RunRow[]> =
     [name],
   );
 
-export interface Told {
+export interface JobReply {
   status: number;
   body: Record<string, unknown>;
   headers: Headers;
@@ -31,7 +31,7 @@ export async function callJob(
   gateway: Gateway,
   name: string,
   { method = 'POST', token = gateway.env['INTERNAL_JOB_TOKENS'] ?? '', baseUrl = gateway.baseUrl } = {},
-): Promise<Told> {
+): Promise<JobReply> {
   const response = await fetch(`${baseUrl}/api/internal/jobs/${name}`, {
     method,
     headers: token === '' ? {} : { authorization: `Bearer ${token}` },
@@ -52,20 +52,20 @@ export async function runByCall(
   gateway: Gateway,
   name: string,
   options: Parameters<typeof callJob>[2] = {},
-): Promise<Told> {
-  const told = await callJob(gateway, name, options);
-  if (told.status !== 202) return told;
+): Promise<JobReply> {
+  const reply = await callJob(gateway, name, options);
+  if (reply.status !== 202) return reply;
   const { id, ...run } = await eventually(
     async () => {
-      const known = (await runsOf(gateway, name)).find((each) => each.id === told.body['run_id']);
+      const known = (await runsOf(gateway, name)).find((each) => each.id === reply.body['run_id']);
       return known && !isUnderWay(known) && known;
     },
     { secondsMax: 60, what: `the end of a run of ${name}` },
   );
-  return { ...told, body: { run_id: id, ...run, ran: true } };
+  return { ...reply, body: { run_id: id, ...run, ran: true } };
 }
 
 export const isUnderWay = ({ state }: RunRow): boolean => state === 'requested' || state === 'running';
 
-export const codeOf = ({ body }: Told): unknown =>
+export const codeOf = ({ body }: JobReply): unknown =>
   z.object({ error: z.object({ code: z.string() }) }).parse(body).error.code;
