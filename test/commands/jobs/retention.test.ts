@@ -303,7 +303,7 @@ describe('retention', () => {
       await copy.drop();
       copy = await createTestDatabase({ template });
       await storeBytes(upkeep);
-      const config = { ...upkeep.config, MAINTENANCE_BATCH_MAX: 2 };
+      const config = { ...upkeep.config, retention: { ...upkeep.config.retention, batchMax: 2 } };
       const doomed = await copy.open();
       dieAt(doomed, at);
       await expect(runMaintenance({ ...upkeep, config, db: doomed })).rejects.toBeInstanceOf(MaintenanceError);
