@@ -5,19 +5,19 @@ import { workflowBundle } from '../../src/main/workflow-bundle.ts';
 
 /** The bundler's complaints about a workflow, empty when it accepts the workflow. */
 async function complaintsAbout(path: string): Promise<string> {
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const logger = { log: say, trace: say, debug: say, info: say, warn: say, error: say };
+  const lines: string[] = [];
+  const log = (message: string) => void lines.push(message);
+  const logger = { log, trace: log, debug: log, info: log, warn: log, error: log };
   const workflowsPath = fileURLToPath(new URL(path, import.meta.url));
   return bundleWorkflowCode({ workflowsPath, logger, webpackConfigHook: withoutPackages }).then(
     () => '',
-    (error: unknown) => [String(error), ...said].join('\n'),
+    (error: unknown) => [String(error), ...lines].join('\n'),
   );
 }
 
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0];
 
-/** Follows our own imports only: they are refused already, and bundling the packages of the activities takes many seconds. */
+/** Bundles our own imports only, which suffices for the refusal. Bundling the packages of the activities takes many seconds. */
 const withoutPackages = (config: WebpackConfig): WebpackConfig => ({
   ...config,
   externals: [
@@ -40,13 +40,13 @@ const modulesIn = (code: string): string[] => {
 };
 
 describe('the workflow bundle', () => {
-  it('holds the story and the rules of the domain, and of packages nothing but the SDK', async () => {
+  it('contains only the workflows, the domain and the SDK', async () => {
     const modules = modulesIn((await workflowBundle()).code);
     expect(modules.some((name) => name.includes('src/workflows/media-task.ts'))).toBe(true);
-    const rooms = new Set(
+    const layers = new Set(
       modules.map((name) => /\/src\/(\w+)\//.exec(name.replace(/.*node_modules.*/, ''))?.[1]).filter(Boolean),
     );
-    expect([...rooms].sort()).toEqual(['domain', 'workflows']);
+    expect([...layers].sort()).toEqual(['domain', 'workflows']);
     const packages = new Set(
       modules.map((name) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name)?.[1]).filter(Boolean),
     );
@@ -55,13 +55,13 @@ describe('the workflow bundle', () => {
 
   it.each([
     ['the activities themselves', './fixtures/imports-activities.ts'],
-    ["Node's own randomness", './fixtures/imports-node-core.ts'],
+    ['a core module of Node', './fixtures/imports-node-core.ts'],
   ])('is refused when a workflow imports %s', async (_what, path) => {
     expect(await complaintsAbout(path)).toMatch(/Reading from "node:\w+|disallowed modules/);
   });
 });
 
-/** The SDK and what it brings into every workflow. */
+/** The SDK's packages in every workflow bundle. */
 const sdk = new Set([
   '@temporalio/common',
   '@temporalio/workflow',

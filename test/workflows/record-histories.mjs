@@ -1,4 +1,4 @@
-/** Records the histories that `replay.test.ts` replays: `node_modules/.bin/node test/workflows/record-histories.mjs`, after `npm test` has run once. */
+/** Records the histories that `replay.test.ts` replays. Run `npm test` once, then `node_modules/.bin/node test/workflows/record-histories.mjs`. */
 import globalSetup from '../support/global-setup.mjs';
 import globalTeardown from '../support/global-teardown.mjs';
 

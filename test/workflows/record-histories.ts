@@ -23,7 +23,7 @@ import { startGateway, type Gateway, type TestProject } from '../support/gateway
 
 export const historiesFolder = new URL('histories/', import.meta.url);
 
-/** Runs every path of the workflows against a whole gateway and writes its history, without anything of this machine in it. */
+/** Runs every path of the workflows against a whole gateway and writes its history, without any data of this machine. */
 export async function recordHistories(): Promise<void> {
   const receiver = await startReceiver();
   const gateway = await startGateway({
@@ -31,7 +31,7 @@ export async function recordHistories(): Promise<void> {
   });
   try {
     await gateway.database.query({ name: 'one-family', text: `update channel set enabled = (adapter = 'fal')` });
-    // The first workflow of a worker is slow, and a slow one is not waited for.
+    // The first workflow of a worker is slow, and after a slow create the API server skips the update.
     const project = await gateway.project({ credits: 1_000 });
     const scene: Scene = { gateway, receiver, project };
     await create(scene, 'a fox').then(({ taskId }) => gateway.poll(project.apiKey, taskId));
@@ -55,7 +55,7 @@ interface Scene {
   project: TestProject;
 }
 
-/** Walks one path and answers the id of the workflow whose history is wanted. */
+/** Runs one path and returns the id of the workflow whose history is recorded. */
 type Path = (scene: Scene) => Promise<string>;
 
 const paths: Record<string, Path> = {
@@ -72,7 +72,7 @@ const paths: Record<string, Path> = {
     const { projectId, keyId } = await gateway.project({ credits: 4 });
     const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'recorder');
     try {
-      // Both were let in by a look at the balance, which is enough for one.
+      // Two created tasks, and a balance for one.
       const [first, second] = [newTask({ projectId, keyId }, 4), newTask({ projectId, keyId }, 4)];
       for (const task of [first, second]) await deps.ledger.createTask(task);
       await deps.ledger.reserveTask(first.taskId, true);
@@ -117,7 +117,7 @@ const paths: Record<string, Path> = {
     return taskId;
   },
 
-  /** Terminated between its end and its callback, and started again. */
+  /** Terminated after the task's end and before its callback was delivered, then started again. */
   async 'resumed-after-end'({ gateway, receiver, project }) {
     const name = randomUUID();
     const { taskId } = await create({ gateway, receiver, project }, 'a fox', {
@@ -126,7 +126,7 @@ const paths: Record<string, Path> = {
     await eventually(() => Promise.resolve(receiver.calls(name).length > 0));
     const handle = gateway.temporal.client.workflow.getHandle(taskId);
     await handle.terminate();
-    // Later than the workflow's second start, and not yet late enough for the sweep.
+    // Due after the workflow's second start, and before the sweep counts the callback as overdue.
     await gateway.database.query(
       {
         name: '',
@@ -134,7 +134,7 @@ const paths: Record<string, Path> = {
       },
       [taskId],
     );
-    if ((await findPendingDelivery(gateway.database, taskId)) === null) throw new Error('the callback does not wait');
+    if ((await findPendingDelivery(gateway.database, taskId)) === null) throw new Error('the callback is not pending');
     const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'recorder');
     try {
       await deps.workflows.start(
@@ -150,11 +150,11 @@ const paths: Record<string, Path> = {
   async 'waited-for-channel'(scene) {
     const { database } = scene.gateway;
     await database.query({
-      name: 'rest-all',
+      name: 'cool-all-down',
       text: `insert into channel_health (channel_id, model_id, closed_until, reason)
              select id, '*', clock_timestamp() + interval '4 s', 'rate_limit' from channel`,
     });
-    // The worker's look at the channels is a short cache.
+    // Until the worker's channel cache has expired.
     await sleep(2_500);
     return ended(scene, 'a fox', 'succeeded');
   },
@@ -174,7 +174,7 @@ const paths: Record<string, Path> = {
 const triesMax = 5;
 const Json = z.json();
 
-/** A start that was not waited for leaves no update in the history: then once more. */
+/** Records a path again if its history has no update, because the API server did not wait for the workflow. */
 async function recordOne(scene: Scene, path: Path): Promise<JsonValue> {
   for (let tries = 1; ; tries++) {
     const workflowId = await path(scene);
@@ -184,14 +184,14 @@ async function recordOne(scene: Scene, path: Path): Promise<JsonValue> {
       what: `the end of ${workflowId}`,
     });
     const text = historyToJSON(await handle.fetchHistory());
-    const waitedFor = text.includes('EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
-    const nobodyWaits = [paths['resumed'], paths['resumed-after-end'], paths['delivered-again']].includes(path);
-    if (waitedFor || nobodyWaits || tries >= triesMax) return scrubbed(Json.parse(JSON.parse(text)));
+    const hasUpdate = text.includes('EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+    const needsNoUpdate = [paths['resumed'], paths['resumed-after-end'], paths['delivered-again']].includes(path);
+    if (hasUpdate || needsNoUpdate || tries >= triesMax) return scrubbed(Json.parse(JSON.parse(text)));
     await sleep(2_500);
   }
 }
 
-/** Nothing of the machine that recorded it: whose process it was, and where the code lay. */
+/** Removes the process identity and the paths of the machine that recorded the history. */
 function scrubbed(value: JsonValue): JsonValue {
   if (typeof value === 'string')
     return value.replace(/^\d+@/, 'worker@').replace(`worker@${hostname()}`, 'worker@host');
@@ -240,5 +240,5 @@ async function expectEnd({ gateway, project }: Scene, taskId: string, status: Ta
   const task = await gateway.poll(project.apiKey, taskId, {
     until: (seen) => hasEnded(seen) && (seen.callback === null || seen.callback.state !== 'pending'),
   });
-  if (task.status !== status) throw new Error(`${taskId} has ${task.status}, not ${status}`);
+  if (task.status !== status) throw new Error(`the status of ${taskId} is ${task.status}, not ${status}`);
 }

@@ -4,9 +4,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { workflowBundle } from '../../src/main/workflow-bundle.ts';
 
 /**
- * Replays the recorded histories of the folder that is named on the command line with the workflows as they are now, and
- * prints one JSON object: for each history null, or what the replay complains about. A program of its own, because the
- * replayer runs workflows in a VM and Jest's tests are in one already.
+ * Replays the recorded histories of the folder named on the command line with the current workflows. Prints one JSON object with,
+ * for each history, null or the error of its replay. This is a separate program because the replayer runs workflows in a VM,
+ * and Jest already runs its tests in one.
  */
 const folder = new URL(`file://${process.argv[2] ?? ''}/`);
 const names = (await readdir(folder)).filter((name) => name.endsWith('.json'));

@@ -17,12 +17,12 @@ const eventsOf = (name: string): string[] =>
     .parse(JSON.parse(textOf(name)))
     .events.map(({ eventType }) => eventType.replace('EVENT_TYPE_', ''));
 
-describe('a history that was recorded', () => {
-  it('replays with the workflows as they are now, whichever path it took', async () => {
+describe('a recorded history', () => {
+  it('replays with the current workflows, for every path', async () => {
     expect(await replay(folder)).toEqual(Object.fromEntries(names.map((name) => [name, null])));
   });
 
-  it('is there for every path', () => {
+  it('exists for every path', () => {
     expect(names.sort()).toEqual([
       'canceled',
       'canceled-by-operator',
@@ -43,9 +43,9 @@ describe('a history that was recorded', () => {
   });
 
   it.each([
-    ['another activity', (text: string) => text.replace('"name": "attempt"', '"name": "attempts"')],
-    ['one timer less', (text: string) => text.replaceAll('TIMER_STARTED', 'MARKER_RECORDED')],
-  ])('does not replay once it tells of %s, so that a replay is a proof', async (_what, change) => {
+    ['a renamed activity', (text: string) => text.replace('"name": "attempt"', '"name": "attempts"')],
+    ['a missing timer', (text: string) => text.replaceAll('TIMER_STARTED', 'MARKER_RECORDED')],
+  ])('does not replay after a change to %s', async (_what, change) => {
     const copies = mkdtempSync(join(tmpdir(), 'tollgate-histories-'));
     try {
       const changed = change(textOf('failed-callback'));
@@ -58,24 +58,24 @@ describe('a history that was recorded', () => {
   });
 });
 
-describe('the price of a task in history events', () => {
-  it('is 15 for a happy one', () => {
+describe('the number of history events of a task', () => {
+  it('is 15 if it succeeds without a callback', () => {
     expect(eventsOf('happy')).toHaveLength(15);
     expect(eventsOf('happy')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
   });
 
-  it('is 21 with a callback that is delivered at the first try', () => {
+  it('is 21 if its callback is delivered at the first try', () => {
     expect(eventsOf('with-callback')).toHaveLength(21);
     expect(eventsOf('with-callback')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
   });
 });
 
-describe('what Temporal is told', () => {
-  it.each(names)('is ids and words, nothing of a client, an upstream or a machine: %s', (name) => {
-    const said = stringsIn(JSON.parse(textOf(name)));
-    expect(said.some((text) => text.includes('"taskId"') || text.includes('"deliveryId"'))).toBe(true);
+describe('the data stored in Temporal', () => {
+  it.each(names)('contains no prompt, URL, secret or data of a machine: %s', (name) => {
+    const strings = stringsIn(JSON.parse(textOf(name)));
+    expect(strings.some((text) => text.includes('"taskId"') || text.includes('"deliveryId"'))).toBe(true);
     expect(
-      said.filter((text) =>
+      strings.filter((text) =>
         /\b(fox|dancer)\b|:\/\/|127\.0\.0\.1|\bsk-|whsec_|sbx-|\bfile:|\/\w+\/\w+\.(ts|js)|^\d+@/.test(text),
       ),
     ).toEqual([]);
@@ -94,7 +94,7 @@ async function replay(histories: string): Promise<z.infer<typeof Complaints>> {
   return Complaints.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
 }
 
-/** Every string of a document, payloads as the text that they encode. */
+/** Every string of a document; payloads are decoded. */
 function stringsIn(value: unknown, key = ''): string[] {
   if (typeof value === 'string') return [key === 'data' ? Buffer.from(value, 'base64').toString('utf8') : value];
   if (value === null || typeof value !== 'object') return [];

@@ -21,7 +21,7 @@ const LOOPBACK: ResolvedAddress = { address: '127.0.0.1', family: 4 };
 let scratch: TestDatabase;
 let db: Database;
 let ledger: Ledger;
-/** Listens on loopback; whoever denies an address leaves it without a connection. */
+/** Listens on loopback. It must receive no connection, because every address in these tests is blocked. */
 let sentinel: { port: number; connections: () => number; close: () => Promise<void> };
 beforeAll(async () => {
   scratch = await createTestDatabase();
@@ -39,11 +39,11 @@ afterEach(async () => {
 describe('a callback to an address that is not public', () => {
   it.each([
     ['loopback', [LOOPBACK]],
-    ['a private one beside a public one', [PUBLIC, LOOPBACK]],
+    ['a private address beside a public one', [PUBLIC, LOOPBACK]],
     ['the metadata service', [{ address: '169.254.169.254', family: 4 }]],
-    ['a private IPv6 one beside a public IPv4 one', [PUBLIC, { address: 'fd00:ec2::254', family: 6 }]],
+    ['a private IPv6 address beside a public IPv4 one', [PUBLIC, { address: 'fd00:ec2::254', family: 6 }]],
     ['loopback mapped into IPv6', [{ address: '::ffff:127.0.0.1', family: 6 }]],
-  ])('is blocked for good, and nobody is called: its name resolves to %s', async (_what, addresses) => {
+  ])('is blocked finally, without a connection, if its name resolves to %s', async (_what, addresses) => {
     const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const report = await deliverCallback(depsWith({ resolver: () => Promise.resolve(addresses) }), deliveryId);
     expect(report).toEqual({ over: true, waitMs: 0, delivered: false });
@@ -54,7 +54,7 @@ describe('a callback to an address that is not public', () => {
       errorClass: 'blocked:address',
     });
     await expectTaskUntouched(taskId);
-    // Blocked is final: a further turn sends nothing.
+    // A further call sends nothing, because `blocked` is final.
     expect(await deliverCallback(depsWith({ resolver: () => Promise.resolve([PUBLIC]) }), deliveryId)).toEqual({
       over: true,
       waitMs: 0,
@@ -63,7 +63,7 @@ describe('a callback to an address that is not public', () => {
     expect(await deliveryOf(deliveryId)).toMatchObject({ state: 'blocked', attempts: 1 });
   });
 
-  it('is blocked when the name changes its mind between two tries', async () => {
+  it('is blocked if the name resolves to a blocked address at the second try', async () => {
     spec('6 callback_url');
     const { deliveryId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const answers = [[PUBLIC], [LOOPBACK]];
@@ -72,7 +72,7 @@ describe('a callback to an address that is not public', () => {
       resolver: () => Promise.resolve(answers.shift() ?? [LOOPBACK]),
       dial: (addresses) => {
         dialled.push(...addresses.map(({ address }) => address));
-        return nobodyThere();
+        return refusedConnection();
       },
     });
     expect(await deliverCallback(deps, deliveryId)).toMatchObject({ over: false });
@@ -87,24 +87,24 @@ describe('a callback to an address that is not public', () => {
     expect(dialled).toEqual([PUBLIC.address]);
   });
 
-  it('is asked for its address once a try, and connected to that answer', async () => {
+  it('is resolved once per try, and the connection goes to the resolved address', async () => {
     const { deliveryId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
-    let looks = 0;
+    let lookups = 0;
     const dialled: string[][] = [];
     await deliverCallback(
       depsWith({
-        resolver: () => Promise.resolve(++looks === 1 ? [PUBLIC] : [LOOPBACK]),
+        resolver: () => Promise.resolve(++lookups === 1 ? [PUBLIC] : [LOOPBACK]),
         dial: (addresses) => {
           dialled.push(addresses.map(({ address }) => address));
-          return nobodyThere();
+          return refusedConnection();
         },
       }),
       deliveryId,
     );
-    expect([looks, dialled]).toEqual([1, [[PUBLIC.address]]]);
+    expect([lookups, dialled]).toEqual([1, [[PUBLIC.address]]]);
   });
 
-  it('is blocked when the range that allowed it at create is no longer open', async () => {
+  it('is blocked if the setting that allowed its range at create has changed', async () => {
     const { deliveryId } = await pendingDelivery(`http://127.0.0.1:${sentinel.port}/`);
     expect(await deliverCallback(depsWith({ allowCidrs: ['10.0.0.0/8'] }), deliveryId)).toEqual({
       over: true,
@@ -115,8 +115,8 @@ describe('a callback to an address that is not public', () => {
   });
 });
 
-describe('a callback whose name has no address just now', () => {
-  it('waits for its next try', async () => {
+describe('a callback whose name cannot be resolved', () => {
+  it('is retried later', async () => {
     const { deliveryId, taskId } = await pendingDelivery(`https://hooks.example:${sentinel.port}/`);
     const resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.example'));
     expect(await deliverCallback(depsWith({ resolver }), deliveryId)).toMatchObject({ over: false });
@@ -154,7 +154,7 @@ async function pendingDelivery(callbackUrl: string): Promise<{ taskId: string; d
   await run(db, 'update project set callback_secret = $2 where id = $1', [book.projectId, sealed]);
   const { taskId } = await admitted(ledger, newTask(book, 4, { callbackUrl }));
   const { deliveryId } = await ledger.finishTask(taskEnd(taskId, 'failed'));
-  if (deliveryId === null) throw new Error('the end of the task made no delivery');
+  if (deliveryId === null) throw new Error('the end of the task created no delivery');
   return { taskId, deliveryId };
 }
 
@@ -197,5 +197,5 @@ async function startSentinel() {
   };
 }
 
-/** A connection that is refused, without leaving this machine. */
-const nobodyThere = (): Socket => connect({ host: '127.0.0.1', port: 1 });
+/** A connection to a local port that refuses it. */
+const refusedConnection = (): Socket => connect({ host: '127.0.0.1', port: 1 });

@@ -25,17 +25,17 @@ import { spec } from '../../spec/spec.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
-/** Trusted by nobody, for it signed itself. */
+/** Has a self-signed certificate, which the gateway must not trust. */
 let selfSigned: Receiver;
-/** Where a redirect points. */
+/** The target of a redirect, which must receive no connection. */
 let sentinel: Receiver;
 let project: TestProject;
-/** Waits between tries take their time, so those who wait are sent off together, each to a path of its own. */
+/** The callbacks that are retried. They start together, each with a path of its own, so that their waits overlap. */
 let slow: Record<
   | 'refusing'
   | 'redirecting'
   | 'selfSigned'
-  | 'nobody'
+  | 'notListening'
   | 'refusingOnce'
   | 'refusingThrice'
   | 'askingForTomorrow'
@@ -54,16 +54,16 @@ beforeAll(async () => {
   selfSigned = await startReceiver({
     tls: { cert: fixture('receiver-certificate.pem'), key: fixture('receiver-key.pem') },
   });
-  const nobody = await startReceiver();
-  await nobody.close();
+  const notListening = await startReceiver();
+  await notListening.close();
   gateway = await startGateway({ env: quickCallbacks });
   project = await gateway.project({ credits: 10_000 });
   slow = {
     refusing: deliver('a fox', answer(500)),
     redirecting: deliver('a fox', answer(302, { location: sentinel.at('secret') })),
     selfSigned: deliver('a fox', takeIt, { to: selfSigned }),
-    nobody: deliver('a fox', takeIt, { to: nobody }),
-    refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), whenAskedAgain)),
+    notListening: deliver('a fox', takeIt, { to: notListening }),
+    refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), afterRedeliver)),
     refusingThrice: deliver('a fox', inTurn(answer(500), answer(503), answer(404), takeIt)),
     askingForTomorrow: deliver('a fox', inTurn(answer(429, { 'retry-after': '86400' }), takeIt)),
     hanging: deliver(
@@ -84,11 +84,11 @@ afterAll(async () => {
   await gateway.stop();
   await Promise.all([receiver, sentinel, selfSigned].map((server) => server.close()));
 });
-// Whatever became of a callback: the books add up.
+// No callback may change the ledger.
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 describe('a callback', () => {
-  it('is one signed POST with the task as it is polled, its URLs too', async () => {
+  it('is one signed POST with the task exactly as a poll returns it, URLs included', async () => {
     spec('6 payload and signature');
     const { name, task } = await deliver('a fox');
     expect(task.callback).toEqual({ state: 'delivered', attempts: 1, last_status: 204, next_attempt_at: null });
@@ -109,7 +109,7 @@ describe('a callback', () => {
     expect(data.output?.[0]?.url).toMatch(new RegExp(`^${gateway.baseUrl}/files/`));
   });
 
-  it('says task.failed with the error and the refund', async () => {
+  it('has the type task.failed, the error and the refund when the task fails', async () => {
     const { name, task } = await deliver('a fox [[fail=refused]]');
     const event = verified(receiver.calls(name)[0]!, project.webhookSecret);
     expect(event).toMatchObject({
@@ -124,7 +124,7 @@ describe('a callback', () => {
     });
   });
 
-  it('says task.canceled after a cancel', async () => {
+  it('has the type task.canceled after a cancel', async () => {
     spec('3 other task states');
     const name = randomUUID();
     const taskId = await create('a fox [[fail=never]]', receiver.at(name));
@@ -138,7 +138,7 @@ describe('a callback', () => {
     });
   });
 
-  it('that was refused three times comes a fourth time: one id, equal bytes, each verifies', async () => {
+  it('is sent a fourth time after three failures, each time with the same id, equal bytes and a valid signature', async () => {
     spec('6 delivery failures');
     const { name, task } = await slow.refusingThrice;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 4, last_status: 204 });
@@ -150,7 +150,7 @@ describe('a callback', () => {
     expect(await tries(task)).toEqual([500, 503, 404, 204].map((status) => ({ status, errorClass: null })));
   });
 
-  it('is given up after eight tries, and the task and its charge stay as they were', async () => {
+  it('is given up after eight tries, and the task and its charge do not change', async () => {
     spec('3 failed callback', '6 retries and giving up');
     const { name, task } = await slow.refusing;
     expect(task).toMatchObject({
@@ -162,7 +162,7 @@ describe('a callback', () => {
     expect(task.credits).toMatchObject({ charged: 4, refunded: 0 });
   });
 
-  it('does not follow a redirect: whoever it points at hears nothing', async () => {
+  it('does not follow a redirect: the target receives no connection', async () => {
     const { name, task } = await slow.redirecting;
     expect(task.callback).toMatchObject({ state: 'exhausted', attempts: 8, last_status: 302 });
     expect(receiver.calls(name)).toHaveLength(8);
@@ -176,15 +176,15 @@ describe('a callback', () => {
     expect(receiver.calls(name)).toHaveLength(1);
   });
 
-  it('asked to come back tomorrow comes back after two steps at most', async () => {
+  it('is retried after at most two steps of the schedule if Retry-After names a day', async () => {
     const { task } = await slow.askingForTomorrow;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: 429, errorClass: null });
   });
 });
 
-describe('a callback whose secret cannot be opened', () => {
-  it('is tried as often as any other by its workflow, then given up, and the task and its charge stay as they were', async () => {
+describe('a callback whose secret cannot be decrypted', () => {
+  it('is tried eight times by its workflow, then given up, and the task and its charge do not change', async () => {
     const { name, task } = await slow.unreadable;
     expect(task).toMatchObject({
       status: 'succeeded',
@@ -198,20 +198,20 @@ describe('a callback whose secret cannot be opened', () => {
   });
 });
 
-describe('a receiver that misbehaves', () => {
-  it('by hanging loses its try and gets the next', async () => {
+describe('a callback to a misbehaving receiver', () => {
+  it('is retried if the receiver does not answer', async () => {
     const { task } = await slow.hanging;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:timeout' });
   });
 
-  it('by dripping headers loses its try and gets the next', async () => {
+  it('is retried if the receiver sends its headers one byte at a time', async () => {
     const { task } = await slow.drippingHeaders;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:timeout' });
   });
 
-  it('by a hundred kilobytes of headers is counted by its status; by a megabyte it loses its try', async () => {
+  it('accepts the status of an answer with 100 kB of headers, and is retried after one with 1 MB', async () => {
     const long = (bytes: number) => answer(200, { 'x-long': 'x'.repeat(bytes) });
     expect((await deliver('a fox', long(100_000))).task.callback).toMatchObject({
       state: 'delivered',
@@ -222,45 +222,45 @@ describe('a receiver that misbehaves', () => {
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2, last_status: 204 });
   });
 
-  it('by closing the connection without a word loses its try and gets the next', async () => {
+  it('is retried if the receiver closes the connection without an answer', async () => {
     const { task } = await slow.closing;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toEqual({ status: null, errorClass: 'failed:reset' });
   });
 
-  it('by an endless answer is cut off and counted by its status', async () => {
+  it('cuts off an endless 200 answer and counts its status', async () => {
     const closed = Promise.withResolvers<number>();
     const { task } = await deliver('a fox', (response) => {
-      void streamForEver(response, 200).then(closed.resolve);
+      void streamEndlessly(response, 200).then(closed.resolve);
     });
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1, last_status: 200 });
-    // What was written went into the buffers of two sockets; far less than would have come.
+    // The receiver wrote only as much as the buffers of two sockets hold.
     expect(await closed.promise).toBeLessThan(endlessBytes);
   });
 
-  it('by an endless error is cut off and counted by its status', async () => {
+  it('cuts off an endless 500 answer and counts its status', async () => {
     const { task } = await deliver(
       'a fox',
-      inTurn((response) => void streamForEver(response, 500), takeIt),
+      inTurn((response) => void streamEndlessly(response, 500), takeIt),
     );
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toMatchObject({ status: 500 });
   });
 
-  it('by dripping its body has answered all the same', async () => {
+  it('is delivered if the receiver sends its body one byte at a time', async () => {
     const { task } = await slow.drippingBody;
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1, last_status: 200 });
   });
 
-  it('by a certificate of its own making is a failure that is tried again, never trusted', async () => {
+  it('is retried, and sends nothing, if the receiver has a self-signed certificate', async () => {
     const { name, task } = await slow.selfSigned;
     expect(task.callback).toMatchObject({ state: 'exhausted', attempts: 8, last_status: null });
     expect(await tries(task)).toEqual(Array.from({ length: 8 }, () => ({ status: null, errorClass: 'failed:tls' })));
     expect(selfSigned.calls(name)).toHaveLength(0);
   });
 
-  it('by not listening is tried eight times, then given up', async () => {
-    const { task } = await slow.nobody;
+  it('is tried eight times, then given up, if the receiver is not listening', async () => {
+    const { task } = await slow.notListening;
     expect(task).toMatchObject({
       status: 'succeeded',
       callback: { state: 'exhausted', attempts: 8, last_status: null },
@@ -270,7 +270,7 @@ describe('a receiver that misbehaves', () => {
 });
 
 describe('the rotation of a callback secret', () => {
-  it('signs with both secrets while it overlaps, then with the new one alone', async () => {
+  it('signs with both secrets during the overlap, then with the new one alone', async () => {
     const { apiKey, projectId, webhookSecret: old } = await gateway.project();
     const config = loadConfig(gateway.env);
     const deps = { config, db: gateway.database, sealer: createSealer(config.secrets.masterKeys) };
@@ -295,7 +295,7 @@ describe('the rotation of a callback secret', () => {
     expect(() => verified(one!, old)).toThrow();
   });
 
-  it('leaves another project with its own secret', async () => {
+  it("does not affect another project's secret", async () => {
     const other = await gateway.project();
     const { name } = await deliver('a fox', takeIt, { apiKey: other.apiKey });
     expect(() => verified(receiver.calls(name)[0]!, project.webhookSecret)).toThrow();
@@ -303,12 +303,12 @@ describe('the rotation of a callback secret', () => {
   });
 });
 
-describe('a callback that is asked for again', () => {
-  it('starts anew under a new id, and the task and its credits stay as they were', async () => {
+describe('a redelivered callback', () => {
+  it('is sent under a new id, and the task and its credits do not change', async () => {
     const { name, task } = await slow.refusingOnce;
     expect(task.callback?.state).toBe('exhausted');
     const again = await post(`/api/v1/tasks/${task.task_id}/callback/redeliver`);
-    askedAgain.resolve();
+    redeliverAnswered.resolve();
     expect(again).toMatchObject({
       status: 202,
       body: { task_id: task.task_id, callback: { state: 'pending', attempts: 0 } },
@@ -324,7 +324,7 @@ describe('a callback that is asked for again', () => {
     expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
   });
 
-  it('while it still waits replaces the one that waits', async () => {
+  it('replaces a callback that still waits for its next try', async () => {
     const name = randomUUID();
     const idsSoFar = () => receiver.calls(name).map(({ headers }) => headers['webhook-id']);
     const taskId = await create(
@@ -347,7 +347,7 @@ describe('a callback that is asked for again', () => {
     expect(states).toEqual([{ state: 'exhausted' }, { state: 'delivered' }]);
   });
 
-  it('is refused with 409 task_content_erased once the content is gone', async () => {
+  it('is refused with 409 task_content_erased once the content is erased', async () => {
     const { name, task } = await deliver('a fox');
     await gateway.database.query(
       { name: 'test-expire', text: `update task set expires_at = clock_timestamp() - interval '1 s' where id = $1` },
@@ -358,7 +358,7 @@ describe('a callback that is asked for again', () => {
     expect(receiver.calls(name)).toHaveLength(1);
   });
 
-  it('is refused with 400 for a task without a callback, or one that has not ended; another project hears 404', async () => {
+  it('is refused with 400 for a task without a callback and for a running task, and with 404 for another project', async () => {
     const without = await gateway.accept(project.apiKey, mediaRoutes.image, { model, prompt: 'a fox' });
     await gateway.poll(project.apiKey, without);
     const running = await create('a fox [[fail=never]]', receiver.at(randomUUID()));
@@ -368,19 +368,20 @@ describe('a callback that is asked for again', () => {
         body: { error: { code: 'invalid_value' } },
       });
     }
-    const stranger = await gateway.project();
-    const foreign = await post(`/api/v1/tasks/${without}/callback/redeliver`, stranger.apiKey);
+    const otherProject = await gateway.project();
+    const foreign = await post(`/api/v1/tasks/${without}/callback/redeliver`, otherProject.apiKey);
     expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
   });
 });
 
 const model = 'aurora-image-1';
 
-/** Takes it when the request for it has been answered, which then tells of a callback that waits. */
-const askedAgain = Promise.withResolvers<void>();
-const whenAskedAgain: Behaviour = (response) => void askedAgain.promise.then(() => response.writeHead(204).end());
+/** Accepts the redelivered callback only after the redeliver request was answered, so that the answer shows it as pending. */
+const redeliverAnswered = Promise.withResolvers<void>();
+const afterRedeliver: Behaviour = (response) =>
+  void redeliverAnswered.promise.then(() => response.writeHead(204).end());
 
-/** Creates a task whose callback goes to a receiver of its own, and waits until both are over. */
+/** Creates a task with a callback to a path of its own, and waits until the task and its callback have ended. */
 async function deliver(
   prompt: string,
   behaviour: Behaviour = takeIt,
@@ -391,7 +392,7 @@ async function deliver(
   return { name, task: await callbackOver(await create(prompt, url, apiKey), apiKey) };
 }
 
-/** Of a project whose callback secret was sealed under a master key that is not there. */
+/** The key of a project whose callback secret was sealed with a missing master key. */
 async function keyWithoutSecret(): Promise<string> {
   const { projectId, apiKey } = await gateway.project();
   await gateway.database.query(
@@ -405,12 +406,12 @@ async function keyWithoutSecret(): Promise<string> {
 }
 
 interface Delivered {
-  /** Of the receiver's path, and a word of the prompt. */
+  /** The last part of the receiver's URL and a word of the prompt. */
   name: string;
   task: Task;
 }
 
-/** The last part of the URL marks the prompt, so that the sandbox's hits are found by it. */
+/** The prompt contains the last part of the URL, so that the test can find the sandbox's hits by it. */
 const create = (prompt: string, url: string, apiKey = project.apiKey): Promise<string> =>
   gateway.accept(apiKey, mediaRoutes.image, { model, prompt: `${prompt} ${url.split('/').at(-1)}`, callback_url: url });
 
@@ -421,7 +422,7 @@ const callbackOver = (taskId: string, apiKey = project.apiKey): Promise<Task> =>
 
 const post = (path: string, apiKey = project.apiKey) => gateway.create(apiKey, path, '');
 
-/** Of the newest delivery. */
+/** The tries of all deliveries of a task. */
 const tries = (task: Task): Promise<{ status: number | null; errorClass: string | null }[]> =>
   gateway.database.query<{ status: number | null; errorClass: string | null }>(
     {
@@ -434,8 +435,8 @@ const tries = (task: Task): Promise<{ status: number | null; errorClass: string 
 
 const endlessBytes = 200_000_000;
 
-/** Writes until nobody listens; resolves with how much was taken. */
-async function streamForEver(response: ServerResponse, status: number): Promise<number> {
+/** Writes until the client closes the connection; resolves with the number of bytes written. */
+async function streamEndlessly(response: ServerResponse, status: number): Promise<number> {
   const chunk = Buffer.alloc(64_000, 'x');
   let written = 0;
   const source = Readable.from(
@@ -447,7 +448,7 @@ async function streamForEver(response: ServerResponse, status: number): Promise<
   return written;
 }
 
-/** A byte at a time, more slowly than anybody waits. */
+/** Sends one byte at a time, so that the body outlasts the callback timeout. */
 function drip(response: ServerResponse): void {
   const timer = setInterval(() => response.write('x'), 200);
   response.once('close', () => clearInterval(timer));

@@ -45,7 +45,7 @@ beforeEach(async () => {
   lines = [];
   project = await newProject();
 });
-// Each test looks after the callbacks of its own.
+// Each test must find only its own callbacks.
 afterEach(() =>
   run(
     db,
@@ -55,7 +55,7 @@ afterEach(() =>
 
 const newProject = () => createOperator(db, env).project({ credits: 10_000 });
 
-/** As a worker has them, but for Temporal, which here knows of no workflow unless told otherwise. */
+/** A worker's dependencies, except that Temporal by default has no workflow for any callback. */
 const depsWith = (
   retryCallback: (workflowId: string) => Promise<'signaled' | 'gone' | 'unreachable'> = gone,
 ): Deps => ({
@@ -67,13 +67,13 @@ const Line = z.record(z.string(), z.unknown());
 const gone = () => Promise.resolve('gone' as const);
 
 interface Sent {
-  /** Of the receiver's path. */
+  /** The last part of the receiver's URL. */
   name: string;
   taskId: string;
   deliveryId: string;
 }
 
-/** Ended tasks whose callbacks are due since `minutes` ago. */
+/** Ended tasks whose callbacks became due `minutes` ago. */
 const overdue = (of: TestProject, count: number, { minutes = 60, behaviour = takeIt } = {}) =>
   Promise.all(
     Array.from({ length: count }, async (): Promise<Sent> => {
@@ -92,7 +92,7 @@ const dueSince = (deliveryId: string, minutes: number) =>
     minutes,
   ]);
 
-/** Sealed under a master key that is not there. */
+/** Makes a secret undecryptable: it names a missing master key. */
 const loseSecret = ({ projectId }: TestProject, column = 'callback_secret') =>
   run(db, `update project set ${column} = replace(callback_secret, 'v1.m1.', 'v1.m0.') where id = $1`, [projectId]);
 
@@ -108,8 +108,8 @@ const triesOf = ({ deliveryId }: Sent) =>
 const alarms = () => lines.filter(({ alarm }) => alarm === true);
 const times = (n: number, value: number) => Array.from({ length: n }, () => value);
 
-describe('a callback whose secret cannot be opened', () => {
-  it('is a counted try with an alarm, and keeps no other callback waiting', async () => {
+describe('a callback whose secret cannot be decrypted', () => {
+  it('is counted as a try, raises an alarm, and delays no other callback', async () => {
     const lost = await newProject();
     await loseSecret(lost);
     const unreadable = await overdue(lost, 18);
@@ -124,7 +124,7 @@ describe('a callback whose secret cannot be opened', () => {
     expect(alarms()[0]).toMatchObject({ level: 'error', project_id: lost.projectId });
   });
 
-  it('is given up after eight tries, and its content is erased when its time is over', async () => {
+  it('is given up after eight tries, and its content is erased when it expires', async () => {
     await loseSecret(project);
     const [sent] = await overdue(project, 1);
     for (let n = 1; n <= 8; n++) {
@@ -137,7 +137,7 @@ describe('a callback whose secret cannot be opened', () => {
     expect(await rowsOf(db, 'select input from task where id = $1', [sent!.taskId])).toEqual([{ input: null }]);
   });
 
-  it('is delivered once the master key is back, under its id', async () => {
+  it('is delivered under its id once the master key is restored', async () => {
     await loseSecret(project);
     const [sent] = await overdue(project, 1);
     expect(await deliverCallback(depsWith(), sent!.deliveryId)).toMatchObject({ over: false });
@@ -150,7 +150,7 @@ describe('a callback whose secret cannot be opened', () => {
     expect(await deliveriesOf([sent!])).toMatchObject([{ state: 'delivered', attempts: 2 }]);
   });
 
-  it('is signed with the other one alone while a rotation overlaps, with an alarm', async () => {
+  it('is signed with the other secret alone during a rotation, and raises an alarm', async () => {
     await run(
       db,
       `update project set callback_secret_previous_until = clock_timestamp() + interval '1 hour' where id = $1`,
@@ -166,10 +166,10 @@ describe('a callback whose secret cannot be opened', () => {
   });
 });
 
-describe('a callback that cannot be put into words', () => {
-  it('is a counted try too', async () => {
+describe('a callback whose body cannot be rendered', () => {
+  it('is counted as a try', async () => {
     const [sent] = await overdue(project, 1);
-    // As a newer release may have written it before it was rolled back.
+    // A value that a newer release may have written before a rollback.
     await run(db, `update task set error_code = 'of_a_later_release' where id = $1`, [sent!.taskId]);
     expect(await processCallbacks(depsWith())).toMatchObject({ overdue: 1, delivered: 0, failed: 0 });
     expect(await triesOf(sent!)).toEqual([{ n: 1, status: null, errorClass: 'unsendable:content' }]);
@@ -177,52 +177,52 @@ describe('a callback that cannot be put into words', () => {
   });
 });
 
-describe('callbacks that cannot be looked after', () => {
-  it('are counted, raise an alarm and are free again, and none that waits behind them is kept waiting', async () => {
+describe('callbacks that cannot be handled', () => {
+  it('are counted as failed, raise an alarm, can be claimed again, and delay no other callback', async () => {
     const bad = await overdue(project, 60);
     const healthy = await overdue(project, 10, { minutes: 30 });
     const badOnes = new Set(bad.map(({ taskId }) => taskId));
-    const did = processCallbacks(
+    const processed = processCallbacks(
       depsWith((workflowId) => (badOnes.has(workflowId) ? Promise.reject(new Error('odd')) : gone())),
     );
-    expect(await did).toEqual({ overdue: 70, kicked: 0, delivered: 10, failed: 60 });
+    expect(await processed).toEqual({ overdue: 70, kicked: 0, delivered: 10, failed: 60 });
     expect(callsOf(healthy)).toEqual(times(10, 1));
     expect(await deliveriesOf(bad)).toEqual([{ state: 'pending', attempts: 0, kicked: false, n: 60 }]);
     expect(alarms()).toHaveLength(60);
   });
 
-  it('because Temporal cannot be asked about one of them do not keep the others waiting', async () => {
+  it('because Temporal is unreachable for one of them do not delay the others', async () => {
     const [odd] = await overdue(project, 1);
     const healthy = await overdue(project, 60, { minutes: 30 });
-    const did = processCallbacks(
+    const processed = processCallbacks(
       depsWith((workflowId) => (workflowId === odd!.taskId ? Promise.resolve('unreachable') : gone())),
     );
-    expect(await did).toEqual({ overdue: 61, kicked: 0, delivered: 60, failed: 0 });
+    expect(await processed).toEqual({ overdue: 61, kicked: 0, delivered: 60, failed: 0 });
     expect(await deliveriesOf([odd!])).toEqual([{ state: 'pending', attempts: 0, kicked: false, n: 1 }]);
     expect(callsOf(healthy)).toEqual(times(60, 1));
   });
 
-  it('because Temporal is away do not keep those waiting that need none', async () => {
+  it('because Temporal is unreachable do not delay callbacks that need no workflow', async () => {
     const waiting = await overdue(project, 60);
     const adopted = await overdue(project, 5, { minutes: 30 });
     await run(db, 'update delivery set adopted_at = clock_timestamp() where id = any ($1)', [
       adopted.map(({ deliveryId }) => deliveryId),
     ]);
-    let asked = 0;
-    const away = () => {
-      asked += 1;
+    let signals = 0;
+    const unreachable = () => {
+      signals += 1;
       return Promise.resolve('unreachable' as const);
     };
-    expect(await processCallbacks(depsWith(away))).toMatchObject({ kicked: 0, delivered: 5, failed: 0 });
+    expect(await processCallbacks(depsWith(unreachable))).toMatchObject({ kicked: 0, delivered: 5, failed: 0 });
     expect(callsOf(adopted)).toEqual(times(5, 1));
-    // The next ones would only wait in vain.
-    expect(asked).toBe(50);
+    // After one batch without an answer, the run signals no more workflows.
+    expect(signals).toBe(50);
     expect(await deliveriesOf(waiting)).toEqual([{ state: 'pending', attempts: 0, kicked: false, n: 60 }]);
   });
 });
 
-describe('a try that was taken over while the receiver had it', () => {
-  it('is not counted, and the log does not call it delivered', async () => {
+describe('a try that is taken over during its call to the receiver', () => {
+  it('is not counted, and the log does not report it as delivered', async () => {
     const again = newId('dlv');
     const [sent] = await overdue(project, 1, {
       behaviour: (response, n, request) =>
@@ -236,15 +236,19 @@ describe('a try that was taken over while the receiver had it', () => {
     expect(await deliveriesOf([sent!])).toMatchObject([{ state: 'exhausted', attempts: 0 }]);
     expect(lines.filter(({ state }) => state === 'delivered')).toEqual([]);
     expect(lines.filter(({ delivery_id: id }) => id === sent!.deliveryId)).toMatchObject([
-      { level: 'warn', status: 204, msg: 'a callback was tried, but the try was taken over meanwhile: not counted' },
+      {
+        level: 'warn',
+        status: 204,
+        msg: 'the try of a callback was not counted, because another process had taken it over',
+      },
     ]);
-    // Who asks again hears what stands.
+    // The next call returns the current state.
     expect(report).toEqual({ over: false, waitMs: 0, delivered: false });
     expect(await deliverCallback(deps, sent!.deliveryId)).toMatchObject({ over: true });
     expect(receiver.calls(sent!.name)).toHaveLength(1);
   });
 
-  it('because its lease had run out is left to whoever has it now', async () => {
+  it('because its lease expired is left to the process that holds the lease now', async () => {
     const [sent] = await overdue(project, 1, {
       behaviour: (response, n, request) =>
         void run(

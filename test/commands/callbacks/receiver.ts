@@ -5,11 +5,11 @@ import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { Task } from '../../support/api-client.ts';
 
-/** One POST as it came in. */
+/** One received POST. */
 export interface Call {
   method: string;
   headers: Record<string, string>;
-  /** The raw body: signatures are over bytes. */
+  /** The raw body, because the signature covers its bytes. */
   body: string;
 }
 
@@ -17,10 +17,10 @@ export interface Call {
 export type Behaviour = (response: ServerResponse, n: number, request: IncomingMessage) => void;
 
 export interface Receiver {
-  /** A URL whose calls are answered in this way. */
+  /** A URL of this receiver whose calls `behaviour` answers. */
   at(name: string, behaviour?: Behaviour): string;
   calls(name: string): Call[];
-  /** All connections so far, whatever was asked on them. */
+  /** The number of all connections so far, with or without a request. */
   connections(): number;
   close(): Promise<void>;
 }
@@ -30,20 +30,20 @@ export const answer =
   (status: number, headers: Record<string, string> = {}): Behaviour =>
   (response) =>
     void response.writeHead(status, headers).end('{}');
-/** Each of the first calls gets its own behaviour; all later ones the last. */
+/** Uses the behaviours in order, one per call, and the last one for all later calls. */
 export const inTurn =
   (...behaviours: Behaviour[]): Behaviour =>
   (response, n, request) =>
     behaviours[Math.min(n, behaviours.length) - 1]?.(response, n, request);
 
-/** A receiver on loopback that remembers every call; with `tls` one that nobody trusts. */
+/** A receiver on loopback that records every call. With `tls` it uses the given, untrusted certificate. */
 export async function startReceiver({ tls }: { tls?: { cert: string; key: string } } = {}): Promise<Receiver> {
   const behaviours = new Map<string, Behaviour>();
   const received = new Map<string, Call[]>();
   let connections = 0;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
-    // It may be killed in the middle of anything.
+    // The gateway may be killed at any moment, which breaks the connection.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -76,7 +76,7 @@ export async function startReceiver({ tls }: { tls?: { cert: string; key: string
   };
 }
 
-/** What a callback says; a field that is missing or of another type fails the test that reads it. */
+/** The body of a callback. A missing field or one of another type fails the test that parses it. */
 export const Event = z.strictObject({
   id: z.string(),
   type: z.enum(['task.succeeded', 'task.failed', 'task.canceled']),
@@ -85,11 +85,11 @@ export const Event = z.strictObject({
 });
 export type Event = z.infer<typeof Event>;
 
-/** Verifies one call as a receiver would, with the stock library on the raw bytes. Throws what the library throws. */
+/** Verifies one call as a receiver would, with the Standard Webhooks library on the raw body. Throws the library's errors. */
 export const verified = (call: Call, secret: string): Event =>
   Event.parse(new Webhook(secret).verify(call.body, call.headers));
 
-/** Numbers that bring hours down to seconds. */
+/** Settings that shorten the retry schedule from hours to seconds. */
 export const quickCallbacks: Record<string, string> = {
   CALLBACK_RETRY_SCHEDULE_SECONDS: '0.3,0.3,0.3,0.3,0.3,0.3,0.3',
   CALLBACK_TIMEOUT_SECONDS: '8',
