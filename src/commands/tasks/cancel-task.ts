@@ -25,7 +25,7 @@ export async function cancelTask(deps: CancelDeps, task: TaskView): Promise<Task
   return readCanceled(deps, task.id);
 }
 
-/** Decides a recorded cancel request. The process that recorded it calls this, or a sweep that took over the mark of a dead one. */
+/** Decides a recorded cancel request. Call this with its mark, which the process has set or taken over from a dead one. */
 export async function decideCancel(deps: CancelDeps, taskId: string, mark: string): Promise<void> {
   if (await isStopped(deps, taskId)) {
     const { finished } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
@@ -38,7 +38,10 @@ export async function decideCancel(deps: CancelDeps, taskId: string, mark: strin
   await stopUpstream(deps, taskId);
 }
 
-/** The longest that a decision takes: waiting for a submit, the stop, waiting for its result, and a margin. An older mark is abandoned. */
+/**
+ * The longest that a decision takes: waiting for a submit, the stop, waiting for its result, and a margin. After that time the
+ * process with the mark counts as dead.
+ */
 export const decisionSecondsMax = ({ cancelWaitSeconds }: Config['tasks']): number =>
   2 * cancelWaitSeconds + stopSecondsMax + marginSeconds;
 

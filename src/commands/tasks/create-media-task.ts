@@ -32,7 +32,7 @@ export interface CreateMediaRequest {
   route: string;
   idempotencyKey: string | null;
   body: JsonObject;
-  /** Translates the body of another dialect to the core routes' fields. The preset holds the parameters of a legacy alias, or is empty. */
+  /** Translates the body of another dialect to the fields of the core routes. `preset`: the parameters of a legacy alias, if any. */
   coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
 }
 
