@@ -264,7 +264,10 @@ describe('the channel cache', () => {
   });
 
   it.each<[string, Attempt<unknown>]>([
-    ['is refused because of the request', { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' }],
+    [
+      'is refused because of the request',
+      { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' },
+    ],
     ['fails because of an unknown model', failed('unknown_model')],
   ])('lets the next call probe if the probe %s', async (_case, attempt) => {
     const cache = newCache();
