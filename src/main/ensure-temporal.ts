@@ -9,7 +9,7 @@ const timeoutMs = 10_000;
  * are logged, and the next check tries again.
  */
 export async function ensureTemporal({ config, logger, workflows }: Deps): Promise<boolean> {
-  const schedules = jobIntervals(config).map((job) => ({
+  const schedules = jobIntervals(config.jobs).map((job) => ({
     ...job,
     heartbeatTimeoutMs: config.jobs.leaseSeconds * 1_000,
   }));

@@ -23,7 +23,8 @@ export function startLoops(deps: Deps): Loops {
   const stopping = new AbortController();
   const startedAt = performance.now();
   const jobsMs =
-    1000 * Math.min(config.sweeps.intervalSeconds, ...jobIntervals(config).map(({ everySeconds }) => everySeconds));
+    1000 *
+    Math.min(config.sweeps.intervalSeconds, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds));
   const sweepMs = config.sweeps.intervalSeconds * 1000;
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {

@@ -27,7 +27,7 @@ export async function redeliverCallback(
       break;
   }
   await workflows.startDelivery(
-    { deliveryId, projectId: task.projectId, limits: deliveryLimits(config) },
+    { deliveryId, projectId: task.projectId, limits: deliveryLimits(config.callbacks) },
     startTimeoutMs,
   );
   return (await findTask(db, task.id)) ?? task;

@@ -2,7 +2,7 @@ import { listTrippedChannels, recoverChannel, type TrippedChannel } from '../../
 import type { Deps } from '../../deps.ts';
 import { unsealCredential } from './unseal-credential.ts';
 
-type ProbeDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
+type ProbeDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
 
 const lanes = 8;
 const probeTimeoutMs = 10_000;

@@ -15,7 +15,7 @@ export type JobDeps = Pick<
 >;
 
 interface Job {
-  everySeconds(config: Config): number;
+  everySeconds(intervals: Config['jobs']): number;
   /** Runs the job once and returns counts. Safe to run at any time, concurrently, and again after an interruption. */
   run(deps: JobDeps): Promise<JobSummary>;
 }
@@ -23,7 +23,7 @@ interface Job {
 /** Every job with its interval and its command. */
 export const jobs: Record<JobName, Job> = {
   'process-pending-callbacks': {
-    everySeconds: (config) => config.jobs.callbacksSeconds,
+    everySeconds: (intervals) => intervals.callbacksSeconds,
     async run(deps) {
       const callbacks = await processCallbacks(deps);
       const resumed = await resumeSilentTasks(deps);
@@ -34,15 +34,15 @@ export const jobs: Record<JobName, Job> = {
     },
   },
   'check-stale-media-tasks': {
-    everySeconds: (config) => config.jobs.staleTasksSeconds,
+    everySeconds: (intervals) => intervals.staleTasksSeconds,
     run: (deps) => endStaleTasks(deps),
   },
   'check-api-channels': {
-    everySeconds: (config) => config.jobs.channelsSeconds,
+    everySeconds: (intervals) => intervals.channelsSeconds,
     run: (deps) => probeChannels(deps),
   },
   'scheduled-maintenance': {
-    everySeconds: (config) => config.jobs.maintenanceSeconds,
+    everySeconds: (intervals) => intervals.maintenanceSeconds,
     async run(deps) {
       const done = await runMaintenance(deps);
       return { ...done, months: done.months.map((month) => ({ ...month })) };
@@ -51,5 +51,5 @@ export const jobs: Record<JobName, Job> = {
 };
 
 /** Each job with its interval, for its Schedule and for the loop of the workers. */
-export const jobIntervals = (config: Config): { name: JobName; everySeconds: number }[] =>
-  jobNames.map((name) => ({ name, everySeconds: jobs[name].everySeconds(config) }));
+export const jobIntervals = (intervals: Config['jobs']): { name: JobName; everySeconds: number }[] =>
+  jobNames.map((name) => ({ name, everySeconds: jobs[name].everySeconds(intervals) }));

@@ -8,7 +8,7 @@ import { runJob } from './run-job.ts';
  * their names. For a job that has never run, `upSeconds` counts: the time since this process started.
  */
 export async function runOverdueJobs(deps: JobDeps, upSeconds: number): Promise<JobName[]> {
-  const overdue = await listOverdueJobs(deps.db, { intervals: jobIntervals(deps.config), upSeconds });
+  const overdue = await listOverdueJobs(deps.db, { intervals: jobIntervals(deps.config.jobs), upSeconds });
   const results = await Promise.all(overdue.map((name) => runJob(deps, { name, trigger: 'loop' })));
   const ran = overdue.filter((_, index) => results[index]?.ran === true);
   if (ran.length > 0) deps.logger.warn({ jobs: ran }, 'ran overdue jobs that no Schedule had run');

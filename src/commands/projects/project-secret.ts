@@ -8,7 +8,7 @@ import { OperatorError } from '../operator-error.ts';
 /** How long the old callback secret signs beside the new one: a day, so that a receiver can be changed in working hours. */
 const overlapSeconds = 86_400;
 
-type SecretDeps = Pick<Deps, 'config' | 'db' | 'sealer'>;
+type SecretDeps = Pick<Deps, 'db' | 'sealer'>;
 
 export interface ProjectSecret {
   projectId: string;

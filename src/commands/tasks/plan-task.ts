@@ -20,7 +20,7 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
     attemptsMax: ATTEMPTS_MAX,
     channelWaitsMax,
     heartbeatTimeoutMs: config.attempts.heartbeatTimeoutSeconds * 1000,
-    ...deliveryLimits(config),
+    ...deliveryLimits(config.callbacks),
   };
   const ended = isTerminal(admission.status);
   const draw = admission.admitted && !ended && admission.remainingMs > 0 ? await drawChannels(deps, taskId) : nothing;
@@ -29,9 +29,9 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
 }
 
 /** Each try may need several turns in which another process holds the lease. */
-export const deliveryLimits = (config: Deps['config']): DeliveryLimits => ({
-  deliveryTurnsMax: (config.callbacks.retryScheduleSeconds.length + 1) * 8,
-  deliveryTryMs: config.callbacks.leaseSeconds * 1000,
+export const deliveryLimits = (callbacks: Deps['config']['callbacks']): DeliveryLimits => ({
+  deliveryTurnsMax: (callbacks.retryScheduleSeconds.length + 1) * 8,
+  deliveryTryMs: callbacks.leaseSeconds * 1000,
 });
 
 /**
