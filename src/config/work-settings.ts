@@ -146,7 +146,7 @@ export const workSettings = {
   }),
   callbacks: z.object({
     retryScheduleSeconds: secondsList(
-      'CALLBACK_RETRY_SCHEDULE_SECONDS',
+      'CALLBACK_LADDER_SECONDS',
       '5,300,1800,7200,18000,36000,36000',
       'The waits between the attempts to deliver a callback, separated by commas.',
     ),

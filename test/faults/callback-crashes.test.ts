@@ -28,7 +28,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     env: {
       ...quickCallbacks,
-      CALLBACK_RETRY_SCHEDULE_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',
+      CALLBACK_LADDER_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',
       CALLBACK_TIMEOUT_SECONDS: '15',
       CALLBACK_LEASE_SECONDS: '20',
       SWEEP_INTERVAL_SECONDS: '0.4',

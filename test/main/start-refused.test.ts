@@ -40,7 +40,7 @@ describe('the configuration', () => {
     ['PUBLIC_BASE_URL', { PUBLIC_BASE_URL: 'ftp://malformed' }],
     ['EGRESS_ALLOW_CIDRS', { EGRESS_ALLOW_CIDRS: '127.0.0.0/8,malformed' }],
     ['CALLBACK_PORTS', { CALLBACK_PORTS: '8443,malformed' }],
-    ['CALLBACK_RETRY_SCHEDULE_SECONDS', { CALLBACK_RETRY_SCHEDULE_SECONDS: '5,malformed' }],
+    ['CALLBACK_LADDER_SECONDS', { CALLBACK_LADDER_SECONDS: '5,malformed' }],
     ['CALLBACK_LEASE_SECONDS', { CALLBACK_LEASE_SECONDS: '10', CALLBACK_TIMEOUT_SECONDS: '10' }],
     ['TEMPORAL_TLS_CA_FILE', { TEMPORAL_TLS_CA_FILE: '/malformed/ca.pem' }],
     ['TEMPORAL_TLS_CERT_FILE', { TEMPORAL_TLS_KEY_FILE: nodeBinary }],

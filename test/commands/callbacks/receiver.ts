@@ -91,7 +91,7 @@ export const verified = (call: Call, secret: string): Event =>
 
 /** Settings that shorten the retry schedule from hours to seconds. */
 export const quickCallbacks: Record<string, string> = {
-  CALLBACK_RETRY_SCHEDULE_SECONDS: '0.3,0.3,0.3,0.3,0.3,0.3,0.3',
+  CALLBACK_LADDER_SECONDS: '0.3,0.3,0.3,0.3,0.3,0.3,0.3',
   CALLBACK_TIMEOUT_SECONDS: '8',
   CALLBACK_LEASE_SECONDS: '12',
   CALLBACK_LATE_SECONDS: '1',

@@ -27,7 +27,7 @@ beforeAll(async () => {
       TEMPORAL_ENSURE_SECONDS: '1',
       CALLBACK_PORTS: port,
       // After its first try a callback waits until the test calls endWait.
-      CALLBACK_RETRY_SCHEDULE_SECONDS: '600,1,1,1,1',
+      CALLBACK_LADDER_SECONDS: '600,1,1,1,1',
       CALLBACK_LATE_SECONDS: '1',
       CALLBACK_KICK_SECONDS: '2',
       // A receiver that hangs keeps its job running until the end of the test.
