@@ -28,7 +28,11 @@ const Environment = z.object(groups).superRefine((config, context) => {
     }
   }
   if (callbacks.leaseSeconds <= callbacks.timeoutSeconds) {
-    refuse('callbacks', 'leaseSeconds', 'must be longer than CALLBACK_TIMEOUT_SECONDS, or two would send one try');
+    refuse(
+      'callbacks',
+      'leaseSeconds',
+      'must be longer than CALLBACK_TIMEOUT_SECONDS, otherwise two workers could send the same try',
+    );
   }
   if ((temporal.certFile === '') !== (temporal.keyFile === '')) {
     refuse('temporal', 'certFile', 'and TEMPORAL_TLS_KEY_FILE go together');
