@@ -62,7 +62,10 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   >;
   const timeoutMs = config.http.requestTimeoutSeconds * 1_000;
   // The in-flight limit times the largest body would exceed the memory of a process.
-  const memory = createByteBudget(config.http.bodiesBufferedMaxBytes, 'Too many large requests at once.');
+  const memory = createByteBudget(
+    config.http.bodiesBufferedMaxBytes,
+    'The server is receiving too many large request bodies at the same time. Try again in a few seconds.',
+  );
   const bodies = {
     none: [],
     json: [readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs, memory })],

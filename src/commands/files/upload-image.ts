@@ -12,7 +12,7 @@ export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & { de
 /**
  * Stores a client's picture as an input for later requests of its project, for `UPLOAD_RETENTION_SECONDS`. The picture is decoded
  * and encoded anew, so that the stored file contains nothing but a picture (rules "Uploads"). Throws `invalid_image`, or
- * `overloaded` if too many pictures wait for the decoder.
+ * `overloaded` if too many images wait for the decoder.
  */
 export async function uploadImage(
   deps: UploadDeps,
@@ -63,5 +63,8 @@ const messages = {
 
 const refusal = (reason: ImageRefusal): GatewayError =>
   reason === 'busy'
-    ? new GatewayError('overloaded', { message: 'Too many pictures are being decoded.', retryAfterSeconds: 2 })
+    ? new GatewayError('overloaded', {
+        message: 'The server is decoding too many images at the same time. Try again in a few seconds.',
+        retryAfterSeconds: 2,
+      })
     : new GatewayError('invalid_image', { message: messages[reason], param: 'file' });

@@ -47,7 +47,10 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
 
 /** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */
 function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
-  const inlined = createByteBudget(deps.config.gemini.inlineBufferedMaxBytes, 'Too many pictures at once.');
+  const inlined = createByteBudget(
+    deps.config.gemini.inlineBufferedMaxBytes,
+    'The server is sending too many inline images at the same time. Try again in a few seconds.',
+  );
   let waiting = 0;
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
@@ -107,7 +110,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   const ended = await waitForTask(deps, task, { seconds: config.gemini.waitSeconds, signal: whenGone(ctx) });
   const taskId = task.id;
   if (!isTerminal(ended.status)) {
-    const message = `The picture is not ready yet. The task ${taskId} goes on and is charged when it succeeds: poll it, or send the same request with the same Idempotency-Key.`;
+    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;
     throw new GatewayError('upstream_timeout', { message, shouldRetry: false, taskId });
   }
   if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);

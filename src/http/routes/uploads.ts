@@ -19,7 +19,10 @@ type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
   const { urls } = deps;
-  const memory = createByteBudget(UPLOADS_BUFFERED_MAX_BYTES, 'Too many uploads at once.');
+  const memory = createByteBudget(
+    UPLOADS_BUFFERED_MAX_BYTES,
+    'The server is receiving too many uploads at the same time. Try again in a few seconds.',
+  );
   return async (ctx) => {
     const gone = new AbortController();
     const onClose = (): void => {
