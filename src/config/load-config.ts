@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { serverSettings } from './server-settings.ts';
-import { settingNotes } from './setting.ts';
+import { environmentNames } from './setting.ts';
 import { workSettings } from './work-settings.ts';
 
 const groups = { ...serverSettings, ...workSettings };
@@ -8,9 +8,10 @@ const groups = { ...serverSettings, ...workSettings };
 /** Every setting with its place in `Config`, its environment variable and what it is for. */
 export const settings = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(groups).flatMap(([group, { shape }]) =>
   Object.entries(shape).map(([key, schema]) => {
-    const notes = settingNotes.get(schema);
-    if (!notes) throw new Error(`${group}.${key} is declared without the name of its environment variable`);
-    return { group, key, schema, ...notes };
+    const name = environmentNames.get(schema)?.name;
+    const purpose = schema.description;
+    if (!name || !purpose) throw new Error(`${group}.${key} is declared without an environment variable or a purpose`);
+    return { group, key, schema, name, purpose };
   }),
 );
 

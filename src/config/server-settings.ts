@@ -32,102 +32,67 @@ const crashSetting = z
 /** Where the processes listen, which servers they use, and the secrets that they need. Grouped as `Config` is. */
 export const serverSettings = {
   database: z.object({
-    url: setting('DATABASE_URL', databaseUrl.min(1), 'PostgreSQL 15 or newer.'),
-    listenUrl: setting(
-      'DATABASE_LISTEN_URL',
-      databaseUrl.default(''),
+    url: setting('DATABASE_URL', databaseUrl.min(1)).describe('PostgreSQL 15 or newer.'),
+    listenUrl: setting('DATABASE_LISTEN_URL', databaseUrl.default('')).describe(
       'A direct connection for LISTEN where `DATABASE_URL` leads to a pooler; empty: `DATABASE_URL`. Without notifications caches are up to 5 seconds old.',
     ),
-    poolMax: integer(
-      'DATABASE_POOL_MAX',
-      10,
+    poolMax: integer('DATABASE_POOL_MAX', 10, { min: 1, max: 500 }).describe(
       'Connections of one process. Keep the sum of all processes below `max_connections` − 10.',
-      { min: 1, max: 500 },
     ),
-    statementTimeoutMs: integer(
-      'DATABASE_STATEMENT_TIMEOUT_MS',
-      3_000,
+    statementTimeoutMs: integer('DATABASE_STATEMENT_TIMEOUT_MS', 3_000, { min: 100 }).describe(
       'The database cancels a longer statement. Milliseconds.',
-      { min: 100 },
     ),
-    connectTimeoutMs: integer(
-      'DATABASE_CONNECT_TIMEOUT_MS',
-      3_000,
+    connectTimeoutMs: integer('DATABASE_CONNECT_TIMEOUT_MS', 3_000, { min: 100 }).describe(
       'How long a request waits for a connection. Milliseconds.',
-      { min: 100 },
     ),
   }),
   temporal: z.object({
-    address: text('TEMPORAL_ADDRESS', '127.0.0.1:7233', 'Host and port of the Temporal server.'),
-    namespace: text('TEMPORAL_NAMESPACE', 'default', 'The namespace in which all workflows run.'),
-    apiKey: text('TEMPORAL_API_KEY', '', 'The API key of Temporal Cloud.'),
-    caFile: readableFile('TEMPORAL_TLS_CA_FILE', 'The certificate authority of the Temporal server, a PEM file.'),
-    certFile: readableFile('TEMPORAL_TLS_CERT_FILE', 'Our certificate for mutual TLS, a PEM file.'),
-    keyFile: readableFile('TEMPORAL_TLS_KEY_FILE', 'The private key of that certificate, a PEM file.'),
-    ensureSeconds: integer(
-      'TEMPORAL_ENSURE_SECONDS',
-      60,
+    address: text('TEMPORAL_ADDRESS', '127.0.0.1:7233').describe('Host and port of the Temporal server.'),
+    namespace: text('TEMPORAL_NAMESPACE', 'default').describe('The namespace in which all workflows run.'),
+    apiKey: text('TEMPORAL_API_KEY', '').describe('The API key of Temporal Cloud.'),
+    caFile: readableFile('TEMPORAL_TLS_CA_FILE').describe(
+      'The certificate authority of the Temporal server, a PEM file.',
+    ),
+    certFile: readableFile('TEMPORAL_TLS_CERT_FILE').describe('Our certificate for mutual TLS, a PEM file.'),
+    keyFile: readableFile('TEMPORAL_TLS_KEY_FILE').describe('The private key of that certificate, a PEM file.'),
+    ensureSeconds: integer('TEMPORAL_ENSURE_SECONDS', 60, { min: 1 }).describe(
       'How often a worker makes sure that the namespace, the search attributes and the Schedules exist.',
-      { min: 1 },
     ),
   }),
   http: z.object({
-    host: text('HOST', '127.0.0.1', 'The address on which the API and the worker listen.'),
-    port: integer('PORT', 8080, 'The port of the API; 0 takes a free one.', { max: 65_535 }),
-    adminPort: optionalPort(
-      'ADMIN_PORT',
+    host: text('HOST', '127.0.0.1').describe('The address on which the API and the worker listen.'),
+    port: integer('PORT', 8080, { max: 65_535 }).describe('The port of the API; 0 takes a free one.'),
+    adminPort: optionalPort('ADMIN_PORT').describe(
       'When set, `/api/internal/*`, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
     ),
-    publicBaseUrl: httpUrl(
-      'PUBLIC_BASE_URL',
+    publicBaseUrl: httpUrl('PUBLIC_BASE_URL').describe(
       'The base of the file URLs that clients and providers fetch; empty: `http://HOST:PORT`.',
     ),
-    trustProxy: flag('TRUST_PROXY', 'Whether to believe `X-Forwarded-For`. Only behind a proxy that sets it.'),
-    bodiesBufferedMaxBytes: integer(
-      'BODIES_BUFFERED_MAX_BYTES',
-      256_000_000,
+    trustProxy: flag('TRUST_PROXY').describe('Whether to believe `X-Forwarded-For`. Only behind a proxy that sets it.'),
+    bodiesBufferedMaxBytes: integer('BODIES_BUFFERED_MAX_BYTES', 256_000_000, { min: 1_000 }).describe(
       'Bytes of JSON bodies that one API process holds in memory. A request beyond it is 503 `overloaded`.',
-      { min: 1_000 },
     ),
-    headersTimeoutSeconds: seconds(
-      'HEADERS_TIMEOUT_SECONDS',
-      15,
+    headersTimeoutSeconds: seconds('HEADERS_TIMEOUT_SECONDS', 15).describe(
       'How long the headers of a request may take to arrive, else 408.',
     ),
-    requestTimeoutSeconds: seconds(
-      'REQUEST_TIMEOUT_SECONDS',
-      30,
+    requestTimeoutSeconds: seconds('REQUEST_TIMEOUT_SECONDS', 30).describe(
       'How long the JSON body of a request may take to arrive, else 408.',
     ),
-    inFlightMax: integer(
-      'HTTP_IN_FLIGHT_MAX',
-      500,
+    inFlightMax: integer('HTTP_IN_FLIGHT_MAX', 500, { min: 1 }).describe(
       'Requests that one process handles at once; more are 503 `overloaded`.',
-      {
-        min: 1,
-      },
     ),
-    shutdownReadyDelaySeconds: seconds(
-      'SHUTDOWN_READY_DELAY_SECONDS',
-      0,
+    shutdownReadyDelaySeconds: seconds('SHUTDOWN_READY_DELAY_SECONDS', 0).describe(
       'How long a stopping API still takes connections, so that load balancers see `/readyz` fail first.',
     ),
-    authFailuresPerMinuteMax: integer(
-      'AUTH_FAILURES_PER_MINUTE_MAX',
-      60,
+    authFailuresPerMinuteMax: integer('AUTH_FAILURES_PER_MINUTE_MAX', 60, { min: 1 }).describe(
       'Failed authentications per address and minute. A valid key is never refused for its address.',
-      { min: 1 },
     ),
   }),
   secrets: z.object({
-    keyPeppers: setting(
-      'KEY_PEPPERS',
-      keyRing(),
+    keyPeppers: setting('KEY_PEPPERS', keyRing()).describe(
       '`id:base64` pairs separated by commas, 32 bytes or more each: API keys are stored as HMAC digests. The first one writes, all of them read.',
     ),
-    masterKeys: setting(
-      'MASTER_KEYS',
-      keyRing(32),
+    masterKeys: setting('MASTER_KEYS', keyRing(32)).describe(
       '`id:base64` pairs separated by commas, 32 bytes each: they encrypt credentials and callback secrets, and sign file URLs. The first one writes, all of them read.',
     ),
     jobTokens: setting(
@@ -136,6 +101,7 @@ export const serverSettings = {
         (tokens) => tokens.every((token) => token.length >= 32),
         'must be tokens of 32 characters or more, separated by commas',
       ),
+    ).describe(
       'Tokens for `/api/internal/jobs/*`, 32 characters or more each, separated by commas. With none these routes answer 503.',
     ),
   }),
@@ -143,6 +109,7 @@ export const serverSettings = {
     allowCidrs: setting(
       'EGRESS_ALLOW_CIDRS',
       list.refine((cidrs) => cidrs.every(isCidr), 'must be CIDRs separated by commas'),
+    ).describe(
       "Development only: address ranges, separated by commas, that clients' URLs may reach by literal address.",
     ),
     callbackPorts: setting(
@@ -150,66 +117,51 @@ export const serverSettings = {
       list
         .refine((ports) => ports.every(isPort), 'must be port numbers separated by commas')
         .transform((ports) => ports.map(Number)),
-      'Ports beside 443 that a callback URL may use, separated by commas.',
-    ),
+    ).describe('Ports beside 443 that a callback URL may use, separated by commas.'),
   }),
   files: z.object({
-    driver: setting('FILES_DRIVER', z.enum(['local', 's3']).default('local'), 'Where files are stored.'),
-    localDir: text(
-      'FILES_LOCAL_DIR',
-      '.tollgate/files',
+    driver: setting('FILES_DRIVER', z.enum(['local', 's3']).default('local')).describe('Where files are stored.'),
+    localDir: text('FILES_LOCAL_DIR', '.tollgate/files').describe(
       'The directory of stored files, shared by API and workers. With `s3` only files on their way into the bucket are here.',
     ),
-    s3Bucket: text('FILES_S3_BUCKET', '', 'The bucket. Required with `s3`.'),
-    s3Region: text('FILES_S3_REGION', '', 'The region of the bucket; empty: `auto`.'),
-    s3Endpoint: text('FILES_S3_ENDPOINT', '', 'The URL of an S3-compatible service; empty: AWS.'),
-    s3AccessKeyId: text(
-      'FILES_S3_ACCESS_KEY_ID',
-      '',
+    s3Bucket: text('FILES_S3_BUCKET', '').describe('The bucket. Required with `s3`.'),
+    s3Region: text('FILES_S3_REGION', '').describe('The region of the bucket; empty: `auto`.'),
+    s3Endpoint: text('FILES_S3_ENDPOINT', '').describe('The URL of an S3-compatible service; empty: AWS.'),
+    s3AccessKeyId: text('FILES_S3_ACCESS_KEY_ID', '').describe(
       'Required with `s3`. The key must be able to get, put and delete objects, and to list the bucket.',
     ),
-    s3SecretAccessKey: text('FILES_S3_SECRET_ACCESS_KEY', '', 'The secret of that key. Required with `s3`.'),
+    s3SecretAccessKey: text('FILES_S3_SECRET_ACCESS_KEY', '').describe('The secret of that key. Required with `s3`.'),
   }),
   logging: z.object({
     level: setting(
       'LOG_LEVEL',
       z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-      'The least severe lines that are logged.',
-    ),
+    ).describe('The least severe lines that are logged.'),
   }),
   worker: z.object({
-    healthPort: optionalPort(
-      'WORKER_HEALTH_PORT',
+    healthPort: optionalPort('WORKER_HEALTH_PORT').describe(
       'When set, a worker answers `/livez`, `/readyz` and `/metrics` there.',
     ),
-    shutdownGraceSeconds: seconds(
-      'WORKER_SHUTDOWN_GRACE_SECONDS',
-      30,
+    shutdownGraceSeconds: seconds('WORKER_SHUTDOWN_GRACE_SECONDS', 30).describe(
       'How long a stopping worker lets attempts finish before it asks them to stop.',
     ),
-    shutdownForceSeconds: seconds(
-      'WORKER_SHUTDOWN_FORCE_SECONDS',
-      60,
+    shutdownForceSeconds: seconds('WORKER_SHUTDOWN_FORCE_SECONDS', 60).describe(
       'After this time a stopping worker exits. Another worker resumes its attempts.',
     ),
   }),
   development: z.object({
-    sandboxUrl: httpUrl('SANDBOX_URL', 'The sandbox provider. `npm start` sets it; production must not.'),
-    temporalUiUrl: httpUrl(
-      'TEMPORAL_UI_URL',
+    sandboxUrl: httpUrl('SANDBOX_URL').describe('The sandbox provider. `npm start` sets it; production must not.'),
+    temporalUiUrl: httpUrl('TEMPORAL_UI_URL').describe(
       'What the banner of `npm start` shows as the Temporal UI when `TEMPORAL_ADDRESS` names your own server.',
     ),
-    openaiApiKey: providerKey(
-      'OPENAI_API_KEY',
+    openaiApiKey: providerKey('OPENAI_API_KEY').describe(
       "With it `npm start` adds a channel to OpenAI before the sandbox's, and disables that channel when the key is gone.",
     ),
-    geminiApiKey: providerKey('GEMINI_API_KEY', 'The same for Google Gemini.'),
-    anthropicApiKey: providerKey('ANTHROPIC_API_KEY', 'The same for Anthropic.'),
-    falKey: providerKey('FAL_KEY', 'The same for fal.'),
-    replicateApiToken: providerKey('REPLICATE_API_TOKEN', 'The same for Replicate.'),
-    crashPoint: setting(
-      'CRASH_POINT',
-      crashSetting,
+    geminiApiKey: providerKey('GEMINI_API_KEY').describe('The same for Google Gemini.'),
+    anthropicApiKey: providerKey('ANTHROPIC_API_KEY').describe('The same for Anthropic.'),
+    falKey: providerKey('FAL_KEY').describe('The same for fal.'),
+    replicateApiToken: providerKey('REPLICATE_API_TOKEN').describe('The same for Replicate.'),
+    crashPoint: setting('CRASH_POINT', crashSetting).describe(
       'For tests: `name` or `name:n`, where the process kills itself (at the n-th passing). Refused without `SANDBOX_URL`.',
     ),
   }),

@@ -1,77 +1,55 @@
 import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 
-/** What the reader of `docs/CONFIGURATION.md` learns of a setting beside its default and its bounds. */
-export interface SettingNotes {
-  /** The environment variable. */
-  name: string;
-  /** One sentence: what the setting is for, its unit, and the reason for its size where that is not plain. */
-  purpose: string;
-}
+/** The environment variable of every declared setting, by its schema. */
+export const environmentNames = z.registry<{ name: string }>();
 
-/** The notes of every declared setting, by its schema. */
-export const settingNotes = z.registry<SettingNotes>();
-
-/** Declares one setting: its environment variable, its value with default and bounds, and what it is for. */
-export function setting<Schema extends z.ZodType>(name: string, schema: Schema, purpose: string): Schema {
-  settingNotes.add(schema, { name, purpose });
+/**
+ * Declares one setting: its environment variable, and its value with default and bounds. Add `.describe` with what it is for, its
+ * unit, and the reason for its size where that is not plain: `docs/CONFIGURATION.md` shows it.
+ */
+export function setting<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
+  environmentNames.add(schema, { name });
   return schema;
 }
 
 const notNumber = 'must be a number';
 
-export interface Bounds {
-  min?: number;
-  max?: number;
-}
-
 /** A whole number. */
-export const integer = (name: string, fallback: number, purpose: string, { min = 0, max }: Bounds = {}) =>
-  setting(
-    name,
-    z.coerce
-      .number(notNumber)
-      .int()
-      .min(min)
-      .max(max ?? Number.MAX_SAFE_INTEGER)
-      .default(fallback),
-    purpose,
-  );
+export const integer = (name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
+  setting(name, z.coerce.number(notNumber).int().min(min).max(max).default(fallback));
 
 /** A time in seconds, fractions allowed. */
-export const seconds = (name: string, fallback: number, purpose: string) =>
-  setting(name, z.coerce.number(notNumber).min(0).default(fallback), purpose);
+export const seconds = (name: string, fallback: number) =>
+  setting(name, z.coerce.number(notNumber).min(0).default(fallback));
 
 /** Null when there is no such listener. */
-export const optionalPort = (name: string, purpose: string) =>
-  setting(name, z.coerce.number(notNumber).int().min(0).max(65_535).nullable().default(null), purpose);
+export const optionalPort = (name: string) =>
+  setting(name, z.coerce.number(notNumber).int().min(0).max(65_535).nullable().default(null));
 
-export const flag = (name: string, purpose: string) =>
+export const flag = (name: string) =>
   setting(
     name,
     z
       .enum(['true', 'false', '1', '0', ''])
       .default('false')
       .transform((text) => text === 'true' || text === '1'),
-    purpose,
   );
 
-export const text = (name: string, fallback: string, purpose: string) =>
-  setting(name, z.string().default(fallback), purpose);
+export const text = (name: string, fallback: string) => setting(name, z.string().default(fallback));
+
+/** The words of a list with commas, without the spaces around them. */
+export const splitWords = (words: string): string[] =>
+  words
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean);
 
 /** Words separated by commas. */
-export const list = z
-  .string()
-  .default('')
-  .transform((words) =>
-    words
-      .split(',')
-      .map((word) => word.trim())
-      .filter(Boolean),
-  );
+export const list = z.string().default('').transform(splitWords);
 
 /** Seconds separated by commas. */
-export const secondsList = (name: string, fallback: string, purpose: string) =>
+export const secondsList = (name: string, fallback: string) =>
   setting(
     name,
     z
@@ -82,7 +60,6 @@ export const secondsList = (name: string, fallback: string, purpose: string) =>
         (items) => items.every((item) => Number.isFinite(item) && item >= 0),
         'must be numbers separated by commas',
       ),
-    purpose,
   );
 
 /** Empty, or a URL with one of the schemes. */
@@ -94,19 +71,18 @@ const url = (...schemes: string[]) =>
       `must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     );
 export const databaseUrl = url('postgresql', 'postgres');
-export const httpUrl = (name: string, purpose: string) => setting(name, url('http', 'https').default(''), purpose);
+export const httpUrl = (name: string) => setting(name, url('http', 'https').default(''));
 
 export const isPort = (given: string): boolean =>
   /^\d{1,5}$/.test(given) && Number(given) >= 1 && Number(given) <= 65_535;
 
-export const readableFile = (name: string, purpose: string) =>
+export const readableFile = (name: string) =>
   setting(
     name,
     z
       .string()
       .default('')
       .refine((path) => path === '' || isReadable(path), 'must name a file that this process may read'),
-    purpose,
   );
 
 function isReadable(path: string): boolean {
@@ -119,7 +95,7 @@ function isReadable(path: string): boolean {
 }
 
 /** A provider's API key. It is sent in a header unchanged. */
-export const providerKey = (name: string, purpose: string) =>
+export const providerKey = (name: string) =>
   setting(
     name,
     z
@@ -127,20 +103,15 @@ export const providerKey = (name: string, purpose: string) =>
       .trim()
       .regex(/^[\x21-\x7e]{0,1000}$/, 'must be a key: one word of plain ASCII characters')
       .default(''),
-    purpose,
   );
 
 /** `id:base64` pairs. The first one writes, all of them read. Each secret has at least 32 bytes. */
 export const keyRing = (exactBytes?: number) =>
   z.string().transform((given, context) => {
-    const ring = given
-      .split(',')
-      .map((item) => item.trim())
-      .filter(Boolean)
-      .map((item) => {
-        const at = item.indexOf(':');
-        return { id: item.slice(0, Math.max(at, 0)), secret: Buffer.from(item.slice(at + 1), 'base64') };
-      });
+    const ring = splitWords(given).map((item) => {
+      const at = item.indexOf(':');
+      return { id: item.slice(0, Math.max(at, 0)), secret: Buffer.from(item.slice(at + 1), 'base64') };
+    });
     const good = ring.every(
       ({ id, secret }) =>
         /^[a-z0-9]{1,16}$/i.test(id) && (exactBytes ? secret.length === exactBytes : secret.length >= 32),
