@@ -12,14 +12,14 @@ import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, t
 
 let scratch: TestDatabase;
 let db: Database;
-/** Another worker's pool. */
+/** The connection pool of another worker. */
 let other: Database;
 let ledger: Ledger;
 let book: Book;
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
-  // Who waits for a lock here waits until it is given back.
+  // A statement that waits for a lock must not time out before the test releases the lock.
   const patient = new URL(scratch.url);
   patient.searchParams.set('options', '-c lock_timeout=30000 -c statement_timeout=30000');
   db = await scratch.open({ via: patient.href });
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => scratch.drop());
 
-/** Resolves when a statement like this waits for a lock. */
+/** Resolves when a statement that matches the pattern waits for a lock. */
 const waitsForLock = (like: string) =>
   eventually(async () => {
     const text = `select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
@@ -64,7 +64,7 @@ async function newAttempt({ submitSeconds = 60 } = {}) {
   return { taskId, channelId, begin };
 }
 
-/** As if the time in which a submit can be on its way had passed. */
+/** Ends the time in which the submit may still be in flight. */
 const passSubmitDeadline = ({ attemptId }: AttemptMemory) =>
   run(db, `update attempt set submit_deadline = clock_timestamp() - interval '1 second' where id = $1`, [attemptId]);
 
@@ -78,7 +78,7 @@ const rowOf = async ({ attemptId }: AttemptMemory) =>
   )[0];
 
 describe('beginning an attempt', () => {
-  it('lets one of two that begin at once submit, and gives the other the same row', async () => {
+  it('gives two concurrent workers the same row, and lets one of them submit', async () => {
     for (let round = 0; round < 20; round++) {
       const { taskId, begin } = await newAttempt();
       const [left, right] = await Promise.all([begin(db), begin(other)]);
@@ -90,7 +90,7 @@ describe('beginning an attempt', () => {
     }
   });
 
-  it('leaves the attempt to its holder while a submit may still be on its way', async () => {
+  it('leaves the attempt to its worker while a submit may still be in flight', async () => {
     const { begin } = await newAttempt();
     const holder = (await begin())!;
     const second = (await begin(other))!;
@@ -100,7 +100,7 @@ describe('beginning an attempt', () => {
     expect(await saveOperation(db, holder, { id: 'job-1' })).toBe(true);
   });
 
-  it('hands the attempt over once the submit deadline has passed', async () => {
+  it('gives the attempt to another worker once the submit deadline has passed', async () => {
     const { begin } = await newAttempt();
     const lost = (await begin())!;
     await passSubmitDeadline(lost);
@@ -110,7 +110,7 @@ describe('beginning an attempt', () => {
     expect(await endAttempt(other, second, { outcome: 'unknown' })).toBe(true);
   });
 
-  it('hands an accepted job over at once, with what is known of it', async () => {
+  it('gives an accepted job to another worker at once, with its operation and result', async () => {
     const { begin } = await newAttempt();
     const first = (await begin())!;
     await saveOperation(db, first, { id: 'job-2' });
@@ -122,7 +122,7 @@ describe('beginning an attempt', () => {
     });
   });
 
-  it('answers a recorded outcome for ever, and takes nothing over', async () => {
+  it('returns a recorded outcome and does not take the attempt over', async () => {
     const { begin } = await newAttempt();
     const holder = (await begin())!;
     await endAttempt(db, holder, { outcome: 'refused', code: 'content_policy_violation' });
@@ -130,7 +130,7 @@ describe('beginning an attempt', () => {
     expect((await rowOf(holder))?.fence).toBe(holder.fence);
   });
 
-  it('begins nothing for a task that has ended, was never admitted, or is being canceled', async () => {
+  it('begins no attempt for a task that has ended, was never admitted, or is being canceled', async () => {
     const ended = await newAttempt();
     await ledger.finishTask(taskEnd(ended.taskId, 'failed'));
     expect(await ended.begin()).toBeNull();
@@ -154,7 +154,7 @@ describe('beginning an attempt', () => {
     expect(await beginAttempt(db, { ...given, taskId: 'task_unknown' })).toBeNull();
   });
 
-  it('begins nothing on a channel that is disabled or gone', async () => {
+  it('begins no attempt on a channel that is disabled or deleted', async () => {
     const disabled = await newAttempt();
     await run(db, 'update channel set enabled = false where id = $1', [disabled.channelId]);
     expect(await disabled.begin()).toBeNull();
@@ -164,7 +164,7 @@ describe('beginning an attempt', () => {
     expect(await gone.begin()).toBeNull();
   });
 
-  it('waits for who is changing its channel, and begins nothing with an adapter that it has no longer', async () => {
+  it('waits for a concurrent change of its channel, and begins no attempt if the adapter has changed', async () => {
     for (const adapter of ['fal', 'kling']) {
       const { channelId, begin } = await newAttempt();
       const begun = await other.transaction('begin', async (query) => {
@@ -179,7 +179,7 @@ describe('beginning an attempt', () => {
     }
   });
 
-  it('is waited for by who gives its channel another adapter, and by nobody who switches it off', async () => {
+  it('delays a change of the adapter of its channel, but not the disabling of the channel', async () => {
     const { channelId, begin, taskId } = await newAttempt();
     const changed = await other.transaction('begin', async (query) => {
       const beginning = 'select fresh from begin_attempt($1, $2, $3, $4, 60, 0, 10, $5)';
@@ -198,13 +198,13 @@ describe('beginning an attempt', () => {
     ['for this model', 'model-a', true],
     ['for all models', '*', true],
     ['for another model only', 'model-b', false],
-  ])('minds a channel that rests %s', async (_which, modelId, rests) => {
+  ])('considers a cool-down %s', async (_which, modelId, rests) => {
     const { channelId, begin } = await newAttempt();
     await coolDownChannel(db, { channelId, modelId, seconds: 60, reason: 'rate_limit' });
     expect((await begin()) === null).toBe(rests);
   });
 
-  it('goes on with a job that was accepted before its channel was disabled or rested', async () => {
+  it('continues a job that was accepted before its channel was disabled or cooled down', async () => {
     const { channelId, begin } = await newAttempt();
     await saveOperation(db, (await begin())!, { id: 'job-3' });
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
@@ -212,7 +212,7 @@ describe('beginning an attempt', () => {
     expect(await begin(other)).toMatchObject({ fresh: false, operation: { id: 'job-3' } });
   });
 
-  it('does not shorten a rest that stands', async () => {
+  it('does not shorten a cool-down that is already running', async () => {
     const { channelId } = await newAttempt();
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 5, reason: 'rate_limit' });
@@ -225,7 +225,7 @@ describe('beginning an attempt', () => {
   });
 });
 
-describe('a holder that was fenced out', () => {
+describe('a worker whose attempt was taken over', () => {
   async function fencedOut() {
     const attempt = await newAttempt();
     const late = (await attempt.begin())!;
@@ -244,14 +244,14 @@ describe('a holder that was fenced out', () => {
     expect(await rowOf(holder)).toMatchObject({ outcome: 'unknown' });
   });
 
-  it('leaves the job it learned of too late for the operator, and is told that it is no longer its own', async () => {
+  it('saves the id of a late job for the operator, and is told that the attempt was taken over', async () => {
     const { late, holder } = await fencedOut();
     await endAttempt(other, holder, { outcome: 'unknown' });
     expect(await saveOperation(db, late, { id: 'job-late' })).toBe(false);
     expect(await rowOf(holder)).toMatchObject({ operation: { id: 'job-late' }, outcome: 'unknown' });
   });
 
-  it('never puts its job in the place of one that is known', async () => {
+  it('never replaces a job id that is already saved', async () => {
     const { late, holder } = await fencedOut();
     await saveOperation(other, holder, { id: 'job-known' });
     expect(await saveOperation(db, late, { id: 'job-other' })).toBe(false);
@@ -259,13 +259,13 @@ describe('a holder that was fenced out', () => {
   });
 });
 
-describe('stopping what an ended task has bought', () => {
+describe('the stop of a job after the end of its task', () => {
   const claims = async (attemptId: string, againAfterSeconds: number | null = null) =>
     (
       await Promise.all([db, other, db, other].map((database) => claimStop(database, attemptId, againAfterSeconds)))
     ).filter(Boolean).length;
 
-  it('is listed until it is claimed, once, however many ask at the same moment', async () => {
+  it('is listed until it is claimed, and is claimed once by four concurrent calls', async () => {
     const { taskId, begin } = await newAttempt();
     const memory = (await begin())!;
     await saveOperation(db, memory, { id: 'job-4' });
@@ -277,7 +277,7 @@ describe('stopping what an ended task has bought', () => {
     expect(await listStops(db, taskId)).toEqual([]);
   });
 
-  it('is claimed again after it was released, or once by whoever takes an old claim over', async () => {
+  it('can be claimed again after its release, or once if the claim is old', async () => {
     const { begin } = await newAttempt();
     const { attemptId } = (await begin())!;
     expect(await claims(attemptId, 15)).toBe(1);
@@ -291,7 +291,7 @@ describe('stopping what an ended task has bought', () => {
     expect(await claims(attemptId, 15)).toBe(1);
   });
 
-  it('stops nothing that is known to be over, and nothing that was never accepted', async () => {
+  it('is not listed if the job has ended or was never accepted', async () => {
     const over = await newAttempt();
     const ended = (await over.begin())!;
     await saveOperation(db, ended, { id: 'job-5' });
@@ -306,7 +306,7 @@ describe('stopping what an ended task has bought', () => {
     expect(await listStops(db, unaccepted.taskId)).toEqual([]);
   });
 
-  it('stops the job of an unknown outcome once it becomes known', async () => {
+  it('is listed for an attempt with an unknown outcome once its job id is saved', async () => {
     const { taskId, begin } = await newAttempt();
     const memory = (await begin())!;
     await endAttempt(db, memory, { outcome: 'unknown' });

@@ -4,7 +4,7 @@ import type { Database } from '../../src/db/database.ts';
 import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger.ts';
 import { verifyLedger } from '../../src/db/verify-ledger.ts';
 
-/** A project with credits and one key, as far as the ledger needs them. */
+/** The ids of a project with credits and of one of its keys. */
 export interface Book {
   projectId: string;
   keyId: string;
@@ -17,7 +17,7 @@ export interface KeyLimits {
 
 export const newId = (prefix: string): string => `${prefix}_${randomBytes(8).toString('hex')}`;
 
-/** Opens a book with `credits` on its account, written as a top-up so that the entries add up. */
+/** Creates a project with a key. The credits are written as a top-up, so that the ledger is consistent. */
 export async function openBook(
   db: Database,
   { credits = 0, ...limits }: KeyLimits & { credits?: number } = {},
@@ -29,7 +29,7 @@ export async function openBook(
   return { projectId, keyId: await addKey(db, projectId, limits) };
 }
 
-/** One more key of a project. */
+/** Creates another key of a project and returns its id. */
 export async function addKey(
   db: Database,
   projectId: string,
@@ -45,7 +45,7 @@ export async function addKey(
   return keyId;
 }
 
-/** A task that `ledger.createTask` takes. */
+/** The argument of `ledger.createTask` for a valid task. */
 export function newTask(book: Book, credits: number, over: Partial<NewTask> = {}): NewTask {
   const taskId = newId('task');
   return {
@@ -72,10 +72,10 @@ export const idempotently = (key: string, fingerprint = 'same body'): Pick<NewTa
 export const openLedger = (db: Database, { inFlightPerProjectMax = 1_000 } = {}): Ledger =>
   new Ledger(db, { membersMax: 64, inFlightPerProjectMax, patienceMs });
 
-/** As long as a test's door waits for an answer. */
+/** How long a call of a test waits for an answer. */
 export const patienceMs = 11_000;
 
-/** Creates and reserves in one go; fails the test when the task is not admitted. */
+/** Creates a task and reserves its credits. Throws if the task is not admitted. */
 export async function admitted(ledger: Ledger, task: NewTask): Promise<NewTask> {
   const verdict = await ledger.createTask(task);
   const admission = await ledger.reserveTask(task.taskId, true);
@@ -94,7 +94,7 @@ export const taskEnd = (taskId: string, status: TaskEnd['status']): TaskEnd => (
   eventId: newId('evt'),
 });
 
-/** The attempt row without which nothing may be charged. */
+/** Writes a successful attempt, without which a task cannot be charged. */
 export async function attemptEndedOk(db: Database, taskId: string): Promise<void> {
   await run(
     db,
@@ -120,7 +120,7 @@ export async function accountOf(db: Database, projectId: string): Promise<Accoun
   return row;
 }
 
-/** How often each kind of entry was written for a task, such as `{ hold: 1, settle: 1 }`. */
+/** The number of entries of each kind for a task, such as `{ hold: 1, settle: 1 }`. */
 export async function entriesOf(db: Database, taskId: string): Promise<Record<string, number>> {
   const rows = await rowsOf<{ kind: string; n: number }>(
     db,
@@ -130,7 +130,7 @@ export async function entriesOf(db: Database, taskId: string): Promise<Record<st
   return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]));
 }
 
-/** The names of the invariants that are broken; none is the promise. */
+/** The broken invariants with examples. Empty if the ledger is consistent. */
 export async function breachesIn(db: Database, graceSeconds = 60): Promise<string[]> {
   const { invariants } = await verifyLedger(db, graceSeconds);
   return Object.entries(invariants).flatMap(([name, { breaches, examples }]) =>
@@ -138,7 +138,7 @@ export async function breachesIn(db: Database, graceSeconds = 60): Promise<strin
   );
 }
 
-/** SQL of a test's own, not prepared. */
+/** Runs a test's own SQL, which is not prepared. */
 export async function rowsOf<Row extends object = Record<string, unknown>>(
   db: Database,
   text: string,

@@ -4,7 +4,7 @@ import { newId, patienceMs, type Book } from './books.ts';
 
 export const openChatLedger = (db: Database): ChatLedger => new ChatLedger(db, { membersMax: 128, patienceMs });
 
-/** A chat that `admit` takes. */
+/** The argument of `admit` for a valid chat. */
 export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}): ChatAdmissionRequest {
   return {
     requestId: newId('req'),
@@ -21,7 +21,7 @@ export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}
   };
 }
 
-/** The end of an admitted chat that was charged so much. */
+/** The argument of `end` for an admitted chat that is charged `credits`. */
 export const settledEnd = (
   { requestId, attemptId, channelId }: Pick<ChatAdmissionRequest, 'requestId' | 'attemptId' | 'channelId'>,
   credits: number,

@@ -11,7 +11,7 @@ let books: TestDatabase;
 let db: Database;
 let other: Database;
 let ledger: ChatLedger;
-/** Another process' door. */
+/** The ledger of another process. */
 let otherLedger: ChatLedger;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterEach(async () => expect(await breachesIn(db)).toEqual([]));
 
 const verdictOf = ({ verdict }: ChatAdmission): string => (verdict.kind === 'refused' ? verdict.code : verdict.kind);
 
-/** Admits them as one group, in one call. */
+/** Admits the chats as one group, in one call. */
 const admitTogether = async (members: readonly ChatAdmissionRequest[], door = ledger): Promise<string[]> =>
   (await Promise.all(members.map((member) => door.admit(member)))).map(verdictOf);
 
@@ -46,14 +46,14 @@ async function keyOf(keyId: string) {
 }
 
 describe('a group of chats', () => {
-  it('is decided in its order: with 10 credits and wishes of 8, 5 and 2 the first and the last pass', async () => {
+  it('is decided in order: with 10 credits, chats of 8 and 2 are admitted and one of 5 is refused', async () => {
     const book = await openBook(db, { credits: 10 });
     const verdicts = await admitTogether([8, 5, 2].map((credits) => anAdmission(book, { credits })));
     expect(verdicts).toEqual(['admitted', 'insufficient_credits', 'admitted']);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 0, reserved: 10 });
   });
 
-  it('is held to the budget of its key in the same way, apart from other keys of the account', async () => {
+  it('is limited by the budget of its key in the same way, which other keys of the project do not share', async () => {
     const book = await openBook(db, { credits: 100, budget: 10 });
     const rich: Book = { ...book, keyId: await addKey(db, book.projectId) };
     const verdicts = await admitTogether([
@@ -67,7 +67,7 @@ describe('a group of chats', () => {
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 10, inFlight: 2 });
   });
 
-  it('is not failed by a member that cannot be written', async () => {
+  it('is admitted although one member cannot be written', async () => {
     const book = await openBook(db, { credits: 10 });
     const unwritable = anAdmission(book, { modelId: 'a\u0000b' });
     const [first, bad, last] = await Promise.allSettled([
@@ -83,7 +83,7 @@ describe('a group of chats', () => {
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 3, reserved: 7 });
   });
 
-  it('gives the verdicts, and leaves the books, that its members would one after another', async () => {
+  it('gets the verdicts and the balances that its members get one after another', async () => {
     const random = mulberry(20_261_121);
     for (let round = 0; round < 12; round += 1) {
       const limits = { credits: 60, budget: 40, inFlightMax: 6 };
@@ -102,7 +102,7 @@ describe('a group of chats', () => {
     }
   });
 
-  it('never overdraws, however many doors ask at once', async () => {
+  it('never exceeds the budget, with 200 chats of two processes at the same time', async () => {
     const book = await openBook(db, { credits: 1_000, budget: 100 });
     const asked = Array.from({ length: 200 }, () => anAdmission(book, { credits: 3 }));
     const verdicts = await Promise.all(
@@ -113,8 +113,8 @@ describe('a group of chats', () => {
   });
 });
 
-describe('admission', () => {
-  it('is decided once: asked again for a request it says the same and holds nothing more', async () => {
+describe('the admission of a chat', () => {
+  it('is decided once: a second call for the same request returns the same verdict and holds no more credits', async () => {
     const book = await openBook(db, { credits: 10 });
     const admission = anAdmission(book, { credits: 6, rpm: 1 });
     expect(await admitOne(admission)).toBe('admitted');
@@ -124,7 +124,7 @@ describe('admission', () => {
     expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1 });
   });
 
-  it('sees at once that a key was revoked or has expired, that its project is disabled, and what it may not use', async () => {
+  it('is refused immediately if the key was revoked or has expired, its project is disabled, or the model is not allowed', async () => {
     const book = await openBook(db, { credits: 10 });
     const asks = () => admitOne(anAdmission(book));
     const keyIs = (change: string) => run(db, `update api_key set ${change} where id = $1`, [book.keyId]);
@@ -143,7 +143,7 @@ describe('admission', () => {
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 9, reserved: 1 });
   });
 
-  it('counts the tasks and chats of a key in flight together, and a place is free again once its chat has ended', async () => {
+  it('counts against the in-flight limit of the key until the chat has ended', async () => {
     const book = await openBook(db, { credits: 10, inFlightMax: 2 });
     const [first, second, third] = [anAdmission(book), anAdmission(book), anAdmission(book)];
     expect(await admitTogether([first, second, third])).toEqual(['admitted', 'admitted', 'concurrency_limit_exceeded']);
@@ -151,7 +151,7 @@ describe('admission', () => {
     expect(await admitOne(third)).toBe('admitted');
   });
 
-  it('leaves an idempotency key free when it refuses, and none of a group shares one', async () => {
+  it('uses no idempotency key if it is refused, and gives a key to only one chat of a group', async () => {
     const book = await openBook(db, { credits: 5 });
     expect(await admitOne(anAdmission(book, { credits: 6, ...once('a') }))).toBe('insufficient_credits');
     const twins = [1, 2].map(() => anAdmission(book, { credits: 2, ...once('a') }));
@@ -162,7 +162,7 @@ describe('admission', () => {
 });
 
 describe('requests per minute', () => {
-  it('a request over its rate holds nothing, and one refused for money was counted', async () => {
+  it('count a chat that was refused for lack of credits, and a chat above the limit holds nothing', async () => {
     const book = await openBook(db, { credits: 5 });
     const asked = [9, 1, 1].map((credits) => anAdmission(book, { credits, rpm: 2, ...once(newId('idem')) }));
     expect(await admitTogether(asked)).toEqual(['insufficient_credits', 'admitted', 'rate_limit_exceeded']);
@@ -171,7 +171,7 @@ describe('requests per minute', () => {
   });
 });
 
-describe('a chat that is admitted after its client was told 503', () => {
+describe('a chat that is admitted after its client received 503', () => {
   const impatient = (door: Database) => new ChatLedger(door, { membersMax: 128, patienceMs: 300 });
   const factsOf = async ({ requestId }: ChatAdmissionRequest) => {
     const [row] = await rowsOf<{ state: string; outcome: string | null }>(
@@ -181,7 +181,7 @@ describe('a chat that is admitted after its client was told 503', () => {
     );
     return row;
   };
-  /** When the statement began that waits for the account. */
+  /** The start time of the statement that waits for the lock of the account. */
   const waitingSince = async () => {
     const [row] = await rowsOf<{ since: string }>(
       db,
@@ -190,7 +190,7 @@ describe('a chat that is admitted after its client was told 503', () => {
     );
     return row?.since;
   };
-  /** Asks while somebody else has the account, who gives it back at the 503 or once the statement has timed out. */
+  /** Admits while another transaction locks the account, until the 503 or until the statement has timed out. */
   const askedBehindALock = async (admission: ChatAdmissionRequest, until: '503' | 'lock timeout'): Promise<void> => {
     const door = impatient(other);
     await db.transaction('begin', async (query) => {
@@ -205,7 +205,7 @@ describe('a chat that is admitted after its client was told 503', () => {
     await door.flush();
   };
 
-  it('holds nothing: credits, place in flight, attempt and idempotency key are given back at once', async () => {
+  it('is refunded at once, and its attempt, in-flight place and idempotency key are released', async () => {
     const book = await openBook(db, { credits: 10, inFlightMax: 1 });
     const admission = anAdmission(book, { credits: 6, ...once('late') });
     await askedBehindALock(admission, '503');
@@ -216,7 +216,7 @@ describe('a chat that is admitted after its client was told 503', () => {
     expect(await admitOne(anAdmission(book, { credits: 6, ...once('late') }))).toBe('admitted');
   });
 
-  it('is not written any more once its lock timed out', async () => {
+  it('is not written after its lock timeout', async () => {
     const book = await openBook(db, { credits: 10 });
     const admission = anAdmission(book, { credits: 6, ...once('too late') });
     await askedBehindALock(admission, 'lock timeout');
@@ -227,7 +227,7 @@ describe('a chat that is admitted after its client was told 503', () => {
 });
 
 describe('the end of a chat', () => {
-  it('is written once, whoever says it how often, and never takes more than was held', async () => {
+  it('is written once by concurrent calls, and never charges more than the hold', async () => {
     const book = await openBook(db, { credits: 20, budget: 20 });
     const admission = anAdmission(book, { credits: 8 });
     await ledger.admit(admission);
@@ -249,7 +249,7 @@ describe('the end of a chat', () => {
     expect(await ledger.end(settledEnd(admission, 5))).toEqual({ ended: false, charged });
   });
 
-  it('gives everything back when the hold expires, with the attempt as unknown, and a late answer changes nothing', async () => {
+  it('is a refund with an unknown outcome if the hold expires, and a late answer changes nothing', async () => {
     const book = await openBook(db, { credits: 20 });
     const [gone, running] = [anAdmission(book, { credits: 8, ...once('gone') }), anAdmission(book, { credits: 3 })];
     await admitTogether([gone, running]);
@@ -275,7 +275,7 @@ describe('the end of a chat', () => {
     expect(await ledger.nextAttempt({ ...next, ended })).toBe(false);
   });
 
-  it('comes with one sweep for all that a killed process held, however many', async () => {
+  it('is written by one sweep for every expired hold of a killed process', async () => {
     const book = await openBook(db, { credits: 25 });
     await admitTogether(Array.from({ length: 25 }, () => anAdmission(book, { credits: 1 })));
     await run(db, `update reservation set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`, [
@@ -286,8 +286,8 @@ describe('the end of a chat', () => {
   });
 });
 
-describe('credits given back', () => {
-  it('at once by two operators for one reason are given once, and for two reasons never exceed the charge', async () => {
+describe('an adjustment', () => {
+  it('is made once if two operators give the same reason at the same time, and never exceeds the charge', async () => {
     const book = await openBook(db, { credits: 20 });
     const admission = anAdmission(book, { credits: 10 });
     await ledger.admit(admission);
@@ -303,7 +303,7 @@ describe('credits given back', () => {
     expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, settle: 1, adjust: 2 });
   });
 
-  it('make room in the budget of the key', async () => {
+  it('frees the budget of the key', async () => {
     const book = await openBook(db, { credits: 20, budget: 10 });
     const admission = anAdmission(book, { credits: 10 });
     await ledger.admit(admission);
@@ -314,7 +314,7 @@ describe('credits given back', () => {
   });
 });
 
-/** The same numbers in [0, 1) every time. */
+/** A random number generator with a fixed seed: the same numbers in [0, 1) in every run. */
 function mulberry(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,15 +1,15 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a client and a TCP server, and can lose an answer on the way. */
+/** A TCP proxy between a client and a server that can discard an answer. */
 export interface CuttingProxy {
   port: number;
-  /** The next answer that the server gives is thrown away, and its connection is reset. */
+  /** Discards the next answer of the server and resets the connection to the client. */
   cutNextAnswer(): void;
   cuts(): number;
   close(): Promise<void>;
 }
 
-/** Listens on loopback and passes everything on to `port` there. */
+/** Listens on loopback and forwards all bytes to `port` on loopback. */
 export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
   let armed = false;
@@ -29,7 +29,7 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
     client.pipe(upstream);
     upstream.on('data', (answer) => {
       if (!armed) return void client.write(answer);
-      // The server has answered, so what was asked for has been committed.
+      // The server has answered, so the statement is committed.
       armed = false;
       cuts += 1;
       client.resetAndDestroy();

@@ -18,12 +18,12 @@ describe('a row', () => {
   };
   const row = { n: 1, creditsCharged: 2, sentAt: null, detailJson: { task_id: { is_kept: true } } };
 
-  it('has its columns in camelCase, and what is inside a JSON column as it was written', async () => {
+  it('has column names in camelCase, and the content of a JSON column is unchanged', async () => {
     expect(await db.query(statement)).toEqual([row]);
     expect(await db.query(statement)).toEqual([row]);
   });
 
-  it('has the same names inside a transaction', async () => {
+  it('has the same column names inside a transaction', async () => {
     expect(await db.transaction('begin', (query) => query(statement))).toEqual([row]);
   });
 });

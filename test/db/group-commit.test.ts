@@ -7,14 +7,14 @@ const failing = (code: string) => Object.assign(new Error(code), { code });
 const lockTimeout = '55P03';
 const reset = 'ECONNRESET';
 
-// The patience ends when the test says so.
+// A fake clock, so that the test decides when callers stop waiting.
 beforeEach(
   () => void jest.useFakeTimers({ doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'] }),
 );
 afterEach(() => void jest.useRealTimers());
 const loseAllPatience = () => jest.advanceTimersByTime(patienceMs);
 
-/** A door whose calls wait until the test answers them. */
+/** A group commit whose calls wait until the test answers them. */
 function openDoor() {
   const calls: { members: string[]; answer: () => void; fail: (code: string) => void }[] = [];
   const told: [string, string | null][] = [];
@@ -35,11 +35,11 @@ function openDoor() {
   return { door, calls, told, call };
 }
 
-describe('who was told that there is no answer', () => {
+describe('a member whose caller stopped waiting', () => {
   it.each([
     ['after its transaction was rolled back', lockTimeout],
     ['after any other failure', '57014'],
-  ])('is not written again %s, and nothing is asked for when nobody is left', async (_case, code) => {
+  ])('is not retried %s, and no call is made if no caller waits', async (_case, code) => {
     const { door, calls, told, call } = openDoor();
     const asked = Promise.allSettled([door.submit('a'), door.submit('b')]);
     const first = await call(1);
@@ -51,7 +51,7 @@ describe('who was told that there is no answer', () => {
     expect(told).toEqual([]);
   });
 
-  it('is told of when its verdict comes all the same, and who was answered in time is not', async () => {
+  it('is reported as late once its verdict arrives, unlike a member that was answered in time', async () => {
     const { door, told, call } = openDoor();
     const inTime = door.submit('in time');
     (await call(1)).answer();
@@ -65,7 +65,7 @@ describe('who was told that there is no answer', () => {
     expect(told).toEqual([['late', 'late is written']]);
   });
 
-  it('is told of without a verdict when the connection is lost, and is not asked for again', async () => {
+  it('is reported as late without a verdict if the connection is lost, and is not retried', async () => {
     const { door, calls, told, call } = openDoor();
     const asked = door.submit('a');
     const first = await call(1);
@@ -77,7 +77,7 @@ describe('who was told that there is no answer', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('leaves those alone who still wait: they are asked for again without it', async () => {
+  it('is left out when the members of waiting callers run', async () => {
     const { door, calls, told, call } = openDoor();
     const gone = door.submit('gone');
     const first = await call(1);
@@ -92,8 +92,8 @@ describe('who was told that there is no answer', () => {
   });
 });
 
-describe('who still waits after a lost connection', () => {
-  it('is asked for again, and is told of when that fails too', async () => {
+describe('a member whose caller still waits after a lost connection', () => {
+  it('is retried, and is reported as late without a verdict if the retry fails too', async () => {
     const { door, calls, told, call } = openDoor();
     const answered = door.submit('answered');
     (await call(1)).fail(reset);

@@ -38,15 +38,15 @@ import { RateLimiter } from '../../src/db/rate-limiter.ts';
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 
 /**
- * What a statement of the hot path costs must not depend on how much has happened. Every verb runs through its own code on
- * tables with 200,000 ended chats and 50,000 ended tasks, and PostgreSQL counts the blocks that it reads, functions included.
+ * The cost of a statement on the hot path must not grow with the history. The tests run every operation on tables with 200,000 ended
+ * chats and 50,000 ended tasks. PostgreSQL counts the blocks that the operation reads, those of its SQL functions included.
  */
 const endedChats = 200_000;
 const endedTasks = 50_000;
 
 /**
- * Blocks of tables and indexes that one call with one member may read. An index of this size has three levels; a verb looks up
- * to 20 rows up and writes up to ten. A scan of a table, or of a whole index, reads a thousand and more.
+ * The most blocks of tables and indexes that a call with one member may read. An index of this size has three levels. An
+ * operation looks up at most 20 rows and writes at most ten. A scan of a table, or of a whole index, reads more than 1,000.
  */
 const blocksMax = 250;
 
@@ -54,9 +54,9 @@ let scratch: TestDatabase;
 let observer: Database;
 let book: Book;
 let channelId: string;
-/** Opened, and its statements planned, while the tables were empty. */
+/** A session whose statements were planned while the tables were empty. */
 let oldSession: Session;
-/** Opened when the tables were full and analyzed. */
+/** A session that was opened after the tables were filled and analyzed. */
 let newSession: Session;
 
 beforeAll(async () => {
@@ -71,14 +71,14 @@ beforeAll(async () => {
 afterAll(() => scratch.drop());
 
 describe('in a session that planned its statements on empty tables', () => {
-  it('reads a bounded number of blocks in every verb before anybody has analyzed the full tables', async () => {
-    // The first sweep passes the dead entry of each row that has ended, and marks it. A list of tasks is sorted until ANALYZE shows
-    // that its index saves that; autovacuum does so within a minute, and no client waits for a sweep.
+  it('every operation except sweeps and lists reads a bounded number of blocks before the full tables are analyzed', async () => {
+    // The first sweep reads the dead index entry of every ended row, and marks it. A list of tasks sorts rows until ANALYZE shows
+    // the planner that an index has the order. Autovacuum does both within a minute, and no client waits for a sweep.
     const reads = await readsOfEveryVerb(oldSession);
     expect(excessive(reads.filter(([verb]) => !/^(sweep|list) /.test(verb)))).toEqual([]);
   });
 
-  it('reads a bounded number of blocks in every verb after VACUUM ANALYZE', async () => {
+  it('every operation reads a bounded number of blocks after VACUUM ANALYZE', async () => {
     await run(observer, 'vacuum analyze');
 
     await readsOfEveryVerb(oldSession);
@@ -89,15 +89,15 @@ describe('in a session that planned its statements on empty tables', () => {
 describe('in a session that planned its statements on full tables', () => {
   beforeAll(async () => {
     newSession = await openSession();
-    // The first call of a PL/pgSQL function plans its statements, which reads blocks of its own.
+    // The first call of a PL/pgSQL function plans its statements, and planning also reads blocks.
     await readsOfEveryVerb(newSession);
   });
 
-  it('reads a bounded number of blocks in every verb', async () => {
+  it('every operation reads a bounded number of blocks', async () => {
     expect(excessive(await readsOfEveryVerb(newSession))).toEqual([]);
   });
 
-  it('reads no more for each chat of a batch of 64 than for a single chat', async () => {
+  it('a batch of 64 chats reads at most 64 times the blocks of one chat', async () => {
     const { chats, reads } = newSession;
     const admissions = Array.from({ length: 64 }, () => anAdmission(book, { channelId }));
 
@@ -110,7 +110,7 @@ describe('in a session that planned its statements on full tables', () => {
     }
   });
 
-  it('reads a bounded number of blocks for a task that fails and is refunded', async () => {
+  it('the end of a failed task reads a bounded number of blocks', async () => {
     const task = await admitted(newSession.ledger, newTask(book, 1));
 
     const { blocks, scans } = await newSession.reads(() =>
@@ -122,7 +122,7 @@ describe('in a session that planned its statements on full tables', () => {
   });
 });
 
-/** One connection, so that PostgreSQL's counters belong to the verb that ran. */
+/** Has one connection, so that PostgreSQL's counters belong to the operation that ran. */
 interface Session {
   db: Database;
   ledger: Ledger;
@@ -138,7 +138,7 @@ async function openSession(): Promise<Session> {
 const excessive = (reads: [verb: string, reads: Reads][]): [verb: string, reads: Reads][] =>
   reads.filter(([, { blocks, scans }]) => blocks > blocksMax || scans.length > 0);
 
-/** Runs every verb of a chat, of a media task and of the sweeps, and tells what each of them read. */
+/** Runs every operation of a chat, of a media task and of the sweeps. Returns the blocks that each of them read. */
 async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<[verb: string, reads: Reads][]> {
   const noted: [string, Reads][] = [];
   async function note<T>(verb: string, work: () => Promise<T>): Promise<T> {
@@ -232,9 +232,9 @@ const begin = (db: Database, taskId: string): Promise<AttemptMemory | null> =>
 interface Reads {
   /** Blocks of tables and of their indexes, from memory or from disk. */
   blocks: number;
-  /** Tables that a sequential scan read, of those that grow. */
+  /** The growing tables that were read by a sequential scan. */
   scans: string[];
-  /** Blocks by table: where to look when a bound is broken. */
+  /** Blocks by table, which helps to find the cause of a failure. */
   tables: Record<string, number>;
 }
 
@@ -249,7 +249,7 @@ const growing = [
   'rate_slot',
 ];
 
-/** Runs work on the one connection of `db` and tells what it read there, by PostgreSQL's own counters. */
+/** Runs work on the only connection of `db` and returns what it read, by PostgreSQL's own counters. */
 function readsOf(db: Database): (work: () => Promise<unknown>) => Promise<Reads> {
   const counters = async (): Promise<Map<string, { blocks: number; scans: number }>> => {
     // The session writes its counters at the end of this statement.
@@ -288,7 +288,7 @@ async function addChannel(db: Database): Promise<string> {
   return channelId;
 }
 
-/** A history as the verbs write it: reservations are inserted as held and end later; ids rise with time. */
+/** Writes a history as the operations do: a reservation is inserted as held and ended later, and ids rise with time. */
 function historyOf({ projectId, keyId }: Book): string[] {
   const who = `'${projectId}', '${keyId}'`;
   const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`;
@@ -297,13 +297,13 @@ function historyOf({ projectId, keyId }: Book): string[] {
   const chats = `from generate_series(1, ${endedChats}) n`;
   const tasks = `from generate_series(1, ${endedTasks}) n`;
   return [
-    // Rows come without foreign keys' checks and without triggers: only what the verbs read later matters here.
+    // Skips foreign key checks and triggers, because only the rows that the operations read matter here.
     `set session_replication_role = replica`,
     `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
      select ${id('req')}, ${who}, 'chat', 'model-a', 1, ${at(endedChats)}, ${at(endedChats)} ${chats}`,
     `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
      select ${id('task')}, ${who}, 'media', 'model-a', 1, ${at(endedTasks)}, ${at(endedTasks)} ${tasks}`,
-    // Summarizes the page ranges of BRIN indexes while their rows are held, as autovacuum does.
+    // Summarizes the page ranges of BRIN indexes while the reservations are held, as autovacuum does.
     `vacuum reservation`,
     `update reservation set state = 'settled', settled_amount = 1, ended_at = created_at + interval '1 second' where state = 'held'`,
     `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, started_at, model_id, outcome, ended_at)

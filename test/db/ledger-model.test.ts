@@ -23,7 +23,7 @@ beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open();
   const second = await scratch.open();
-  // Two pools with two ledgers each: four processes, as far as PostgreSQL can tell.
+  // Two connection pools with two ledgers each act as four processes.
   ledgers = [openLedger(db), openLedger(second), openLedger(db), openLedger(second)];
 });
 afterAll(() => scratch.drop());
@@ -31,7 +31,7 @@ afterAll(() => scratch.drop());
 const tasksMax = 10;
 const ends = ['succeeded', 'failed', 'canceled'] as const;
 
-/** What a run may ask for: each batch holds calls of one verb, for the verbs are grouped apart from each other. */
+/** The batches of a run. Each batch has calls of one operation, because the ledger groups each operation on its own. */
 const anyTask = fc.nat({ max: tasksMax - 1 });
 const anyBatch = fc.oneof(
   fc.record({ verb: fc.constant('create' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }) }),
@@ -68,7 +68,7 @@ interface ModelTask {
   refusal: string | null;
 }
 
-/** The rules of the books, one call after the other, in twenty lines: what the database must agree with. */
+/** The rules of the ledger for one call after the other. The database must return the same results. */
 class SerialModel {
   balance: number;
   reserved = 0;
@@ -169,7 +169,7 @@ const calls = {
 };
 
 describe('the ledger', () => {
-  it('gives each batch the verdicts that its members would get one after the other', async () => {
+  it('returns for a batch the verdicts that its members get one after the other', async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {
         const model = new SerialModel(run);
@@ -206,7 +206,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('keeps its promises when four processes run the same calls against each other', async () => {
+  it('returns one verdict and one end per task, and stays consistent, if four processes run the same calls', async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {
         const { projectId, tasks } = await openRun(run);
@@ -226,7 +226,7 @@ describe('the ledger', () => {
         );
         for (const [name, verdicts] of said) {
           if (name.startsWith('verdict')) expect([name, verdicts.size]).toEqual([name, 1]);
-          // Whoever ended it, and whatever the others asked for: one end stands.
+          // All calls return the same end, whichever call wrote it.
           const standing = new Set(
             [...verdicts].filter((verdict) => verdict !== 'error').map((verdict) => verdict.replace(/^\w+ /, '')),
           );

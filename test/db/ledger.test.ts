@@ -23,20 +23,20 @@ import {
 let scratch: TestDatabase;
 let db: Database;
 let ledger: Ledger;
-/** A second process, as far as PostgreSQL can tell. */
-let elsewhere: Ledger;
+/** The ledger of a second process: it has connections of its own. */
+let otherLedger: Ledger;
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open();
   ledger = openLedger(db);
-  elsewhere = openLedger(await scratch.open());
+  otherLedger = openLedger(await scratch.open());
 });
 afterAll(() => scratch.drop());
 
 const kinds = (verdicts: CreateVerdict[]) => verdicts.map(({ kind }) => kind);
 
-/** Five credits held for a chat, whose id is $1. */
+/** Holds five credits for the chat $1. */
 const holdForChat = [
   `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
    values ($1, $2, $3, 'chat', 'model-c', 5, clock_timestamp() + interval '1 minute')`,
@@ -46,7 +46,7 @@ const holdForChat = [
 ];
 
 describe('creating tasks', () => {
-  it('leaves no row where no credit could cover the task, and says which purse is empty', async () => {
+  it('writes no row if the credits do not suffice, and says whether the project or the key lacks them', async () => {
     const book = await openBook(db, { credits: 5 });
     const tight = { ...book, keyId: await addKey(db, book.projectId, { budget: 3 }) };
     const [poor, overBudget] = [newTask(book, 6, idempotently('poor')), newTask(tight, 4, idempotently('tight'))];
@@ -58,7 +58,7 @@ describe('creating tasks', () => {
     expect(await rowsOf(db, 'select key from idempotency where project_id = $1', [book.projectId])).toEqual([]);
   });
 
-  it('answers a repeated call for the same task as it answered the first', async () => {
+  it('returns the same answer to each call for the same task', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, idempotently('repeated'));
     for (let call = 0; call < 3; call++) expect(await ledger.createTask(task)).toEqual({ kind: 'created' });
@@ -67,7 +67,7 @@ describe('creating tasks', () => {
     ]);
   });
 
-  it('writes one task for equal idempotency keys in one batch; the others replay it, another body is told so', async () => {
+  it('writes one task for equal idempotency keys in one batch, and refuses another body', async () => {
     const book = await openBook(db, { credits: 100 });
     const [first, second, third] = [1, 2, 3].map(() => newTask(book, 5, idempotently('key-1')));
     const other = newTask(book, 5, idempotently('key-1', 'other body'));
@@ -80,7 +80,7 @@ describe('creating tasks', () => {
     ]);
   });
 
-  it('writes one task for equal idempotency keys in batches that race from several processes', async () => {
+  it('writes one task for equal idempotency keys in concurrent batches of two processes', async () => {
     const book = await openBook(db, { credits: 1_000 });
     for (let round = 0; round < 10; round++) {
       const names = Array.from({ length: 4 }, (_, index) => `race-${round}-${index}`);
@@ -88,7 +88,7 @@ describe('creating tasks', () => {
       const backward = [...names].reverse().map((name) => newTask(book, 1, idempotently(name)));
       const [left, right] = await Promise.all([
         Promise.all(forward.map((task) => ledger.createTask(task))),
-        Promise.all(backward.map((task) => elsewhere.createTask(task))),
+        Promise.all(backward.map((task) => otherLedger.createTask(task))),
       ]);
       expect(kinds([...left, ...right]).sort()).toEqual(
         [...names.map(() => 'created'), ...names.map(() => 'replay')].sort(),
@@ -106,7 +106,7 @@ describe('creating tasks', () => {
     }
   });
 
-  it('lets the second member of a batch have the idempotency key that a refused first member wanted', async () => {
+  it('gives an idempotency key to the second member of a batch if the first one with that key is refused', async () => {
     const book = await openBook(db, { credits: 5 });
     const [tooDear, affordable] = [newTask(book, 6, idempotently('shared')), newTask(book, 5, idempotently('shared'))];
     expect(await Promise.all([ledger.createTask(tooDear), ledger.createTask(affordable)])).toEqual([
@@ -115,7 +115,7 @@ describe('creating tasks', () => {
     ]);
   });
 
-  it('lets an expired idempotency key be used again', async () => {
+  it('accepts an expired idempotency key again', async () => {
     const book = await openBook(db, { credits: 10 });
     const [first, again] = [newTask(book, 1, idempotently('old')), newTask(book, 1, idempotently('old', 'other body'))];
     await ledger.createTask(first);
@@ -125,7 +125,7 @@ describe('creating tasks', () => {
     expect(await ledger.createTask(again)).toEqual({ kind: 'created' });
   });
 
-  it('does not let a member that cannot be written fail the others of its batch', async () => {
+  it('writes the other members of a batch if one of them cannot be written', async () => {
     const book = await openBook(db, { credits: 10 });
     const stranger = newTask({ projectId: 'prj_unknown', keyId: book.keyId }, 1, idempotently('stranger'));
     const verdicts = await Promise.allSettled([
@@ -138,8 +138,8 @@ describe('creating tasks', () => {
   });
 });
 
-describe('reserving', () => {
-  it('admits 8 and 2 of a batch of 8, 5 and 2 on a balance of 10: a refused member consumes nothing', async () => {
+describe('reserving credits', () => {
+  it('admits 8 and 2 of a batch of 8, 5 and 2 credits with a balance of 10, because a refused member consumes nothing', async () => {
     const book = await openBook(db, { credits: 10 });
     const tasks = [8, 5, 2].map((credits) => newTask(book, credits));
     await Promise.all(tasks.map((task) => ledger.createTask(task)));
@@ -152,7 +152,7 @@ describe('reserving', () => {
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, inFlight: 2 });
   });
 
-  it('decides on a key budget in the same way, whatever the balance', async () => {
+  it('applies the budget of a key in the same way', async () => {
     const book = await openBook(db, { credits: 1_000, budget: 10 });
     const tasks = [8, 5, 2].map((credits) => newTask(book, credits));
     await Promise.all(tasks.map((task) => ledger.createTask(task)));
@@ -165,7 +165,7 @@ describe('reserving', () => {
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 990, reserved: 10, inFlight: 2 });
   });
 
-  it('spends a key budget for good with what was settled, and gives it back with what was refunded', async () => {
+  it('counts settled credits against the budget of a key, and no refunded ones', async () => {
     const book = await openBook(db, { credits: 1_000, budget: 10 });
     const [kept, returned] = [await admitted(ledger, newTask(book, 6)), await admitted(ledger, newTask(book, 4))];
     await attemptEndedOk(db, kept.taskId);
@@ -175,35 +175,35 @@ describe('reserving', () => {
     await admitted(ledger, newTask(book, 4));
   });
 
-  it('admits exactly k of N tasks with credit for k, however many processes ask at once', async () => {
+  it('admits exactly 7 of 40 tasks with credits for 7, with two processes reserving at the same time', async () => {
     const book = await openBook(db, { credits: 35 });
     const tasks = Array.from({ length: 40 }, () => newTask(book, 5));
-    await Promise.all(tasks.map((task, index) => (index % 2 ? ledger : elsewhere).createTask(task)));
+    await Promise.all(tasks.map((task, index) => (index % 2 ? ledger : otherLedger).createTask(task)));
     const admissions = await Promise.all(
-      tasks.map(({ taskId }, index) => (index % 3 ? ledger : elsewhere).reserveTask(taskId, index % 2 === 0)),
+      tasks.map(({ taskId }, index) => (index % 3 ? ledger : otherLedger).reserveTask(taskId, index % 2 === 0)),
     );
     expect(admissions.filter(({ admitted }) => admitted)).toHaveLength(7);
     expect(admissions.filter(({ refusalCode }) => refusalCode === 'insufficient_credits')).toHaveLength(33);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 35, inFlight: 7 });
   });
 
-  it('answers the first verdict for ever, also after the balance has changed', async () => {
+  it('returns the first verdict at every later call, even after the balance has changed', async () => {
     const book = await openBook(db, { credits: 5 });
     const [taken, refused] = [newTask(book, 5), newTask(book, 5)];
     await Promise.all([taken, refused].map((task) => ledger.createTask(task)));
     await Promise.all([taken, refused].map(({ taskId }) => ledger.reserveTask(taskId, false)));
     await addCredits({ db }, { projectId: book.projectId, amount: 100, reference: 'later', actor: 'test' });
-    expect(await elsewhere.reserveTask(refused.taskId, true)).toMatchObject({
+    expect(await otherLedger.reserveTask(refused.taskId, true)).toMatchObject({
       admitted: false,
       refusalCode: 'insufficient_credits',
     });
     await ledger.finishTask(taskEnd(taken.taskId, 'failed'));
     await run(db, 'update api_key set revoked_at = clock_timestamp() where id = $1', [book.keyId]);
-    expect(await elsewhere.reserveTask(taken.taskId, true)).toMatchObject({ admitted: true, status: 'failed' });
+    expect(await otherLedger.reserveTask(taken.taskId, true)).toMatchObject({ admitted: true, status: 'failed' });
     expect(await entriesOf(db, taken.taskId)).toEqual({ hold: 1, refund: 1 });
   });
 
-  it('holds once for a task that one batch asks for twice', async () => {
+  it('holds the credits once for a task that is in one batch twice', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5);
     await ledger.createTask(task);
@@ -215,7 +215,7 @@ describe('reserving', () => {
     expect(await entriesOf(db, task.taskId)).toEqual({ hold: 1 });
   });
 
-  it('frees the idempotency key of a task that it rejects', async () => {
+  it('frees the idempotency key of a rejected task', async () => {
     const book = await openBook(db, { credits: 5 });
     const [taken, refused] = [newTask(book, 5), newTask(book, 5, idempotently('freed'))];
     expect(kinds(await Promise.all([taken, refused].map((task) => ledger.createTask(task))))).toEqual([
@@ -228,7 +228,7 @@ describe('reserving', () => {
     await admitted(ledger, newTask(book, 5, idempotently('freed', 'other body')));
   });
 
-  it('binds no idempotency key when a rejected task is asked for again, and says why it was rejected', async () => {
+  it('returns the reason of the rejection, and uses no idempotency key, if a rejected task is created again', async () => {
     const book = await openBook(db, { credits: 5 });
     const [short, swept] = [newTask(book, 5, idempotently('short')), newTask(book, 5, idempotently('swept'))];
     for (const task of [newTask(book, 5), short, swept]) await ledger.createTask(task);
@@ -249,7 +249,7 @@ describe('reserving', () => {
     ['revoked', 'update api_key set revoked_at = clock_timestamp() where project_id = $1'],
     ['expired', `update api_key set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`],
     ['of a disabled project', `update project set status = 'disabled' where id = $1`],
-  ])('refuses a key that is %s at that moment', async (_how, change) => {
+  ])('refuses a task whose key is %s when the credits are reserved', async (_how, change) => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5);
     await ledger.createTask(task);
@@ -261,7 +261,7 @@ describe('reserving', () => {
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
   });
 
-  it('keeps to the limits of tasks in flight per key and per project, and gives places back at each end', async () => {
+  it('enforces the in-flight limits of a key and a project, and frees the place of every ended task', async () => {
     const narrow = openLedger(db, { inFlightPerProjectMax: 3 });
     const book = await openBook(db, { credits: 100, inFlightMax: 2 });
     const other = { ...book, keyId: await addKey(db, book.projectId) };
@@ -283,7 +283,7 @@ describe('reserving', () => {
     await admitted(narrow, newTask(other, 1));
   });
 
-  it('admits nothing past its deadline', async () => {
+  it('admits no task after its deadline', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, { deadlineSeconds: 0 });
     await ledger.createTask(task);
@@ -293,7 +293,7 @@ describe('reserving', () => {
     });
   });
 
-  it('knows no verdict about a task that was never written', async () => {
+  it('returns task_not_found for a task that does not exist', async () => {
     expect(await ledger.reserveTask('task_never', true)).toMatchObject({
       admitted: false,
       refusalCode: 'task_not_found',
@@ -301,9 +301,9 @@ describe('reserving', () => {
   });
 });
 
-describe('finishing', () => {
-  it('moves money once when eight finishes race, and tells all of them the same end', async () => {
-    const ledgers = [ledger, elsewhere, openLedger(await scratch.open()), openLedger(await scratch.open())];
+describe('finishing a task', () => {
+  it('moves credits once for eight concurrent calls, and returns the same end to each', async () => {
+    const ledgers = [ledger, otherLedger, openLedger(await scratch.open()), openLedger(await scratch.open())];
     const book = await openBook(db, { credits: 1_000 });
     for (let round = 0; round < 12; round++) {
       const { taskId } = await admitted(ledger, newTask(book, 5, { callbackUrl: 'https://example.com/hook' }));
@@ -332,7 +332,7 @@ describe('finishing', () => {
     expect(await breachesIn(db)).toEqual([]);
   });
 
-  it('refuses a success without an attempt that ended ok, and changes nothing', async () => {
+  it('refuses a success without an attempt that ended `ok`, and changes nothing', async () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
     const state = () =>
@@ -348,7 +348,7 @@ describe('finishing', () => {
     expect(await entriesOf(db, taskId)).toEqual({ hold: 1 });
   });
 
-  it('does not let one success without a result keep the other ends of its batch from being written', async () => {
+  it('writes the other ends of a batch if one success has no result', async () => {
     const book = await openBook(db, { credits: 10 });
     const tasks = [await admitted(ledger, newTask(book, 5)), await admitted(ledger, newTask(book, 5))];
     const [bare, failed] = await Promise.allSettled([
@@ -359,7 +359,7 @@ describe('finishing', () => {
     expect(failed).toMatchObject({ status: 'fulfilled', value: { finished: true, status: 'failed' } });
   });
 
-  it('never changes an ended task: status, result, charge and money stand', async () => {
+  it('never changes the status, the result or the credits of an ended task', async () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
     await ledger.finishTask(taskEnd(taskId, 'failed'));
@@ -373,7 +373,7 @@ describe('finishing', () => {
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
   });
 
-  it('ends a task that was never decided as rejected, without touching money, and frees its idempotency key', async () => {
+  it('ends a task without a verdict as rejected, moves no credits, and frees its idempotency key', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, idempotently('undecided'));
     await ledger.createTask(task);
@@ -383,7 +383,7 @@ describe('finishing', () => {
     expect(await rowsOf(db, `select key from idempotency where key = 'undecided'`)).toEqual([]);
   });
 
-  it('ends a reservation once, also one that has no task', async () => {
+  it('ends a reservation without a task once', async () => {
     const book = await openBook(db, { credits: 10 });
     const id = newId('chat');
     for (const text of holdForChat) await run(db, text, [id, book.projectId, book.keyId]);
@@ -396,7 +396,7 @@ describe('finishing', () => {
     expect(await breachesIn(db)).toEqual([]);
   });
 
-  it('says so when the task to be ended does not exist, to that caller only', async () => {
+  it('rejects the call for a task that does not exist, but no other call of its batch', async () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
     const [unknown, known] = await Promise.allSettled([
@@ -407,7 +407,7 @@ describe('finishing', () => {
   });
 });
 
-describe('the entries', () => {
+describe('ledger entries', () => {
   it.each([
     ['changed', 'update ledger_entry set d_balance = d_balance + 1 where project_id = $1'],
     ['deleted', 'delete from ledger_entry where project_id = $1'],
@@ -416,13 +416,13 @@ describe('the entries', () => {
     await expect(run(db, change, [book.projectId])).rejects.toThrow('only ever added');
   });
 
-  it('cannot be emptied all at once, together with other tables neither', async () => {
+  it('cannot be truncated, alone or together with other tables', async () => {
     await openBook(db, { credits: 10 });
     for (const change of ['truncate ledger_entry', 'truncate project, ledger_entry cascade'])
       await expect(run(db, change)).rejects.toThrow('only ever added');
   });
 
-  it('add a top-up once per reference, also when it is added from everywhere at once', async () => {
+  it('contain one top-up per reference, even after concurrent calls of two processes', async () => {
     const { projectId } = await openBook(db);
     const again = await scratch.open();
     const given = { projectId, amount: 50, reference: 'invoice-1', actor: 'test' };
@@ -435,8 +435,8 @@ describe('the entries', () => {
   });
 });
 
-describe('orders that invite deadlocks', () => {
-  it("are never the callers' trouble: every verb answers, and the books add up", async () => {
+describe('concurrent batches in opposite orders', () => {
+  it('succeed in spite of deadlocks, and the ledger stays consistent', async () => {
     const [left, right] = [await openBook(db, { credits: 10_000 }), await openBook(db, { credits: 10_000 })];
     for (let round = 0; round < 15; round++) {
       const tasks = Array.from({ length: 10 }, (_, index) =>
@@ -446,12 +446,12 @@ describe('orders that invite deadlocks', () => {
       const backward = [...tasks].reverse();
       const admissions = await Promise.all([
         ...tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)),
-        ...backward.map(({ taskId }) => elsewhere.reserveTask(taskId, false)),
+        ...backward.map(({ taskId }) => otherLedger.reserveTask(taskId, false)),
       ]);
       expect(admissions.every(({ admitted }) => admitted)).toBe(true);
       const ends = await Promise.all([
         ...tasks.map(({ taskId }) => ledger.finishTask(taskEnd(taskId, 'failed'))),
-        ...backward.map(({ taskId }) => elsewhere.finishTask(taskEnd(taskId, 'canceled'))),
+        ...backward.map(({ taskId }) => otherLedger.finishTask(taskEnd(taskId, 'canceled'))),
       ]);
       expect(ends.filter(({ finished }) => finished)).toHaveLength(tasks.length);
     }

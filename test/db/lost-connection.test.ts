@@ -22,7 +22,7 @@ import { anAdmission } from './chat-books.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
 
 let scratch: TestDatabase;
-/** For the tests' own looks; never cut. */
+/** The tests' own connection, which does not go through the proxy. */
 let db: Database;
 let proxy: CuttingProxy;
 let ledger: Ledger;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const url = new URL(scratch.url);
   proxy = await startCuttingProxy(Number(url.port));
   url.port = String(proxy.port);
-  // One connection, so that the answer that is cut is the one to the verb.
+  // One connection, so that the discarded answer belongs to the call under test.
   ledger = openLedger(await scratch.open({ poolMax: 1, via: url.href }));
   await ledger.reserveTask('task_warm_up', false);
 });
@@ -42,7 +42,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Runs a verb whose answer gets lost after it was committed. */
+/** Runs a call whose answer is lost after its commit. */
 async function withLostAnswer<T>(verb: () => Promise<T>): Promise<T> {
   const before = proxy.cuts();
   proxy.cutNextAnswer();
@@ -51,15 +51,15 @@ async function withLostAnswer<T>(verb: () => Promise<T>): Promise<T> {
   return answer;
 }
 
-describe('a connection lost after the commit', () => {
-  it('answers a create as it was decided, and writes one task', async () => {
+describe('a connection that is lost after the commit', () => {
+  it('does not change the answer of a create, which writes one task', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, idempotently('lost answer'));
     expect(await withLostAnswer(() => ledger.createTask(task))).toEqual({ kind: 'created' });
     expect(await rowsOf(db, 'select id from task where project_id = $1', [book.projectId])).toHaveLength(1);
   });
 
-  it('reads the verdicts of a whole batch again, and never holds a second time', async () => {
+  it('does not change the verdicts of a batch, which holds the credits once', async () => {
     const book = await openBook(db, { credits: 10 });
     const tasks = [8, 5, 2].map((credits) => newTask(book, credits));
     for (const task of tasks) await ledger.createTask(task);
@@ -75,7 +75,7 @@ describe('a connection lost after the commit', () => {
     expect(await entriesOf(db, tasks[0]!.taskId)).toEqual({ hold: 1 });
   });
 
-  it('charges once when the answer to a settlement is lost', async () => {
+  it('does not change the answer of a settlement, which charges once', async () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
     await attemptEndedOk(db, taskId);
@@ -87,8 +87,8 @@ describe('a connection lost after the commit', () => {
   });
 });
 
-describe('a connection lost after somebody gave up waiting', () => {
-  it('leaves no chat held whose client was told 503', async () => {
+describe('a connection that is lost after a client received 503', () => {
+  it('leaves no hold of the chat', async () => {
     const url = new URL(scratch.url);
     url.port = String(proxy.port);
     const lossy = await scratch.open({ poolMax: 1, via: url.href });
@@ -111,8 +111,8 @@ describe('a connection lost after somebody gave up waiting', () => {
   });
 });
 
-describe('a connection killed in mid call', () => {
-  it('rolls back, asks again and holds once', async () => {
+describe('a connection that is killed during a call', () => {
+  it('rolls the transaction back, and a second try holds the credits once', async () => {
     const book = await openBook(db, { credits: 10 });
     const tasks: NewTask[] = [newTask(book, 5), newTask(book, 5)];
     for (const task of tasks) await ledger.createTask(task);
@@ -129,7 +129,7 @@ describe('a connection killed in mid call', () => {
         return row?.pid;
       });
       await run(db, 'select pg_terminate_backend($1)', [pid]);
-      // Given back before the second try times out on it.
+      // The return releases the lock before the second try times out.
       return { waiting };
     });
     expect((await asked.waiting).map(({ admitted }) => admitted)).toEqual([true, true]);

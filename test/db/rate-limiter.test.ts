@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 let scratch: TestDatabase;
 let db: Database;
 let limiter: RateLimiter;
-/** Another process' limiter. */
+/** The limiter of another process. */
 let otherLimiter: RateLimiter;
 
 const openLimiter = (database: Database) => new RateLimiter(database, { membersMax: 128, patienceMs });
@@ -25,9 +25,9 @@ afterAll(() => scratch?.drop());
 describe('the rate limiter', () => {
   const slotsOf = (keyId: string) =>
     rowsOf<{ slot: number; n: number }>(db, 'select slot, n from rate_slot where key_id = $1 order by slot', [keyId]);
-  /** Counts one more request of a key that may make ten. */
+  /** Counts one request of a key with a limit of ten. */
   const hit = (keyId: string) => limiter.hit(keyId, 10);
-  /** Requests that were counted so many seconds ago, by the database's clock. */
+  /** Writes requests as if they had been counted `secondsAgo`, by the clock of the database. */
   const plant = (keyId: string, secondsAgo: number, n: number) =>
     run(
       db,
@@ -35,8 +35,8 @@ describe('the rate limiter', () => {
       [keyId, secondsAgo, n],
     );
 
-  it('admits none of ten requests 59.1 seconds after ten that came just before the end of a second', async () => {
-    // By then the clock shows 60 seconds more than at the first ten.
+  it('admits no request up to 60 seconds after ten others, and returns a valid Retry-After', async () => {
+    // After 59.1 seconds the whole seconds of the clock may differ by 60, and the requests must still count.
     const second = async (): Promise<number> => {
       const text = 'select floor(extract(epoch from clock_timestamp()))::bigint as now';
       return (await rowsOf<{ now: number }>(db, text))[0]?.now ?? 0;
@@ -47,7 +47,7 @@ describe('the rate limiter', () => {
         const before = await second();
         await plant(keyId, secondsAgo, 10);
         const verdicts = await Promise.all(Array.from({ length: 10 }, () => hit(keyId)));
-        // On a slow machine the planted requests may have left the window meanwhile: plant them again.
+        // On a slow machine the written requests may have left the window meanwhile. Then the test writes them again.
         if (secondsAgo + (await second()) - before > 60 && tries < 30) continue;
         expect(verdicts.filter(({ admitted }) => admitted)).toEqual([]);
         for (const { remaining, retryAfterSeconds } of verdicts) {
@@ -59,7 +59,7 @@ describe('the rate limiter', () => {
       }
   });
 
-  it('forgets requests that are 61 slots old, and tells a wait that is enough and no longer than needed', async () => {
+  it('forgets requests after 61 seconds, and returns a Retry-After that is exact to four seconds', async () => {
     const keyId = newId('key');
     await plant(keyId, 61, 10);
     expect(await hit(keyId)).toMatchObject({ admitted: true, remaining: 9 });
@@ -76,7 +76,7 @@ describe('the rate limiter', () => {
     expect(await passes(4)).toBe(true);
   });
 
-  it('admits no more when the clock goes back: requests counted in a later second still count', async () => {
+  it('still counts requests of a later second after the clock has gone back', async () => {
     const keyId = newId('key');
     await plant(keyId, -30, 10);
     expect(await hit(keyId)).toMatchObject({ admitted: false });
@@ -84,7 +84,7 @@ describe('the rate limiter', () => {
     expect(slot?.n).toBe(10);
   });
 
-  it('admits exactly ten of two hundred requests to two processes, and leaves other keys alone', async () => {
+  it('admits exactly ten of two hundred requests to two processes, and does not limit another key', async () => {
     const [busy, idle] = [newId('key'), newId('key')];
     const verdicts = await Promise.all(
       Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? limiter : otherLimiter).hit(busy, 10)),
@@ -105,7 +105,7 @@ describe('hit_rates over any arrival times', () => {
     retryAfter: number | null;
   }
 
-  // The function itself, with the clock in the hands of the test.
+  // The same function, with a clock that the test sets.
   beforeAll(async () => {
     const [found] = await rowsOf<{ definition: string }>(
       db,
@@ -168,7 +168,7 @@ describe('hit_rates over any arrival times', () => {
       fc.asyncProperty(anyRpm, anyArrivals, async (rpm, arrivals) => {
         const verdicts = await arrive(newId('key'), rpm, arrivals);
         const admitted = verdicts.filter((verdict) => verdict.admitted).map(({ atMs }) => atMs);
-        // A window that begins between two requests holds no more than the one that begins with the later of them.
+        // It suffices to count windows that begin with a request: any other window contains no more requests than one of these.
         const mostInAWindow = admitted.map((from) => admitted.filter((at) => at >= from && at <= from + 60_000).length);
         expect(Math.max(...mostInAWindow)).toBeLessThanOrEqual(rpm);
       }),
@@ -176,11 +176,11 @@ describe('hit_rates over any arrival times', () => {
     );
   });
 
-  it('admits a refused request that comes again alone after the Retry-After it was told', async () => {
+  it('admits a refused request if the client alone repeats it after its Retry-After', async () => {
     await fc.assert(
       fc.asyncProperty(anyRpm, anyArrivals, async (rpm, arrivals) => {
         const keyId = newId('key');
-        // More requests than any limit: the last of them is refused.
+        // The last of 21 requests exceeds every limit.
         const atMs = arrivals.at(-1)?.atMs ?? start;
         const refused = (await arrive(keyId, rpm, [...arrivals, { atMs, requests: 21 }])).at(-1);
         expect(refused).toMatchObject({ admitted: false, retryAfter: expect.any(Number) });

@@ -12,12 +12,12 @@ beforeAll(async () => {
 });
 afterAll(() => scratch?.drop());
 
-describe('a transaction that PostgreSQL rolled back', () => {
+describe('a transaction that fails', () => {
   it.each([
     ['a deadlock', '40P01'],
     ['a serialization failure', '40001'],
-    ['a lock that was not free in time', '55P03'],
-  ])('by %s runs again, three times at most, and leaves no row of the runs before', async (_what, code) => {
+    ['a lock timeout', '55P03'],
+  ])('with %s is retried at most three times, and the failed tries leave no row', async (_what, code) => {
     await database.query({ name: '', text: 'truncate written' });
     expect(await retryTransient(failing(code, 3))).toBe(4);
     expect(await written()).toEqual([{ n: 4 }]);
@@ -25,7 +25,7 @@ describe('a transaction that PostgreSQL rolled back', () => {
     expect(await written()).toEqual([{ n: 4 }]);
   });
 
-  it('by anything else does not run again', async () => {
+  it('with any other error is not retried', async () => {
     let runs = 0;
     const work = () => {
       runs += 1;
@@ -38,7 +38,7 @@ describe('a transaction that PostgreSQL rolled back', () => {
 
 const written = () => database.query<{ n: number }>({ name: '', text: 'select n from written' });
 
-/** Writes its number and fails, the first `times` times; then answers which run it was. */
+/** Each try writes its number. The first `times` tries fail; a later one returns its number. */
 function failing(code: string, times: number): () => Promise<number> {
   let n = 0;
   return () =>

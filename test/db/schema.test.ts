@@ -22,14 +22,14 @@ afterEach(async () => {
 });
 
 describe('migrate', () => {
-  it('brings an empty database to the schema of this code, and finds nothing to do the second time', async () => {
+  it('creates the schema of this code in an empty database, and a second run changes nothing', async () => {
     const database = await (await scratch({ migrated: false })).open();
     expect(await migrate(database)).toEqual(everything);
     expect(await migrate(database)).toEqual([]);
     await expect(assertSchemaVersion(database)).resolves.toBeUndefined();
   });
 
-  it('applies each migration and function once when several processes migrate at the same moment', async () => {
+  it('applies each migration and function once if several processes migrate at the same time', async () => {
     const empty = await scratch({ migrated: false });
     const processes = await Promise.all([empty.open(), empty.open(), empty.open()]);
     const applied = await Promise.all(processes.map((database) => migrate(database)));
@@ -37,19 +37,19 @@ describe('migrate', () => {
     for (const database of processes) await assertSchemaVersion(database);
   });
 
-  it('makes the schema of dumps/schema.sql, which `npm run schema:dump` writes', async () => {
+  it('creates the schema in dumps/schema.sql, which `npm run schema:dump` writes', async () => {
     const database = await (await scratch()).open();
     expect(await dumpSchema(database)).toBe(readFileSync(new URL('./dumps/schema.sql', import.meta.url), 'utf8'));
   });
 
-  it('applies a function again after its file has changed', async () => {
+  it('applies a function again if its file has changed', async () => {
     const database = await (await scratch()).open();
     await run(database, `update schema_function set checksum = 'of an earlier release' where name = 'end_chats'`);
     expect(await migrate(database)).toEqual(['end_chats']);
     await expect(assertSchemaVersion(database)).resolves.toBeUndefined();
   });
 
-  it('leaves an empty database as it was when a function cannot be applied', async () => {
+  it('leaves an empty database unchanged if a function cannot be applied', async () => {
     const database = await (await scratch({ migrated: false })).open();
     await run(database, `create function lock_money(a text[], b text[]) returns int language sql as 'select 1'`);
     await expect(migrate(database)).rejects.toThrow('cannot change return type');
@@ -70,7 +70,7 @@ describe('migrate', () => {
 });
 
 describe('assertSchemaVersion', () => {
-  it('refuses an empty database and says what to run', async () => {
+  it('refuses an empty database and names the command to run', async () => {
     const database = await (await scratch({ migrated: false })).open();
     await expect(assertSchemaVersion(database)).rejects.toThrow(/lacks migrations: 0001-.*npm run migrate/);
   });
@@ -87,7 +87,7 @@ describe('assertSchemaVersion', () => {
     await expect(assertSchemaVersion(database)).rejects.toThrow('newer than this code: it has 9999-of-tomorrow');
   });
 
-  it('refuses a schema that lacks a function of the code, also while the next release migrates', async () => {
+  it('refuses a schema that lacks a function of the code, even while the next release migrates', async () => {
     const database = await (await scratch()).open();
     await run(database, `delete from schema_function where name = 'end_chats'`);
     for (const acceptNewer of [false, true])
@@ -96,7 +96,7 @@ describe('assertSchemaVersion', () => {
       );
   });
 
-  it('refuses another version of a function, but not while the next release migrates', async () => {
+  it('refuses another version of a function, except while the next release migrates', async () => {
     const database = await (await scratch()).open();
     await run(database, `update schema_function set checksum = 'of another release' where name = 'end_chats'`);
     await expect(assertSchemaVersion(database)).rejects.toThrow(/functions: end_chats.*npm run migrate/);

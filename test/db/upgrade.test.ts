@@ -9,7 +9,7 @@ import { admitted, attemptEndedOk, breachesIn, entriesOf, newTask, openLedger, r
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 
 const dumps = new URL('./dumps/', import.meta.url);
-/** Of the newest version that has one: `npm run schema:dump -- --release` writes it. */
+/** The dump of the newest release. `npm run schema:dump -- --release` writes it. */
 const lastDump = readdirSync(dumps)
   .filter((file) => /^\d+\.\d+\.\d+\.sql$/.test(file))
   .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
@@ -34,7 +34,7 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
     expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([]);
   });
 
-  it('ends with the schema that a new database has', async () => {
+  it('ends with the schema of a new database', async () => {
     await expect(assertSchemaVersion(database)).resolves.toBeUndefined();
     expect(await dumpSchema(database)).toBe(readFileSync(new URL('schema.sql', dumps), 'utf8'));
   });
@@ -48,7 +48,7 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
       ]);
   });
 
-  it('keeps the ledger consistent, and ends the tasks and chats that were running', async () => {
+  it('keeps the ledger consistent, and the running tasks and chats can end', async () => {
     // The hold of the running chat expired when the dump was written; the sweep below refunds it.
     expect(await breachesIn(database, century)).toEqual([]);
 
@@ -71,7 +71,7 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
       `select project_id, id as key_id from api_key where budget is null`,
     );
     const [pending] = await rowsOf<{ id: string }>(database, `select id from delivery where state = 'pending'`);
-    if (!key || !pending) throw new Error('the dump has no key or no pending delivery');
+    if (!key || !pending) throw new Error('The dump has no key or no pending delivery.');
 
     const task = await admitted(openLedger(database), newTask(key, 1));
     await attemptEndedOk(database, task.taskId);

@@ -4,7 +4,7 @@ import { verifyLedger } from '../../src/db/verify-ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { admitted, attemptEndedOk, newTask, openBook, openLedger, run, taskEnd } from './books.ts';
 
-/** Books in order: a held, a settled, a refunded and a rejected task. */
+/** A consistent ledger with a held, a settled, a refunded and a rejected task. */
 let sound: TestDatabase;
 
 beforeAll(async () => {
@@ -38,18 +38,18 @@ const unlocked = (change: string): string[] => [
   'alter table ledger_entry enable trigger ledger_entry_append_only',
 ];
 
-/** Each with the invariant that must name it; a breach may well break others too. */
+/** Each breach with the invariant that must report it. Other invariants may report it too. */
 const breaches: [invariant: string, breach: string, changes: string[]][] = [
-  ['C1', 'a balance that no entry explains', ['update credit_account set balance = balance + 1']],
-  ['C1', 'a reserved sum that no entry explains', ['update credit_account set reserved = reserved + 1']],
+  ['C1', 'a balance without a matching entry', ['update credit_account set balance = balance + 1']],
+  ['C1', 'a reserved sum without a matching entry', ['update credit_account set reserved = reserved + 1']],
   [
     'C1',
-    'an entry that is gone',
+    'a deleted entry',
     unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'hold'`),
   ],
   [
     'C1',
-    'an entry whose amount was changed',
+    'an entry with a changed amount',
     unlocked(`update ledger_entry set d_balance = d_balance + 5 where kind = 'topup'`),
   ],
   ['C1', 'an account without any entries', unlocked('delete from ledger_entry')],
@@ -59,7 +59,7 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
     ['update credit_account set reserved = reserved + 1, balance = balance - 1'],
   ],
   ['C2', 'a key that holds more than its reservations', ['update api_key set reserved = reserved + 1']],
-  ['C2', 'a key that spent more than was settled', ['update api_key set spent = spent + 1']],
+  ['C2', 'a key that has spent more than was settled', ['update api_key set spent = spent + 1']],
   ['C2', 'an account with a wrong count of tasks in flight', ['update credit_account set in_flight = in_flight + 1']],
   ['C2', 'a key with a wrong count of tasks in flight', ['update api_key set in_flight = in_flight + 1']],
   [
@@ -72,12 +72,12 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ],
   [
     'C3',
-    'a key that spent less than nothing',
+    'a key with negative spending',
     ['alter table api_key drop constraint api_key_spent_check', 'update api_key set spent = -1'],
   ],
   [
     'C3',
-    'a balance that was negative for a moment and is right again',
+    'a balance that was negative after an earlier entry',
     [
       `insert into ledger_entry (project_id, kind, d_balance, d_reserved) select project_id, 'adjust', -1000, 0 from credit_account`,
       `insert into ledger_entry (project_id, kind, d_balance, d_reserved) select project_id, 'adjust', 1000, 0 from credit_account`,
@@ -92,20 +92,20 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ],
   [
     'C4',
-    'a refund written twice',
+    'a second refund',
     [
       `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'refund', 10, -10 from reservation where id = 'task_refunded'`,
     ],
   ],
-  ['C4', 'a reservation without a hold', unlocked(`delete from ledger_entry where reservation_id = 'task_held'`)],
+  ['C4', 'a reservation without a hold entry', unlocked(`delete from ledger_entry where reservation_id = 'task_held'`)],
   [
     'C4',
-    'an end without its entry',
+    'a settled reservation without a settle entry',
     unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'settle'`),
   ],
   [
     'C4',
-    'a settlement of another amount than was taken',
+    'a settled amount that differs from its entry',
     [`update reservation set settled_amount = 9 where id = 'task_settled'`],
   ],
   [
@@ -120,7 +120,7 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ],
   [
     'C6',
-    'a failure that was not given back',
+    'a failure that was charged',
     [`update reservation set state = 'settled', settled_amount = 10 where id = 'task_refunded'`],
   ],
   [
@@ -135,12 +135,12 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ],
   [
     'C6',
-    'a task that tells another charge than was made',
+    'a task whose charge differs from its entries',
     [`update task set credits_charged = 9 where id = 'task_settled'`],
   ],
   [
     'C6',
-    'a task that tells another refund than was made',
+    'a task whose refund differs from its entries',
     [`update task set credits_refunded = 9 where id = 'task_refunded'`],
   ],
   [
@@ -156,7 +156,7 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
 ];
 
 describe('verifyLedger', () => {
-  it.each(breaches)('finds under %s %s', async (invariant, _breach, changes) => {
+  it.each(breaches)('reports in %s %s', async (invariant, _breach, changes) => {
     await withCopy(async (db) => {
       for (const change of changes) await run(db, change);
       const report = await verifyLedger(db, 60);
@@ -166,7 +166,7 @@ describe('verifyLedger', () => {
     });
   });
 
-  it('leaves a hold the time of one sweep after its expiry', async () => {
+  it('accepts an expired hold for as long as one sweep may take', async () => {
     await withCopy(async (db) => {
       await run(
         db,
@@ -177,7 +177,7 @@ describe('verifyLedger', () => {
     });
   });
 
-  it('counts every offender and names ten of them', async () => {
+  it('counts every account that breaks an invariant, and names ten of them', async () => {
     await withCopy(async (db) => {
       await run(
         db,

@@ -13,7 +13,7 @@ import {
 } from '../books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../chat-books.ts';
 
-/** Writes rows into every table, with chats and tasks in each state that an upgrade may meet: running, ended, callback pending. */
+/** Writes rows into every table, with chats and tasks in each state that an upgrade may find: running, ended, callback pending. */
 export async function fillEveryTable(db: Database): Promise<void> {
   const book = await openBook(db, { credits: 1_000, inFlightMax: 10 });
   await addKey(db, book.projectId, { budget: 500 });

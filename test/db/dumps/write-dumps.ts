@@ -9,7 +9,7 @@ import { dumpDatabase, dumpSchema } from '../../support/dump-schema.ts';
 import { fillEveryTable } from './fill-every-table.ts';
 
 /**
- * Writes what `migrate` makes of an empty database to `schema.sql`. With `--release`, at the end of a release, it also writes a dump
+ * Writes the schema that `migrate` creates in an empty database to `schema.sql`. With `--release`, at the end of a release, it also writes a dump
  * with rows in every table to `<version>.sql`, from which the next release's tests upgrade.
  */
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-dump-'));
