@@ -11,7 +11,7 @@ import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/dev/supervisor.ts';
 import { processStart } from '../../src/main/servers/process-identity.ts';
 
-// Servers are set up, killed and started again.
+// Each test starts servers, and some kill and restart them.
 jest.setTimeout(180_000);
 
 const DevFile = z.object({
@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 describe('npm start', () => {
-  it('writes dev.json for its owner only, shows a banner to try, and after Ctrl-C leaves nothing running', async () => {
+  it('writes dev.json with mode 0600, prints a banner with commands to try, and stops every process after Ctrl-C', async () => {
     const run = start({ servers: 'given' });
     const banner = await run.ready();
     const dev = readDev();
@@ -61,7 +61,7 @@ describe('npm start', () => {
     expect(existsSync(join(home, 'lock'))).toBe(false);
   });
 
-  it('refuses a second start on the same folder and says where the first one is', async () => {
+  it('refuses a second start on the same folder and names the process of the first', async () => {
     const run = start({ servers: 'given' });
     await run.ready();
     for (const args of [[], ['--fresh']]) {
@@ -73,7 +73,7 @@ describe('npm start', () => {
     expect(readDev().pids.supervisor).toBe(run.child.pid);
   });
 
-  it('starts every killed child again on its port and keeps dev.json and the data', async () => {
+  it('restarts every killed child on the same port, with the same dev.json and data', async () => {
     const run = start({ servers: 'own' });
     await run.ready();
     const before = readDev();
@@ -90,7 +90,7 @@ describe('npm start', () => {
     expect(await query(after.database_url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
   });
 
-  it('leaves nothing running when it is killed itself; the next start takes over with the data, --fresh without', async () => {
+  it('stops every child if it is killed, and the next start keeps the data unless --fresh is given', async () => {
     const killed = start({ servers: 'own' });
     await killed.ready();
     const before = readDev();
@@ -114,7 +114,7 @@ describe('npm start', () => {
     expect(readdirSync(home)).toContain('not-ours.txt');
   });
 
-  it('moves to a free port when the wanted one is taken, and says so', async () => {
+  it('uses a free port if the wanted one is taken, and names both', async () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
     const address = holder.address();
@@ -131,7 +131,7 @@ describe('npm start', () => {
     }
   });
 
-  it('hands its processes what they need, keeps an empty egress list empty, and tells the sandbox nothing', async () => {
+  it('passes the settings to its processes, keeps an empty EGRESS_ALLOW_CIDRS, and gives the sandbox no secret', async () => {
     await start({ servers: 'given', env: { EGRESS_ALLOW_CIDRS: '', OPENAI_API_KEY: 'sk-provider' } }).ready();
     const dev = readDev();
     const Env = z.record(z.string(), z.string());
@@ -150,7 +150,7 @@ describe('npm start', () => {
     expect(Object.keys(sandbox)).not.toContain('MASTER_KEYS');
   });
 
-  it('says why a child cannot start, with its log, and leaves nothing behind', async () => {
+  it('prints why a child cannot start, with the path of its log, and leaves no files behind', async () => {
     const run = start({ servers: 'given', env: { FAKE_FAIL: 'true' } });
     expect(await ended(run.child)).toBe(1);
     expect(run.output()).toContain('api: it ended with code 1');
@@ -160,7 +160,7 @@ describe('npm start', () => {
     expect(existsSync(join(home, 'lock'))).toBe(false);
   });
 
-  it('stops in order also while it is still starting', async () => {
+  it('stops cleanly while it is still starting', async () => {
     const run = start({ servers: 'own' });
     await until(() => (existsSync(join(home, 'postgres.new')) || existsSync(join(home, 'postgres')) ? true : null));
     run.child.kill('SIGTERM');
@@ -169,7 +169,7 @@ describe('npm start', () => {
     expect(existsSync(join(home, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 
-  it('refuses an argument that it does not know', async () => {
+  it('refuses an unknown argument and names the known one', async () => {
     const run = start({ servers: 'given', args: ['--frech'] });
     expect(await ended(run.child)).toBe(2);
     expect(run.output()).toContain('--fresh');
@@ -177,7 +177,7 @@ describe('npm start', () => {
 });
 
 describe('takeHomeLock', () => {
-  it('says that one is running while its process lives, and frees the folder when released', () => {
+  it('refuses the folder while its process runs, and frees it on release', () => {
     const first = takeHomeLock(home);
     expect(first).toMatchObject({ kind: 'taken', tookOverFrom: null });
     expect(takeHomeLock(home)).toEqual({ kind: 'running', pid: process.pid });
@@ -185,7 +185,7 @@ describe('takeHomeLock', () => {
     expect(takeHomeLock(home)).toMatchObject({ kind: 'taken', tookOverFrom: null });
   });
 
-  it('takes over the lock of a process that ended, also when its id was given to another one', () => {
+  it('takes over the lock of an ended process, even if another process has the same id now', () => {
     writeFileSync(join(home, 'lock'), JSON.stringify({ pid: process.pid, start: 'long ago' }));
     expect(takeHomeLock(home)).toMatchObject({ kind: 'taken', tookOverFrom: process.pid });
     expect(takeHomeLock(home)).toEqual({ kind: 'running', pid: process.pid });
@@ -199,7 +199,7 @@ describe('takeHomeLock', () => {
 });
 
 describe('createSupervisor', () => {
-  it('waits twice as long after each death, up to the longest wait, and stops trying when told', async () => {
+  it('doubles the wait after each exit of a child, up to a maximum, and starts none after stop', async () => {
     const said: string[] = [];
     const backoff = { minSeconds: 0.001, maxSeconds: 0.004, calmSeconds: 60 };
     const supervisor = createSupervisor({ say: (text) => said.push(text), onPids: () => {}, backoff });
@@ -214,7 +214,7 @@ describe('createSupervisor', () => {
     expect(starts).toBe(startsAtStop);
   });
 
-  it('goes on trying when a child cannot start again', async () => {
+  it('keeps trying if a restart fails', async () => {
     const backoff = { minSeconds: 0.001, maxSeconds: 0.004, calmSeconds: 60 };
     const seen: Record<string, number>[] = [];
     const supervisor = createSupervisor({ say: () => {}, onPids: (pids) => seen.push(pids), backoff });
@@ -250,7 +250,7 @@ function alive(pid: number): RunningChild {
 }
 
 interface StartOptions {
-  /** `given`: those of the test run; `own`: a PostgreSQL and a Temporal server of its own. */
+  /** `given`: uses the servers of the test run. `own`: starts its own PostgreSQL and Temporal. */
   servers: 'given' | 'own';
   args?: string[];
   env?: Record<string, string>;
@@ -283,7 +283,7 @@ function start({ servers, args = [], env = {} }: StartOptions) {
     output: () => text,
     ready: () =>
       until(() => {
-        if (child.exitCode !== null) throw new Error(`it ended:\n${text}`);
+        if (child.exitCode !== null) throw new Error(`npm start ended:\n${text}`);
         return text.includes('Ctrl-C stops everything') ? text : null;
       }),
   };
@@ -298,14 +298,14 @@ function readDev() {
   return DevFile.parse(JSON.parse(readFileSync(join(home, 'dev.json'), 'utf8')));
 }
 
-/** What `look` answers as soon as it is not null; a bound for a broken run, not a promise about speed. */
+/** Returns the first result of `look` that is not null. The limit ends a broken run and says nothing about speed. */
 async function until<T>(look: () => T | null): Promise<T> {
   for (let tries = 0; tries < 2_500; tries++) {
     const seen = look();
     if (seen !== null) return seen;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('it never happened');
+  throw new Error('The condition was not met in time');
 }
 
 async function query(url: string, text: string): Promise<unknown[]> {

@@ -13,7 +13,7 @@ import { projectFolder } from '../support/program.ts';
 
 const DevFile = z.object({ base_url: z.string(), api_key: z.string(), pids: z.record(z.string(), z.number()) });
 
-/** The first start on a folder makes a database cluster. */
+/** The first start in a folder also creates a database cluster. */
 const startMs = 120_000;
 
 let home: string;
@@ -29,7 +29,7 @@ afterAll(async () => {
 }, startMs);
 
 describe('npm start', () => {
-  it('prints commands that, pasted as they are, make an image, show it succeeded and download it', async () => {
+  it('prints commands that create an image, poll it and download it when pasted into a shell', async () => {
     const [create = '', poll = '', download = ''] = commandsOf(first.output());
     const created = Task.parse(JSON.parse(await bash(create)));
     expect(created).toMatchObject({ type: 'image', credits: { quoted: 4, reserved: 4 } });
@@ -42,20 +42,20 @@ describe('npm start', () => {
     expect(decodePng(readFileSync(join(home, 'fox.png')))).toEqual({ width: output?.width, height: output?.height });
   });
 
-  it('refuses a second start on the same folder, says that one is running and leaves it alone', async () => {
+  it('refuses a second start in the same folder, and the first keeps running', async () => {
     const second = npmStart(home);
     expect(await second.ended).not.toBe(0);
     expect(second.output()).toContain(`already running on ${home}`);
     expect((await fetch(`${readDev().base_url}/readyz`)).status).toBe(200);
   });
 
-  it('leaves none of the processes in dev.json behind after SIGTERM', async () => {
+  it('stops every process in dev.json after SIGTERM', async () => {
     const { pids } = readDev();
     expect(Object.keys(pids).sort()).toEqual(['api', 'postgres', 'sandbox', 'supervisor', 'temporal', 'worker']);
     first.child.kill('SIGTERM');
     await first.ended;
     const left = () => Object.entries(pids).filter(([, pid]) => processStart(pid) !== null);
-    // npm may be gone a moment before the command that it passed the signal on to.
+    // npm passes the signal on and may exit shortly before the command does.
     await eventually(() => Promise.resolve(left().length === 0), { what: 'the end of every process' });
   });
 });
@@ -63,13 +63,13 @@ describe('npm start', () => {
 interface Started {
   child: ChildProcess;
   output(): string;
-  /** Resolves when this was printed; rejects when it ends before. */
+  /** Resolves once the process has printed this text. Rejects if the process ends earlier. */
   says(text: string): Promise<void>;
   ended: Promise<number>;
   stop(): Promise<void>;
 }
 
-/** As a person starts it, in a folder of its own and on free ports. */
+/** Runs `npm start` as a user does, in its own folder and on free ports. */
 function npmStart(folder: string): Started {
   const ports = { PORT: '0', SANDBOX_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', PGPORT: '0' };
   const child = spawn('npm', ['start'], {
@@ -101,7 +101,7 @@ function npmStart(folder: string): Started {
       await eventually(() => Promise.resolve(text.includes(wanted) || hasEnded()), { secondsMax }).catch(
         () => undefined,
       );
-      if (!text.includes(wanted)) throw new Error(`npm start did not say “${wanted}”:\n${text}`);
+      if (!text.includes(wanted)) throw new Error(`npm start did not print “${wanted}”:\n${text}`);
     },
     ended,
     async stop() {
@@ -111,7 +111,7 @@ function npmStart(folder: string): Started {
   };
 }
 
-/** The curl commands of the banner, whole, in their order. */
+/** The complete curl commands of the banner, in order. */
 const commandsOf = (banner: string): string[] =>
   [...banner.matchAll(/^ {4}curl (?:.*\\\n)*.*$/gm)].map(([command]) => command.trim());
 
@@ -122,7 +122,7 @@ async function bash(command: string): Promise<string> {
 
 const readDev = () => DevFile.parse(JSON.parse(readFileSync(join(home, 'dev.json'), 'utf8')));
 
-/** Every chunk's checksum, and as many bytes of pixels as the header announces (PNG, third edition, §5 and §10). */
+/** Checks the checksum of every chunk and the number of pixel bytes (PNG, third edition, §5 and §10). Returns the size. */
 function decodePng(bytes: Buffer): { width: number; height: number } {
   expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
   const chunks: { type: string; data: Buffer }[] = [];

@@ -22,7 +22,7 @@ import { processStart } from '../../src/main/servers/process-identity.ts';
 import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal } from '../../src/main/servers/temporal.ts';
 
-// Servers are set up, killed and started again.
+// Each test starts servers, and some kill and restart them.
 jest.setTimeout(180_000);
 
 const temporalBinary = process.env.TEST_TEMPORAL_BINARY ?? '';
@@ -33,7 +33,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the embedded PostgreSQL', () => {
-  it('keeps what was committed when it is killed, and starts again on the same folder and port', async () => {
+  it('keeps committed data if it is killed, and starts again in the same folder on the same port', async () => {
     const options = { dir: join(folder, 'killed'), password: 'a/b@c', logFile: join(folder, 'killed.log') };
     const first = await startPostgres({ ...options, port: 0 });
     await query(first.url, 'CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)');
@@ -49,7 +49,7 @@ describe('the embedded PostgreSQL', () => {
     expect(processStart(second.pid)).toBeNull();
   });
 
-  it('is UTF-8 with C collation, listens on loopback only and never logs the parameters of a failing statement', async () => {
+  it('uses UTF-8 and C collation, listens on loopback only, and logs no parameters of a failing statement', async () => {
     const logFile = join(folder, 'settings.log');
     const server = await startPostgres({ dir: join(folder, 'settings'), password: 'x', port: 0, logFile });
     try {
@@ -76,7 +76,7 @@ describe('the embedded PostgreSQL', () => {
     }
   });
 
-  it('gives two servers that want one taken port two free ones', async () => {
+  it('starts two servers on two free ports if the port that both want is taken', async () => {
     const { server: holder, port } = await holdPort();
     const avoid = new Set<number>();
     const servers = await Promise.all(
@@ -90,7 +90,7 @@ describe('the embedded PostgreSQL', () => {
     }
   });
 
-  it('takes over a folder that a server of an earlier run still serves', async () => {
+  it('stops the server of an earlier run that still uses the folder', async () => {
     const options = { dir: join(folder, 'orphan'), password: 'x' };
     const orphan = await startPostgres({ ...options, port: 0 });
     const next = await startPostgres({ ...options, port: 0 });
@@ -102,7 +102,7 @@ describe('the embedded PostgreSQL', () => {
     }
   });
 
-  it('starts although its old process id now belongs to another program', async () => {
+  it('starts even if its old process id belongs to another program', async () => {
     const options = { dir: join(folder, 'reused'), password: 'x', port: 0 };
     await (await startPostgres(options)).stop();
     writeFileSync(join(options.dir, 'postmaster.pid'), `${process.pid}\n${options.dir}\n`);
@@ -110,14 +110,14 @@ describe('the embedded PostgreSQL', () => {
     await server.stop();
   });
 
-  it('says what its log says when it cannot start', async () => {
+  it('includes its log in the error if it cannot start', async () => {
     const options = { dir: join(folder, 'broken'), password: 'x', port: 0, logFile: join(folder, 'broken.log') };
     await expect(startPostgres({ ...options, settings: { no_such_setting: '1' } })).rejects.toThrow('no_such_setting');
   });
 });
 
 describe('the embedded Temporal server', () => {
-  it('stops, is wiped and starts again on the same port', async () => {
+  it('keeps its workflows over a restart on the same port, and loses them if its data is deleted', async () => {
     const dbFile = join(folder, 'temporal.db');
     const options = { binary: temporalBinary, dbFile, logFile: join(folder, 'temporal.log') };
     const first = await startTemporal({ ...options, port: 0, uiPort: 0 });
@@ -138,7 +138,7 @@ describe('the embedded Temporal server', () => {
     }
   });
 
-  it('knows our search attributes', async () => {
+  it('has our search attributes', async () => {
     const server = await startTemporal({
       binary: temporalBinary,
       dbFile: join(folder, 'search.db'),
@@ -157,7 +157,7 @@ describe('the embedded Temporal server', () => {
     }
   });
 
-  it('is never mistaken for the one that already holds its port', async () => {
+  it('fails to start if another Temporal server uses its port', async () => {
     const taken = process.env.TEST_TEMPORAL_ADDRESS ?? '';
     const port = Number(taken.split(':')[1]);
     const uiPort = await choosePort(0, new Set());
@@ -167,7 +167,7 @@ describe('the embedded Temporal server', () => {
 });
 
 describe('choosePort', () => {
-  it('gives the wanted port when it is free, another one when it is taken, and never one twice', async () => {
+  it('returns the wanted port if it is free, otherwise another one, and never the same port twice', async () => {
     const { server, port } = await holdPort();
     const avoid = new Set<number>();
     const given = await Promise.all([port, port, 0, 0].map((wanted) => choosePort(wanted, avoid)));
@@ -179,7 +179,7 @@ describe('choosePort', () => {
 });
 
 describe('findTemporal', () => {
-  it('finds a server on the PATH, else in the cache of the user', () => {
+  it('finds a server on the PATH, otherwise in the cache of the user', () => {
     const bin = join(folder, 'bin');
     const cache = join(folder, 'cache');
     mkdirSync(bin);
@@ -198,7 +198,7 @@ describe('findTemporal', () => {
     ['an error page', '<html>502 Bad Gateway</html>', 'does not run'],
     ['another program of that name', '#!/bin/sh\necho temporal 9.9\n', 'does not run'],
     [
-      'a server from before fairness',
+      'a server without task queue fairness',
       '#!/bin/sh\necho "temporal version 1.3.0 (Server 1.27.1, UI 2.36.0)"\n',
       'is too old (1.3.0)',
     ],
@@ -210,7 +210,7 @@ describe('findTemporal', () => {
 });
 
 describe('the guardian', () => {
-  it('stops what was started and removes its folder when the one who started it is killed', async () => {
+  it('stops a watched process and removes the folder if its parent is killed', async () => {
     const watched = join(folder, 'guarded');
     mkdirSync(watched);
     const victim = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
@@ -236,7 +236,7 @@ describe('the guardian', () => {
     while (existsSync(watched)) await new Promise((resolve) => setTimeout(resolve, 50));
   });
 
-  it('refuses to watch anything once it is closed', async () => {
+  it('refuses to watch a process after it is closed', async () => {
     const guardian = startGuardian();
     await guardian.close();
     expect(guardian.watch(process.pid, { signal: 'SIGTERM', graceSeconds: 1, rank: 0 })).toBe(false);

@@ -15,7 +15,7 @@ const s3 = {
   FILES_S3_SECRET_ACCESS_KEY: 'a-secret',
 };
 
-/** What the configuration says of these variables, line by line; empty when it takes them. */
+/** The lines of the configuration error for these variables. Empty if the configuration is valid. */
 function refusalOf(variables: Record<string, string>): string[] {
   try {
     loadConfig({ ...good, ...variables });
@@ -48,13 +48,13 @@ describe('the configuration', () => {
     ['FILES_S3_SECRET_ACCESS_KEY', { ...s3, FILES_S3_SECRET_ACCESS_KEY: '' }],
     ['CHAT_DEADLINE_SECONDS', { CHAT_DEADLINE_SECONDS: 'malformed' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'malformed' }],
-  ])('refuses a bad %s by its name and does not repeat it: %j', (name, variables) => {
+  ])('names an invalid %s without printing its value: %j', (name, variables) => {
     const [line = '', ...more] = refusalOf(variables);
     expect([line.split(' ')[0], more]).toEqual([name, []]);
     expect(line).not.toMatch(/malformed|NaN|undefined/);
   });
 
-  it('takes what is right, and nothing for a default', () => {
+  it('accepts valid values, and uses the defaults of absent variables', () => {
     expect(refusalOf({})).toEqual([]);
     expect(refusalOf({ ...s3, DATABASE_LISTEN_URL: 'postgres:///db?host=/run', CALLBACK_PORTS: '8443, 9443' })).toEqual(
       [],
@@ -63,20 +63,17 @@ describe('the configuration', () => {
   });
 });
 
-describe('a start that cannot be', () => {
+describe('a start without a reachable database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-refused-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(['migrate', 'api', 'worker'])(
-    '%s says in one sentence that there is no database, and ends with 1',
-    async (name) => {
-      const ended = await new Promise<{ code: unknown; said: string }>((resolve) => {
-        const env = { ...good, LOG_LEVEL: 'silent', FILES_LOCAL_DIR: folder };
-        execFile(nodeBinary, [`src/main/${name}.ts`], { cwd: projectFolder, env }, (error, _stdout, stderr) =>
-          resolve({ code: error?.code, said: stderr }),
-        );
-      });
-      expect(ended).toEqual({ code: 1, said: 'The database cannot be reached (ECONNREFUSED).\n' });
-    },
-  );
+  it.each(['migrate', 'api', 'worker'])('prints one sentence and exits with 1: %s', async (name) => {
+    const ended = await new Promise<{ code: unknown; said: string }>((resolve) => {
+      const env = { ...good, LOG_LEVEL: 'silent', FILES_LOCAL_DIR: folder };
+      execFile(nodeBinary, [`src/main/${name}.ts`], { cwd: projectFolder, env }, (error, _stdout, stderr) =>
+        resolve({ code: error?.code, said: stderr }),
+      );
+    });
+    expect(ended).toEqual({ code: 1, said: 'The database cannot be reached (ECONNREFUSED).\n' });
+  });
 });

@@ -4,37 +4,37 @@ import { z } from 'zod';
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The parsed body; `{}` when there is none. */
+  /** The parsed body, `{}` if there is none. */
   body: Record<string, unknown>;
-  /** The task that was accepted or shown, empty when the body has none. */
+  /** The id of the task in the body, empty if there is none. */
   taskId: string;
 }
 
 export interface CreateOptions {
   headers?: Record<string, string>;
-  /** Another API than the first. */
+  /** The URL of another API server than the first. */
   baseUrl?: string;
 }
 
 export interface PollOptions {
-  /** Content with something else than the task's end. */
+  /** Ends the polling. The default is the end of the task. */
   until?: (task: Task) => boolean;
-  /** Rejects after this, having asked once more; a minute when absent. */
+  /** The time limit, 60 s by default. At least one poll is made after it. */
   secondsMax?: number;
 }
 
 export const mediaRoutes = { image: '/api/v1/images/generate', video: '/api/v1/video/generate' } as const;
 
-/** How a test speaks to the gateway and asks the sandbox what it saw. */
+/** Sends requests to the gateway, and reads the calls that the sandbox received. */
 export interface ApiClient {
-  /** Posts a create. The body is sent as JSON, a string as it is. */
+  /** Sends a POST. A string is sent unchanged, any other body as JSON. */
   create(apiKey: string, route: string, body: unknown, options?: CreateOptions): Promise<Answer>;
   get(apiKey: string, path: string, options?: CreateOptions): Promise<Answer>;
-  /** Creates and expects 202; answers the task's id. */
+  /** Creates a task, expects 202 and returns the task's id. */
   accept(apiKey: string, route: string, body: unknown, options?: CreateOptions): Promise<string>;
-  /** Polls a task until it has ended. */
+  /** Polls a task until it has ended, and returns it. */
   poll(apiKey: string, taskId: string, options?: PollOptions): Promise<Task>;
-  /** The calls whose prompt contains this text, oldest first. */
+  /** The sandbox's calls whose prompt contains this text, oldest first. */
   hits(text: string, kind?: Hit['kind']): Promise<Hit[]>;
 }
 
@@ -68,7 +68,7 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
       for (;;) {
         const isLast = Date.now() > giveUpAt;
         const { status, body } = await get(apiKey, `/api/v1/tasks/${taskId}`);
-        // An API that has just been killed, or a database that is away, is asked again.
+        // An API server or a database that restarts answers with an error, so the client polls again.
         const task = status === 200 ? Task.parse(body) : null;
         if (task && until(task)) return task;
         if (isLast) throw new Error(`waited ${secondsMax} s for ${taskId}: ${status} ${JSON.stringify(body)}`);
@@ -90,7 +90,7 @@ export const hasEnded = (task: Task): boolean => ['succeeded', 'failed', 'cancel
 const answerMs = 20_000;
 const pollPauseMs = 60;
 
-/** The task as the wire has it: a field that is missing or of another type fails the test that polls. */
+/** A task in an answer. A missing field or one of another type fails the test. */
 export const Task = z.object({
   task_id: z.string(),
   object: z.literal('task'),

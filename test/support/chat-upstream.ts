@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider of OpenAI's wire format that a test lets die, recover and misbehave. */
+/** A provider with OpenAI's wire format that a test can stop, restart and make misbehave. */
 export interface ChatUpstream {
-  /** Base URL of its channel. */
+  /** The base URL for a channel. */
   url: string;
-  /** When each chat came in, by `performance.now()`. */
+  /** The time of each received chat, by `performance.now()`. */
   chats: number[];
-  /** Free calls that came in. */
+  /** The number of free calls received. */
   probes: number;
-  /** What chats are answered from now on; a good answer when absent. */
+  /** Sets the answer to all later chats. Without an argument, chats succeed. */
   serve(how?: Serve): void;
-  /** Nobody listens any more, and what is connected is cut. */
+  /** Stops listening and closes all connections. */
   die(): Promise<void>;
-  /** Listens again, where it did. */
+  /** Listens again on the same port. */
   revive(): Promise<void>;
 }
 
@@ -60,13 +60,13 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
   return upstream;
 }
 
-/** A chat completion, after `latencyMs`; a call that costs a credit or two. */
+/** Answers with a chat completion after `latencyMs`. It costs one or two credits. */
 export const goodAnswer =
   (latencyMs = 20): Serve =>
   (_request, response) =>
     void setTimeout(() => reply(response, 200, completion), latencyMs);
 
-/** The provider's own error, in its own words. */
+/** Answers with an error in the provider's format. */
 export const ownError =
   (status: number, code: string, headers: Record<string, string> = {}): Serve =>
   (_request, response) =>

@@ -4,27 +4,27 @@ import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { testServer } from './test-server.ts';
 
-/** A database that one test file owns. `drop` closes every connection to it that `open` made. */
+/** A database of one test file. `drop` closes every connection that `open` made. */
 export interface TestDatabase {
   name: string;
   url: string;
-  /** Opens connection pools of their own, as another process would. `via` is another URL of the same database. */
+  /** Opens a new connection pool, as another process does. `via` is another URL of the same database. */
   open(options?: { poolMax?: number; via?: string; statementTimeoutMs?: number }): Promise<Database>;
-  /** Closes the pools: PostgreSQL copies a database only while nothing is connected to it. */
+  /** Closes the pools, because PostgreSQL copies a database only while it has no connections. */
   shut(): Promise<void>;
   drop(): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
-  /** False makes an empty database. */
+  /** False creates an empty database. */
   migrated?: boolean;
-  /** The database to copy instead of the template of the run, by its name where nothing is connected to it. */
+  /** The database to copy instead of the template of the run. A name may be given if the database has no connections. */
   template?: TestDatabase | string | undefined;
 }
 
 /**
- * Creates a database in the server of TEST_DATABASE_URL. A migrated one is a copy of the template that the global setup has
- * migrated; a server without that template (a test's own, a benchmark's) gets one that is migrated here.
+ * Creates a database in the server of TEST_DATABASE_URL. A migrated database is a copy of the template of the global setup. On a
+ * server without that template, such as a benchmark's, the new database is migrated here.
  */
 export async function createTestDatabase({
   migrated = true,
@@ -66,7 +66,7 @@ function testDatabaseUrl(name: string): string {
   return url.href;
 }
 
-/** `create database` and its like run outside of transactions, on a connection of their own. */
+/** Runs a statement such as `create database`, which cannot run in a transaction, on its own connection. */
 async function onServer(text: string): Promise<void> {
   const client = new pg.Client({
     connectionString: testDatabaseUrl('postgres'),

@@ -1,14 +1,14 @@
 import type { Database } from '../../src/db/database.ts';
 
 /**
- * The schema as SQL that makes it again, in an order that can be executed. The text depends on the schema alone. Partitions are
- * left out, because a running API server adds them, not a migration.
+ * The schema as SQL statements that create it, in an order that can be executed. Equal schemas have equal texts. Partitions are
+ * omitted, because a running API server adds them and no migration does.
  */
 export async function dumpSchema(database: Database): Promise<string> {
   return join([...(await tablesOf(database)), ...(await addedAfterRowsOf(database))]);
 }
 
-/** The same with all rows and partitions: what `migrate` of a later release has to upgrade. */
+/** The schema with all rows and partitions, which `migrate` of a later release must be able to upgrade. */
 export async function dumpDatabase(database: Database): Promise<string> {
   const inserts: string[] = [];
   for (const table of await textsOf(database, tableNames)) {
@@ -44,12 +44,12 @@ async function textsOf(database: Database, text: string): Promise<string[]> {
   return rows.map((row) => row.text);
 }
 
-/** A partition is no table of its own. */
+/** Tables without their partitions. */
 const ourTables = `from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`;
 
 const tableNames = `select c.relname as text ${ourTables} order by c.relname`;
 
-/** Of MikroORM's own table. The sequence of an identity column comes with its table. */
+/** The sequence of MikroORM's own table. Sequences of identity columns are created with their tables. */
 const sequences = `
 select format('create sequence %I as integer;', c.relname) as text
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'S'
@@ -67,7 +67,7 @@ select 'create ' || case c.relpersistence when 'u' then 'unlogged ' else '' end 
   || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') || ';' as text
 ${ourTables} order by c.relname`;
 
-/** Not-null constraints stand in the tables: PostgreSQL 18 names them, 16 does not. Foreign keys come last. */
+/** Foreign keys come last. Not-null constraints are in the tables, because only PostgreSQL 18 has names for them. */
 const constraints = `
 select format('alter table %I add constraint %I %s;', c.relname, n.conname, pg_get_constraintdef(n.oid)) as text
 from pg_constraint n join pg_class c on c.oid = n.conrelid

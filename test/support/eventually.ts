@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks until the answer is neither null nor undefined nor false, and answers it. Rejects after `secondsMax` (30 when absent),
- * but never before it has asked once more after that: an ask may take long, and this process may have been held up.
+ * Calls `ask` until it returns something else than null, undefined or false, and returns that. Throws after `secondsMax` (30 by
+ * default), but only after one more call, because a call may take long and this process may have been delayed.
  */
 export async function eventually<T>(
   ask: () => Promise<T | null | undefined | false>,
@@ -13,7 +13,7 @@ export async function eventually<T>(
     const isLast = Date.now() > giveUpAt;
     const answer = await ask();
     if (answer !== null && answer !== undefined && answer !== false) return answer;
-    if (isLast) throw new Error(`${what} did not come within ${secondsMax} s`);
+    if (isLast) throw new Error(`Waited ${secondsMax} s in vain for ${what}`);
     await sleep(50);
   }
 }

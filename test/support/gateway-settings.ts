@@ -1,7 +1,7 @@
-/** The settings of a test's gateway: production's intervals are too long for a test that waits for a sweep or a heartbeat. */
+/** The settings of the gateway in tests, which wait for sweeps and heartbeats and so need shorter intervals than production. */
 export const quickSettings = {
   LOG_LEVEL: 'info',
-  // Long enough for a busy machine. Tests of a database that does not answer have settings of their own.
+  // Long enough for a busy machine. Tests of a database that does not answer set shorter timeouts.
   DATABASE_STATEMENT_TIMEOUT_MS: '15000',
   DATABASE_CONNECT_TIMEOUT_MS: '15000',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
@@ -17,7 +17,7 @@ export const quickSettings = {
   POLL_INTERVAL_MIN_MS: '50',
   POLL_INTERVAL_MAX_MS: '500',
   STARTER_INTERVAL_MS: '50',
-  // A test that needs a job asks for it: a job that runs by its Schedule would change what other tests count.
+  // A test that needs a job starts it. A job that runs by its Schedule would change the counts of other tests.
   JOB_CALLBACKS_SECONDS: '86400',
   JOB_STALE_TASKS_SECONDS: '86400',
   JOB_CHANNELS_SECONDS: '86400',

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { Database } from '../../src/db/database.ts';
 import { createTestDatabase } from './database.ts';
 
-/** A database and a folder of a test's own, and the settings of a command that works on them. */
+/** A database and a folder of one test, and the settings of a command that uses them. */
 export interface TestHome {
   db: Database;
   settings: Record<string, string>;
   drop(): Promise<void>;
 }
 
-/** Makes one. `own` stands beside or instead of the usual settings. */
+/** Creates a database and a folder. `own` adds to the usual settings or replaces them. */
 export async function createTestHome(own: Record<string, string> = {}): Promise<TestHome> {
   const books = await createTestDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'));
@@ -22,7 +22,7 @@ export async function createTestHome(own: Record<string, string> = {}): Promise<
       DATABASE_URL: books.url,
       KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
       MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-      // Nothing listens there: only a command that needs Temporal may notice.
+      // No server listens on this port. Only commands that need Temporal may fail.
       TEMPORAL_ADDRESS: '127.0.0.1:1',
       TOLLGATE_HOME: folder,
       ...own,

@@ -1,8 +1,8 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Runs the longest test files first, so that no long file runs alone at the end. Jest knows how long a file took where it has
- * run before; on a fresh clone the folder says which files start processes and wait for them.
+ * Runs the longest test files first, so that no long file runs alone at the end. Jest remembers how long each file took. In a
+ * fresh clone the durations are estimated by folder.
  */
 export default class LongestFirst extends Sequencer {
   sort(tests) {

@@ -26,15 +26,15 @@ export interface TestProject {
   webhookSecret: string;
 }
 
-/** What an operator does, without a process of its own. */
+/** The work of an operator, without a process of the command line. */
 export interface Operator {
-  /** A project with credits (1,000 when absent, 0 for none) and one key. */
+  /** Creates a project with credits (1,000 by default) and one key. */
   project(options?: KeyOptions & { credits?: number }): Promise<TestProject>;
   key(projectId: string, options?: KeyOptions): Promise<{ keyId: string; apiKey: string }>;
   addCredits(projectId: string, amount: number): Promise<void>;
 }
 
-/** Works on a migrated database by the same commands as the command line. `prepare` applies the catalog and adds the channels. */
+/** Runs the commands of the command line on a migrated database. `prepare` applies the catalog and adds the channels. */
 export function createOperator(
   database: Database,
   env: Record<string, string>,
@@ -78,7 +78,7 @@ export function createOperator(
 
 const actor = 'test';
 
-/** As `npm start` makes them. */
+/** The channels that `npm start` creates. */
 const sandboxChannels = [
   { name: 'sandbox-a', priority: 1, weight: 3 },
   { name: 'sandbox-b', priority: 1, weight: 1 },

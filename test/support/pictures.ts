@@ -1,7 +1,7 @@
 import { createDeflate, crc32, deflateSync } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 
-/** A picture of one colour, which costs next to nothing to make at any size. */
+/** A picture of one colour, which is fast to create at any size. */
 export const plain = (width: number, height: number, { alpha = false, colour = '#2a6f97' } = {}): Sharp =>
   sharp({ create: { width, height, channels: alpha ? 4 : 3, background: colour } });
 
@@ -9,7 +9,7 @@ export const png = (width = 40, height = 30): Promise<Buffer> => plain(width, he
 export const jpeg = (width = 40, height = 30): Promise<Buffer> => plain(width, height).jpeg().toBuffer();
 export const webp = (width = 40, height = 30): Promise<Buffer> => plain(width, height).webp().toBuffer();
 
-/** Red, then blue. */
+/** A picture with a red and a blue frame. */
 export const animatedWebp = async (): Promise<Buffer> => {
   const frames = await Promise.all(['#f00', '#00f'].map((colour) => plain(20, 10, { colour }).png().toBuffer()));
   return sharp(frames, { join: { animated: true } })
@@ -17,7 +17,7 @@ export const animatedWebp = async (): Promise<Buffer> => {
     .toBuffer();
 };
 
-/** A picture with two frames: its own and a second one that a reader of plain PNG never sees. */
+/** A picture with two frames, of which decoders without APNG support see only the first. */
 export async function animatedPng(): Promise<Buffer> {
   const [first, second] = await Promise.all([png(20, 10), plain(20, 10, { colour: '#f00' }).png().toBuffer()]);
   const frame = (sequence: number): Buffer =>
@@ -35,7 +35,7 @@ export async function animatedPng(): Promise<Buffer> {
   ]);
 }
 
-/** A PNG of about a hundred kilobytes that unpacks to `side` × `side` pixels, all white. */
+/** A PNG of about 100 kB that decompresses to `side` × `side` white pixels. */
 export async function bomb(side: number): Promise<Buffer> {
   const row = Buffer.alloc(1 + Math.ceil(side / 8), 255).fill(0, 0, 1);
   const packer = createDeflate({ level: 1 });
@@ -49,7 +49,7 @@ export async function bomb(side: number): Promise<Buffer> {
   return pngFile({ width: side, height: side, bitDepth: 1 }, Buffer.concat(packed));
 }
 
-/** A header that promises `width` × `height` grey pixels over ten bytes of them. */
+/** A PNG whose header claims `width` × `height` grey pixels, with only ten bytes of pixel data. */
 export const lyingPng = (width: number, height: number): Buffer =>
   pngFile({ width, height, bitDepth: 8 }, deflateSync(Buffer.alloc(10)));
 

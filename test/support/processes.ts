@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The image decoders that `pid` has started and that still run. */
+/** The ids of the running image decoders that the process `pid` has started. */
 export function decodersOf(pid: number): number[] {
   const threads = readable(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   const children = threads.flatMap((thread) => {
@@ -15,7 +15,7 @@ export function decodersOf(pid: number): number[] {
 const tcpEstablished = '01';
 const tcpCloseWait = '08';
 
-/** The connections that a server on this IPv4 port holds. Of a process's sockets only these are its clients': the others come and go. */
+/** The number of client connections of the server on this IPv4 port. Other sockets of its process do not count. */
 export function connectionsTo(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const [, ...rows] = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n');
@@ -26,15 +26,15 @@ export function connectionsTo(port: number): number {
 }
 
 export interface MemoryWatch {
-  /** The most that a process and its decoders have held at once, less what the process held at first. */
+  /** The growth of a process's memory since the start, at its maximum, with the memory of its decoders. */
   grownBytes(): number;
   decodersMax(): number;
   stop(): void;
 }
 
 /**
- * Looks every few milliseconds. Of a decoder only its own memory counts: the pages of its program's file are shared with its
- * parent or can be dropped at any time.
+ * Measures the memory of a process every few milliseconds. Of a decoder only the anonymous memory counts, because the pages of
+ * its program file are shared with the parent or can be dropped.
  */
 export function watchMemory(pid: number): MemoryWatch {
   const first = statusBytes(pid, 'VmRSS');
@@ -49,13 +49,13 @@ export function watchMemory(pid: number): MemoryWatch {
   return { grownBytes: () => most - first, decodersMax: () => decoders, stop: () => clearInterval(timer) };
 }
 
-/** Zero for a process that is gone. */
+/** Zero for a process that has ended. */
 function statusBytes(pid: number, field: string): number {
   const status = readable(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1_024;
 }
 
-/** What is in /proc may be gone at any moment. */
+/** Returns null if the process ends while `read` reads its files in /proc. */
 function readable<T>(read: () => T): T | null {
   try {
     return read();

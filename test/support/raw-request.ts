@@ -13,7 +13,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Sends exactly these headers and bytes, also what `fetch` refuses to send. The connection is not kept. */
+/** Sends exactly these headers and bytes, even those that `fetch` refuses, on a new connection. */
 export function sendRaw({ method, url, headers = {}, body }: RawRequest): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method, headers, agent: false, timeout: 20_000 }, (incoming) => {

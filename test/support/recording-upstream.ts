@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http';
 
-/** One call as it came in. */
+/** One received call. */
 export interface RecordedCall {
   method: string;
   path: string;
@@ -8,13 +8,13 @@ export interface RecordedCall {
 }
 
 export interface RecordingUpstream {
-  /** Stands for `target`. */
+  /** The URL of this proxy, which replaces `target`. */
   url: string;
   calls: RecordedCall[];
   close(): Promise<void>;
 }
 
-/** A server on loopback that remembers each call and hands it on to `target`: for what the sandbox itself does not tell. */
+/** A proxy on loopback that records each call and forwards it to `target`. The sandbox itself records no bodies. */
 export async function startRecordingUpstream(target: string): Promise<RecordingUpstream> {
   const calls: RecordedCall[] = [];
   const server = createServer((incoming, outgoing) => {

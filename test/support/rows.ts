@@ -1,12 +1,12 @@
 import type { Database } from '../../src/db/database.ts';
 
-/** Small looks into the database that several journeys take. */
+/** The number of rows in the tables that a request may write. */
 export async function countRows(database: Database): Promise<RowCounts> {
   const [row] = await database.query<RowCounts>({
     name: 'test-count-rows',
     text: `select ${countedTables.map((table) => `(select count(*)::float8 from ${table}) as ${table}`).join(', ')}`,
   });
-  if (!row) throw new Error('counting answered no row');
+  if (!row) throw new Error('The count returned no row');
   return row;
 }
 
@@ -18,7 +18,7 @@ export async function accountOf(database: Database, projectId: string): Promise<
     { name: 'test-account', text: 'select balance, reserved from credit_account where project_id = $1' },
     [projectId],
   );
-  if (!row) throw new Error(`there is no account of ${projectId}`);
+  if (!row) throw new Error(`The project ${projectId} has no account`);
   return row;
 }
 
@@ -39,7 +39,7 @@ export const attemptsOf = (database: Database, taskId: string): Promise<AttemptF
     [taskId],
   );
 
-/** The newest audit entry about this subject, if there is one. */
+/** The newest entry of the audit log about this subject, if it has one. */
 export const lastAuditOf = (database: Database, subject: unknown): Promise<{ action: string; detail: object }[]> =>
   database.query<{ action: string; detail: object }>(
     {
@@ -49,7 +49,7 @@ export const lastAuditOf = (database: Database, subject: unknown): Promise<{ act
     [subject],
   );
 
-/** How often each kind of entry stands in the ledger for this task. */
+/** The number of ledger entries of each kind for this task. */
 export async function entriesOf(database: Database, taskId: string): Promise<Record<string, number>> {
   const rows = await database.query<{ kind: string; entries: number }>(
     {

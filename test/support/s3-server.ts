@@ -4,15 +4,15 @@ import type { FileStoreSettings } from '../../src/platform/files/file-store.ts';
 
 export interface S3Server {
   url: string;
-  /** What a file store needs to use it, beside its local directory. */
+  /** The settings of a file store that uses this server, except its local directory. */
   settings: Omit<FileStoreSettings, 'localDir'>;
-  /** The same as environment variables. */
+  /** The same settings as environment variables. */
   env: Record<string, string>;
-  /** What lies in the bucket, by key. */
+  /** The objects of the bucket, by key. */
   objects: Map<string, StoredObject>;
-  /** Every request that arrived, in order: `PUT outputs/file_01.png`. */
+  /** Every received request, in order, such as `PUT outputs/file_01.png`. */
   asked: string[];
-  /** These take the next requests, one each, before the bucket does. */
+  /** Each of these functions answers one of the next requests instead of the bucket. */
   next(...answers: S3Answer[]): void;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface StoredObject {
 
 export type S3Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An error as S3 words it. */
+/** Answers with an error in the format of S3. */
 export const s3Error =
   (status: number, code: string): S3Answer =>
   (request, response) => {
@@ -36,15 +36,15 @@ export const s3Error =
   };
 
 /**
- * A small S3 on loopback with one bucket in memory: put, get with a range, head and delete by path-style URLs. It takes only what
- * is signed with Signature Version 4 by its own key, recomputed and compared, and shows an object only when all of it is there.
+ * A small S3 server on loopback with one bucket in memory. It supports PUT, GET with a range, HEAD and DELETE by path-style URLs,
+ * and checks the Signature Version 4 of every request. An object exists only after its whole body has arrived.
  */
 export async function startS3Server(): Promise<S3Server> {
   const objects = new Map<string, StoredObject>();
   const asked: string[] = [];
   const waiting: S3Answer[] = [];
   const server = createServer((request, response) => {
-    // Clients hang up in the middle of things; that is what some tests are about.
+    // Some tests break connections, which must not end the server.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     const [path = ''] = (request.url ?? '').split('?');
@@ -154,7 +154,7 @@ const sha256 = (data: Buffer | string): string => createHash('sha256').update(da
 const etagOf = (bytes: Buffer): string => `"${createHash('md5').update(bytes).digest('hex')}"`;
 const hmac = (key: Buffer | string, data: string): Buffer => createHmac('sha256', key).update(data).digest();
 
-/** The code that S3 refuses the request with, null for one that our key has signed (AWS Signature Version 4, header form). */
+/** The error code for a request without a valid signature (AWS Signature Version 4 in headers), otherwise null. */
 function signatureRefusal(request: IncomingMessage): string | null {
   const { authorization = '' } = request.headers;
   const parts =

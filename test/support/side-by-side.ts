@@ -1,8 +1,8 @@
 import { beforeAll, it } from '@jest/globals';
 
 /**
- * Declares tests of one `describe` that all run at the same time, because they wait for timers and not for each other. The first
- * of them starts them all; each reports its own result. They may share nothing but what none of them changes.
+ * Declares tests of one `describe` that run at the same time, because they mostly wait for timers. The first test starts all of
+ * them, and each reports its own result. They must not change anything that they share.
  */
 export function sideBySide(): (title: string, run: () => Promise<void>) => void {
   const cases = new Map<string, () => Promise<void>>();
@@ -10,7 +10,7 @@ export function sideBySide(): (title: string, run: () => Promise<void>) => void 
   beforeAll(() => {
     for (const [title, run] of cases) {
       const result = run();
-      // Its own test reports a failure, maybe much later.
+      // The test awaits this promise later and reports a failure then.
       result.catch(() => undefined);
       running.set(title, result);
     }

@@ -5,8 +5,8 @@ import { createOperator } from './operator.ts';
 import type { Database } from '../../src/db/database.ts';
 
 /**
- * Makes the two databases that the tests of a run copy, by the same code that an installation uses: TEST_DATABASE_TEMPLATE is
- * migrated, TEST_GATEWAY_TEMPLATE has the catalog and the sandbox's channels as well. Copying takes a tenth of the time.
+ * Creates the two databases that the tests of a run copy, with the code of an installation. TEST_DATABASE_TEMPLATE is migrated.
+ * TEST_GATEWAY_TEMPLATE also has the catalog and the sandbox's channels. A copy takes a tenth of the time of a migration.
  */
 export async function makeTemplates(): Promise<void> {
   const migrated = await createTestDatabase({ migrated: false });
@@ -22,12 +22,12 @@ export async function makeTemplates(): Promise<void> {
   process.env['TEST_GATEWAY_TEMPLATE'] = prepared.name;
 }
 
-/** For a copy of TEST_GATEWAY_TEMPLATE: its channels lead to this sandbox from now on. */
+/** Points the channels in a copy of TEST_GATEWAY_TEMPLATE at this sandbox. */
 export const leadChannelsTo = (sandboxUrl: string, database: Database): Promise<unknown> =>
   database.query({ name: 'test-lead-channels', text: 'update channel set base_url = replace(base_url, $1, $2)' }, [
     placeholderUrl,
     sandboxUrl,
   ]);
 
-/** Nothing listens there. */
+/** No server listens on this port. */
 const placeholderUrl = 'http://127.0.0.1:1';

@@ -16,8 +16,8 @@ export interface TemporalNamespace {
 }
 
 /**
- * A namespace of its own on the server of TEST_TEMPORAL_ADDRESS, with our search attributes. Task queues have fixed names, so
- * this is what keeps the workers of two test files apart. Resolves when a workflow can be started in it.
+ * Creates a namespace on the server of TEST_TEMPORAL_ADDRESS, with our search attributes. Task queues have fixed names, so two
+ * test files need two namespaces. Resolves once a workflow can be started in the namespace.
  */
 export async function createTemporalNamespace(): Promise<TemporalNamespace> {
   const address = testServer('TEST_TEMPORAL_ADDRESS');
@@ -44,7 +44,7 @@ export async function createTemporalNamespace(): Promise<TemporalNamespace> {
       connection,
       client,
       async close() {
-        // They would go on, minute after minute, on a server that the next test files share.
+        // The Schedules would keep starting jobs on the server that the test files share.
         const ends = jobNames.map((name) => client.schedule.getHandle(scheduleIdOf(name)).delete());
         await client.withDeadline(Date.now() + 2_000, () => Promise.allSettled(ends));
         await connection.close();
@@ -59,7 +59,7 @@ export async function createTemporalNamespace(): Promise<TemporalNamespace> {
 const readyMs = 60_000;
 const keywordType = 2;
 
-/** The server learns of a namespace and of its attributes a moment after it has said yes to them. */
+/** Retries, because the server knows a namespace and its attributes only shortly after it has accepted them. */
 async function eventually(work: () => Promise<unknown>): Promise<void> {
   const until = Date.now() + readyMs;
   for (;;) {
@@ -74,7 +74,7 @@ async function eventually(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The only proof that counts: a workflow with each of the attributes, on a queue that nobody serves. */
+/** Starts a workflow with each attribute, on a queue without a worker, to check that the namespace is ready. */
 async function startAndForget(client: Client): Promise<void> {
   const handle = await client.workflow.start('probe', {
     workflowId: `probe-${randomBytes(4).toString('hex')}`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sendRaw, type RawAnswer } from './raw-request.ts';
 
-/** The stored picture as the wire has it. */
+/** The answer to an upload. */
 export const UploadedFile = z.strictObject({
   id: z.string().regex(/^file_[0-9a-z]{26}$/),
   object: z.literal('file'),
@@ -23,7 +23,7 @@ interface Sender {
   apiKey: string;
 }
 
-/** Sends a raw body under this type. */
+/** Uploads a raw body with this Content-Type. */
 export const sendPicture = (
   { baseUrl, apiKey }: Sender,
   body: Buffer,
@@ -37,7 +37,7 @@ export const sendPicture = (
     body,
   });
 
-/** Sends a picture that must be accepted. */
+/** Uploads a picture that must be accepted and returns the file. */
 export async function upload(sender: Sender, body: Buffer, type?: string): Promise<UploadedFile> {
   const answer = await sendPicture(sender, body, type);
   if (answer.status !== 201) throw new Error(`expected 201, got ${answer.status} ${answer.text}`);
@@ -47,7 +47,7 @@ export async function upload(sender: Sender, body: Buffer, type?: string): Promi
 interface Part {
   name: string;
   content: Buffer | string;
-  /** A part without one is a field. */
+  /** A part without a file name is a form field. */
   fileName?: string;
   type?: string;
 }
@@ -72,7 +72,7 @@ export const multipart = (...parts: Part[]): Buffer =>
 
 const ErrorBody = z.object({ error: z.object({ code: z.string(), param: z.string().nullable() }) });
 
-/** Status and code of a refusal. */
+/** The status and the error code of a refusal. */
 export const refusalOf = ({ status, text }: RawAnswer): { status: number; code: string } => ({
   status,
   code: ErrorBody.parse(JSON.parse(text)).error.code,

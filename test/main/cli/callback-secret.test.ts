@@ -62,7 +62,7 @@ const endOverlap = (id: string) =>
   run(db, `update project set callback_secret_previous_until = clock_timestamp() where id = $1`, [id]);
 
 describe('tollgate projects secret rotate', () => {
-  it('is refused while an earlier rotation overlaps, says until when, and cuts no receiver off', async () => {
+  it('is refused until the overlap of an earlier rotation ends, and names that time', async () => {
     const { id, first } = await newProject();
     const rotated = await done('rotate', id);
     expect(rotated).toMatchObject({ project_id: id, previous_secret: first });
@@ -79,14 +79,14 @@ describe('tollgate projects secret rotate', () => {
     expect(await done('rotate', id)).toMatchObject({ previous_secret: rotated.webhook_secret });
   });
 
-  it('makes one new secret when it is asked twice at once', async () => {
+  it('creates one new secret for three concurrent calls', async () => {
     const { id, first } = await newProject();
     const answers = await Promise.all([secret('rotate', id), secret('rotate', id), secret('rotate', id)]);
     expect(answers.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
     expect(await done('show', id)).toMatchObject({ previous_secret: first });
   });
 
-  it('with --force ends the older secret at once, and the audit says so', async () => {
+  it('with --force ends the older secret at once, which the audit log records', async () => {
     const { id, first } = await newProject();
     const { webhook_secret: second } = await done('rotate', id);
     const third = await done('rotate', id, '--force');
@@ -95,7 +95,7 @@ describe('tollgate projects secret rotate', () => {
     expect(await rotationsOf(id)).toEqual([{ detail: {} }, { detail: { forced: true } }]);
   });
 
-  it('tells the new secret though the old one cannot be opened any more', async () => {
+  it('shows the new secret even if the old one cannot be decrypted', async () => {
     const { id } = await newProject();
     await run(db, `update project set callback_secret = replace(callback_secret, 'v1.k1.', 'v1.k0.') where id = $1`, [
       id,
@@ -105,7 +105,7 @@ describe('tollgate projects secret rotate', () => {
     expect(said).toEqual({ error: { message: expect.stringContaining('projects secret rotate') } });
     const rotated = await done('rotate', id);
     expect(rotated.webhook_secret).toMatch(/^whsec_/);
-    // It may yet be opened where its master key is: the overlap stands.
+    // Another process may have the master key of the old secret, so the overlap remains.
     expect(rotated).toMatchObject({ previous_secret: null, previous_until: expect.any(Number) });
     expect(await done('show', id)).toEqual(rotated);
   });
@@ -116,7 +116,7 @@ describe('tollgate projects secret rotate', () => {
 });
 
 describe('tollgate projects secret show', () => {
-  it("judges the overlap by the database's clock, as the signatures do", async () => {
+  it('uses the clock of the database for the overlap, as the signatures do', async () => {
     const { id, first } = await newProject();
     await done('rotate', id);
     const now = Date.now();

@@ -48,7 +48,7 @@ const listed = async (name: string) =>
   Listed.parse((await tollgate('channels', 'list')).said).data.find((channel) => channel.name === name);
 
 describe('tollgate channels add', () => {
-  it('adds a channel that is ready, seals its credential and says it nowhere', async () => {
+  it('adds an available channel, encrypts its credential and never prints it', async () => {
     const { code, said } = await tollgate(...adding('added', '--priority', '3', '--weight', '2'));
     expect(code).toBe(0);
     expect(said).toEqual({
@@ -69,7 +69,7 @@ describe('tollgate channels add', () => {
     expect(JSON.stringify(entry)).not.toContain('sk-first');
   });
 
-  it('reads the credential from stdin for -, so that no list of processes has it', async () => {
+  it('reads the credential from stdin if it is -, which keeps it out of the process list', async () => {
     const args = adding('piped').map((arg) => (arg === 'sk-first' ? '-' : arg));
     const said = await new Promise<{ code: number | null; text: string }>((resolve, reject) => {
       const child = spawn(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args, '--json'], { env: settings });
@@ -82,7 +82,7 @@ describe('tollgate channels add', () => {
     expect(await credentialOf(z.looseObject({}).parse(JSON.parse(said.text))['channel_id'])).toBe('sk-from-a-pipe');
   });
 
-  it('refuses a name that is taken, and what is no name, adapter, place, credential or number', async () => {
+  it('refuses a taken name, and an invalid name, adapter, base URL, credential, group, priority or weight', async () => {
     await done(...adding('taken'));
     expect(await refused(...adding('taken'))).toContain('already');
     for (const [flag, value] of [
@@ -108,7 +108,7 @@ describe('tollgate channels add', () => {
 });
 
 describe('tollgate channels set', () => {
-  it('changes each setting, leaves the rest, and remembers before and after without the credential', async () => {
+  it('changes only the given settings, and the audit log has the old and new values without the credential', async () => {
     const { channel_id: id } = await done(...adding('before'));
     await done('channels', 'set', 'before', '--weight', '0', '--groups', 'chat,images');
     expect(await auditOf(id)).toEqual([
@@ -134,7 +134,7 @@ describe('tollgate channels set', () => {
     expect(await auditOf(id)).toEqual([{ action: 'channels.set', detail: { credential: 'changed' } }]);
   });
 
-  it('ends the rests and alarms of the old credential with it, and no others', async () => {
+  it('resets cool-downs and alarms if the credential changes, but not if another setting changes', async () => {
     const { channel_id } = await done(...adding('rested'));
     const channelId = z.string().parse(channel_id);
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'account' });
@@ -145,7 +145,7 @@ describe('tollgate channels set', () => {
     expect(await listed('rested')).toMatchObject({ state: 'ready', reasons: [] });
   });
 
-  it('refuses an unknown channel, a taken name, a change of nothing, and another adapter while its calls run', async () => {
+  it('refuses an unknown channel, a taken name, an empty change, and another adapter while its calls run', async () => {
     await done(...adding('one'));
     const { channel_id } = await done(...adding('two'));
     expect(await refused('channels', 'set', 'nobody', '--weight', '1')).toContain('no channel nobody');
@@ -164,7 +164,7 @@ describe('tollgate channels set', () => {
     await done('channels', 'set', 'two', '--adapter', 'gemini');
   });
 
-  it('lets another adapter in once the requests are over whose calls told no outcome', async () => {
+  it('accepts another adapter once every request with an attempt without an outcome has ended', async () => {
     const { channel_id } = await done(...adding('three'));
     const book = await createOperator(db, settings).project({ credits: 100 });
     const ledger = openLedger(db);
@@ -198,7 +198,7 @@ describe('tollgate channels set', () => {
 });
 
 describe('tollgate channels list', () => {
-  it('tells what state a channel is in and why: open for a model, half open, resting, with an alarm, disabled', async () => {
+  it('shows the state of a channel and its reasons: tripped, probing, cooling down, alarm, disabled', async () => {
     const { channel_id } = await done(...adding('troubled'));
     const channelId = z.string().parse(channel_id);
     const call = { channelId, modelId: 'gpt-5-mini', ageSeconds: 0, reason: 'provider_error', trip: true };
@@ -256,7 +256,7 @@ describe('tollgate channels test', () => {
     return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
   }
 
-  it('says ok when the free call is answered, and what came back with exit code 1 when it is not', async () => {
+  it('reports ok if the free call succeeds, otherwise the reason and exit code 1, and changes no health', async () => {
     const place = await upstream((key) =>
       key === 'Bearer sk-first'
         ? { status: 200, body: { object: 'list', data: [{ id: 'gpt-5-mini', object: 'model' }] } }
@@ -278,7 +278,7 @@ describe('tollgate channels test', () => {
     const { code, said } = await tollgate('channels', 'test', 'asked');
     expect({ code, said }).toMatchObject({ code: 1, said: { ok: false, reason: 'account', status: 401 } });
     expect(JSON.stringify(said)).not.toContain('sk-wrong');
-    // Only looked at: no call of a client was made.
+    // The test of a channel does not change its health.
     expect(await listed('asked')).toMatchObject({ state: 'ready', reasons: [] });
 
     await done('channels', 'set', 'asked', '--base-url', 'http://127.0.0.1:1');
@@ -287,7 +287,7 @@ describe('tollgate channels test', () => {
     expect(await refused('channels', 'test', 'nobody')).toContain('no channel nobody');
   });
 
-  it('says so when no configured key opens the credential', async () => {
+  it('says that the credential cannot be decrypted if its master key is missing', async () => {
     const { channel_id } = await done(...adding('sealed-elsewhere'));
     await run(db, `update channel set credential = replace(credential, 'v1.k1.', 'v1.k0.') where id = $1`, [
       channel_id,

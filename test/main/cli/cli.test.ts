@@ -34,7 +34,7 @@ beforeAll(async () => {
     DATABASE_URL: books.url,
     KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    // Nothing listens there: only the command that needs Temporal may notice.
+    // No server listens on this port. Only commands that need Temporal may fail.
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     PUBLIC_BASE_URL: 'https://gateway.example',
     TOLLGATE_HOME: home,
@@ -52,11 +52,11 @@ interface Said {
   stderr: string;
 }
 
-/** Runs the real program to its end, with this environment and nothing of ours. */
+/** Runs the program in a process of its own, with exactly this environment. */
 const spawned = (args: string[], env: Record<string, string> = settings): Promise<Said> =>
   execute(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], env);
 
-/** Runs the program's own entry without the price of a process: for what is about commands, not about the process. */
+/** Runs a command in this process, which is faster, for tests that do not depend on the process. */
 async function tollgate(args: string[], env: Record<string, string> = settings): Promise<Said> {
   const written: string[] = [];
   const code = await cli(args, env, (text) => written.push(text));
@@ -74,7 +74,7 @@ function execute(file: string, args: string[], env: Record<string, string>): Pro
   });
 }
 
-/** The one document of a `--json` run, and the exit code that was promised for it. */
+/** Runs a command with `--json`, expects this exit code, and returns the only JSON document that it printed. */
 async function json<T>(
   shape: z.ZodType<T>,
   args: string[],
@@ -109,7 +109,7 @@ const auditOf = async (subject: string) =>
   }));
 
 describe('tollgate projects', () => {
-  it('makes a project with an empty account, tells its callback secret once, and remembers who did it', async () => {
+  it('creates a project with an empty account and prints its callback secret, and the audit log names the user', async () => {
     const made = await json(Project, ['projects', 'create', '--name', 'Acme Ltd'], { run: spawned });
     expect(made.project_id).toMatch(/^prj_/);
     expect(made.webhook_secret).toMatch(/^whsec_/);
@@ -131,7 +131,7 @@ describe('tollgate projects', () => {
 });
 
 describe('tollgate keys', () => {
-  it('makes a key with every limit that was asked for, whose secret then opens the door', async () => {
+  it('creates a key with every given limit, and the gateway accepts its secret', async () => {
     await json(z.unknown(), ['catalog', 'apply', shipped]);
     const project = await aProject();
     const limits = ['--models', 'aurora-image-1, veo-3.1', '--rpm', '30', '--budget', '500', '--in-flight', '4'];
@@ -176,14 +176,14 @@ describe('tollgate keys', () => {
     });
   });
 
-  it('warns of a model that the catalog does not have, and makes the key all the same', async () => {
+  it('creates the key, with a warning, if the catalog does not have one of its models', async () => {
     const project = await aProject();
     const Warned = Key.extend({ warnings: z.array(z.string()) });
     const made = await json(Warned, ['keys', 'create', '--project', project, '--models', 'not-yet-sold']);
     expect(made.warnings).toEqual([expect.stringContaining('not-yet-sold')]);
   });
 
-  it('revokes a key at once and once, and says so the second time', async () => {
+  it('revokes a key immediately, and a second call reports no change', async () => {
     const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
     const Revoked = z.strictObject({ key_id: z.literal(made.key_id), revoked_at: z.number(), changed: z.boolean() });
     expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: true });
@@ -194,7 +194,7 @@ describe('tollgate keys', () => {
     await json(Refusal, ['keys', 'revoke', 'key_nobody'], { code: 1 });
   });
 
-  it('writes no secret into the audit', async () => {
+  it('writes no secret into the audit log', async () => {
     const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
     const all = await tollgate(['audit', 'list', '--limit', '10000', '--json']);
     expect(all.stdout).toContain(made.key_id);
@@ -203,7 +203,7 @@ describe('tollgate keys', () => {
 });
 
 describe('tollgate credits', () => {
-  it('adds once per reference, and refuses the same reference with another amount', async () => {
+  it('adds credits once per reference, and refuses the same reference with another amount', async () => {
     const project = await aProject();
     const add = (amount: string) => [
       'credits',
@@ -232,7 +232,7 @@ describe('tollgate credits', () => {
     });
   });
 
-  it('takes only whole amounts from 1 to what can be counted exactly', async () => {
+  it('accepts only whole amounts from 1 to the largest exact integer', async () => {
     const amounts = ['0', '-5', '1.5', '1e3', '9007199254740992', ''];
     const add = (amount: string) => ['credits', 'add', '--project', 'prj_any', '--reference', 'x', '--amount', amount];
     const refusals = await Promise.all(amounts.map((amount) => json(Refusal, add(amount), { code: 2 })));
@@ -241,7 +241,7 @@ describe('tollgate credits', () => {
 });
 
 describe('tollgate channels', () => {
-  it('lists channels with what keeps them out of the draw and never their credential, and switches them', async () => {
+  it('lists channels with their state and never their credential, and enables and disables them', async () => {
     const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
     const about = { adapter: 'fal', baseUrl: 'https://upstream.example', groups: ['images'], priority: 3, weight: 2 };
     const given = { name: 'listed', credential: 'very-secret', ...about, actor: 'test' };
@@ -290,7 +290,7 @@ describe('tollgate catalog', () => {
     warnings: z.array(z.string()),
   });
 
-  it('applies the shipped file, shows it in its own order, and changes nothing when applied again', async () => {
+  it('applies the shipped file, shows it in the order of the file, and a second apply changes nothing', async () => {
     await json(Applied, ['catalog', 'apply', shipped]);
     const again = await json(Applied, ['catalog', 'apply', shipped]);
     expect([again.added, again.changed, again.removed]).toEqual([[], [], []]);
@@ -304,7 +304,7 @@ describe('tollgate catalog', () => {
     await json(Refusal, ['catalog', 'show', 'not-sold'], { code: 1 });
   });
 
-  it('checks a file without any database, and tells everything that is wrong with a bad one', async () => {
+  it('checks a file without a database, and reports every error of an invalid one', async () => {
     const env = { TOLLGATE_HOME: home };
     const Checked = z.strictObject({ ok: z.literal(true), models: z.number().min(12), warnings: z.array(z.string()) });
     await json(Checked, ['catalog', 'check', shipped], { env, run: spawned });
@@ -318,7 +318,7 @@ describe('tollgate catalog', () => {
     await json(Refusal, ['catalog', 'check', join(home, 'absent.yaml')], { code: 1, env });
   });
 
-  it('changes nothing when the file to apply is bad', async () => {
+  it('applies nothing of an invalid file', async () => {
     await json(Applied, ['catalog', 'apply', shipped]);
     const bad = join(home, 'bad.yaml');
     writeFileSync(bad, 'models: []\n');
@@ -330,7 +330,7 @@ describe('tollgate catalog', () => {
 });
 
 describe('tollgate tasks', () => {
-  it('lists tasks by project, state and unknown outcome', async () => {
+  it('lists tasks by project, status and unknown outcome', async () => {
     const owner = await anOwner();
     const unknown = await anAdmittedTask(owner);
     const running = await anAdmittedTask(owner);
@@ -349,7 +349,7 @@ describe('tollgate tasks', () => {
     expect(await ids('--limit', '1')).toEqual([running]);
   });
 
-  it('shows a task as its client polls it, beside every call that was made for it', async () => {
+  it('shows a task as its client sees it, and every provider call for it', async () => {
     const owner = await anOwner();
     const taskId = await anAdmittedTask(owner);
     const channelId = await aChannel('https://upstream.example');
@@ -385,7 +385,7 @@ describe('tollgate tasks', () => {
     await json(Refusal, ['tasks', 'show', 'task_nobody'], { code: 1 });
   });
 
-  it('ends a task with a full refund while Temporal is away, and tells its upstream once', async () => {
+  it('cancels a task with a full refund while Temporal is unreachable, and stops its job once', async () => {
     const told: string[] = [];
     const upstream = createServer((request, response) => {
       told.push(`${request.method} ${request.url}`);
@@ -427,7 +427,7 @@ describe('tollgate ledger verify', () => {
     ),
   });
 
-  it('proves clean books, and names the invariant and the account once one row is changed behind its back', async () => {
+  it('finds no breach in a consistent ledger, and names the invariant and the account of a changed balance', async () => {
     const { projectId } = await anOwner();
     const clean = await json(Report, ['ledger', 'verify']);
     expect(clean.ok).toBe(true);
@@ -469,21 +469,21 @@ const misuses = [
 ];
 
 describe('the command line', () => {
-  it('ends with 2 for wrong usage, with one JSON document where that was asked for', async () => {
+  it('exits with 2 for wrong usage, and prints one JSON document with --json', async () => {
     await Promise.all(misuses.map((args) => json(Refusal, args, { code: 2 })));
     const [plain, unfinished] = await Promise.all([spawned(['projects', 'list', '--loud']), spawned(['keys'])]);
     expect(plain).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining("unknown option '--loud'") });
     expect(unfinished).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('Usage: tollgate keys') });
   });
 
-  it('is started by its launcher, which passes on what it says and its exit code', async () => {
+  it('is started by its launcher, which returns its output and exit code', async () => {
     const launched: typeof tollgate = (args, env = settings) =>
       execute(process.execPath, [join(projectFolder, 'bin/tollgate.mjs'), ...args], env);
     await json(z.looseObject({ ok: z.literal(true) }), ['catalog', 'check', shipped], { run: launched });
     await json(Refusal, ['keys', 'paint'], { code: 2, run: launched });
   });
 
-  it('explains every command and changes nothing while it does', async () => {
+  it('prints the options of a command with --help', async () => {
     const said = await spawned(['keys', 'create', '--help']);
     expect(said).toMatchObject({ code: 0, stderr: '' });
     for (const flag of ['project', 'name', 'models', 'rpm', 'budget', 'in-flight', 'expires', 'json']) {
@@ -491,7 +491,7 @@ describe('the command line', () => {
     }
   });
 
-  it('speaks plain aligned text to people, without what could steer their terminal', async () => {
+  it('prints aligned text without terminal escape sequences', async () => {
     const { code, stdout } = await tollgate(['projects', 'create', '--name', 'red \u001b[31m alert']);
     expect(code).toBe(0);
     const listed = await spawned(['projects', 'list']);
@@ -500,7 +500,7 @@ describe('the command line', () => {
     expect(stdout + listed.stdout).not.toContain('\u001b');
   });
 
-  it('says plainly when there is no database to speak to, and when it does not answer', async () => {
+  it('says that no database is configured, or that the database cannot be reached', async () => {
     const empty = { TOLLGATE_HOME: home };
     const { error } = await json(Refusal, ['projects', 'list'], { code: 1, env: empty, run: spawned });
     expect(error.message).toContain('DATABASE_URL');
@@ -509,7 +509,7 @@ describe('the command line', () => {
     expect(refused.error.message).toContain('cannot be reached');
   });
 
-  it('needs secrets only for the commands that use them, and names the one that is missing', async () => {
+  it('requires secrets only for commands that use them, and names a missing one', async () => {
     const env = { DATABASE_URL: books.url, TOLLGATE_HOME: home };
     await json(rows(z.unknown()), ['projects', 'list'], { env });
     const { error } = await json(Refusal, ['projects', 'create', '--name', 'x'], { code: 2, env });
@@ -530,9 +530,9 @@ describe('the command line', () => {
       const keys = createKeyCache(db, loadConfig(settings).secrets.keyPeppers, 0);
       expect(await keys.find(api_key)).toMatchObject({ projectId: project_id });
 
-      // Those secrets belong to that database: for another they would make keys that open nothing.
-      const elsewhere = { ...env, DATABASE_URL: `${books.url}?application_name=elsewhere` };
-      await json(Refusal, ['keys', 'create', '--project', project_id], { code: 2, env: elsewhere });
+      // The stored secrets belong to that database. In another one, keys created with them would never be accepted.
+      const another = { ...env, DATABASE_URL: `${books.url}?application_name=another` };
+      await json(Refusal, ['keys', 'create', '--project', project_id], { code: 2, env: another });
     } finally {
       rmSync(running, { recursive: true, force: true });
     }
@@ -544,12 +544,12 @@ interface Owner {
   keyId: string;
 }
 
-/** A project with 1,000 credits and a key, made without a process of its own. */
+/** Creates a project with 1,000 credits and a key, without a process. */
 const anOwner = (): Promise<Owner> => createOperator(db, settings).project();
 
 const theLedger = () => new Ledger(db, { membersMax: 8, inFlightPerProjectMax: 100 });
 
-/** A picture for 40 credits, which are held. */
+/** Creates an image task whose 40 credits are held. */
 async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
   const taskId = newId('task');
   const ledger = theLedger();
@@ -581,7 +581,7 @@ async function aChannel(baseUrl: string): Promise<string> {
   return (await ensureChannel({ db, sealer }, { name, baseUrl, ...about })).channelId;
 }
 
-/** An attempt that the upstream has accepted; it is running, or its outcome is unknown. */
+/** Writes an attempt that the upstream has accepted, which runs or has an unknown outcome. */
 async function anAcceptedJob(
   taskId: string,
   channelId: string,
@@ -599,7 +599,7 @@ async function anAcceptedJob(
     adapter: 'fal',
   };
   const held = await beginAttempt(db, given);
-  if (!held) throw new Error('no attempt could begin');
+  if (!held) throw new Error('The attempt did not begin');
   await saveOperation(db, held, operation);
   if (outcome === null) return;
   const detail = 'the upstream does not know the job';
@@ -609,6 +609,6 @@ async function anAcceptedJob(
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the upstream has no port');
+  if (address === null || typeof address === 'string') throw new Error('The upstream has no port');
   return `http://127.0.0.1:${address.port}`;
 }

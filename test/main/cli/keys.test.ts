@@ -28,7 +28,7 @@ const auditOf = (subject: string) => lastAuditOf(db, subject);
 const find = (secret: string) => createKeyCache(db, loadConfig(home.settings).secrets.keyPeppers, 0).find(secret);
 
 describe('tollgate keys set', () => {
-  it('changes what is named, clears what is set to none, leaves the rest, and remembers before and after', async () => {
+  it('changes only the given limits, removes those set to none, and the audit log has the old and new values', async () => {
     const { keyId, apiKey } = await operator.project({ rpm: 30, budget: 500, models: ['gpt-5-mini'] });
     const changed = await done('keys', 'set', keyId, '--rpm', '60', '--models', 'none', '--in-flight', '4');
     expect(changed).toEqual({
@@ -58,7 +58,7 @@ describe('tollgate keys set', () => {
     });
   });
 
-  it('ends a key at the moment named, and takes the end away again', async () => {
+  it('sets and removes the expiry of a key', async () => {
     const { keyId, apiKey } = await operator.project();
     expect(await done('keys', 'set', keyId, '--expires', '2020-01-01')).toMatchObject({
       expires_at: 1_577_836_800,
@@ -69,7 +69,7 @@ describe('tollgate keys set', () => {
     expect(await find(apiKey)).toMatchObject({ keyId });
   });
 
-  it('refuses an unknown key, a revoked one, a change of nothing, and values that are none', async () => {
+  it('refuses an unknown or revoked key, an empty change, and invalid values', async () => {
     const { keyId } = await operator.project();
     expect(await refused('keys', 'set', 'key_nobody', '--rpm', '1')).toContain('no key key_nobody');
     expect(await refused('keys', 'set', keyId)).toContain('Nothing to change');
@@ -88,7 +88,7 @@ describe('tollgate keys set', () => {
 });
 
 describe('tollgate keys rotate', () => {
-  it('gives the same key a new secret; the old one opens it until the overlap ends, and not after', async () => {
+  it('gives the key a new secret and accepts the old one until the overlap ends', async () => {
     const { keyId, apiKey: old } = await operator.project({ rpm: 7 });
     const rotated = z
       .strictObject({ key_id: z.literal(keyId), api_key: z.string(), previous_until: z.number() })
@@ -108,7 +108,7 @@ describe('tollgate keys rotate', () => {
     expect(await find(rotated.api_key)).toMatchObject({ keyId });
   });
 
-  it('leaves an earlier end as it is, and gives no secret to a revoked or unknown key', async () => {
+  it('does not extend the earlier end of a secret, and refuses a revoked or unknown key', async () => {
     const { keyId, apiKey: first } = await operator.project();
     await done('keys', 'rotate', keyId);
     await run(db, `update api_key_secret set expires_at = '2020-01-01Z' where key_id = $1 and expires_at is not null`, [
@@ -123,7 +123,7 @@ describe('tollgate keys rotate', () => {
 });
 
 describe('tollgate projects', () => {
-  it('disable closes every key of the project, enable opens them again, and each change is remembered once', async () => {
+  it('disable rejects every key of the project, enable accepts them again, and the audit log has each change once', async () => {
     const { projectId, apiKey } = await operator.project();
     expect(await done('projects', 'disable', projectId)).toEqual({
       project_id: projectId,
@@ -143,7 +143,7 @@ describe('tollgate projects', () => {
     expect(await refused('projects', 'disable', 'prj_nobody')).toContain('no project');
   });
 
-  it('secret show tells the callback secret, secret rotate makes another and keeps the old one beside it; both leave a trace', async () => {
+  it('secret show prints the callback secret, secret rotate creates another, and the audit log has both', async () => {
     const { projectId, webhookSecret } = await operator.project();
     expect(await done('projects', 'secret', 'show', projectId)).toEqual({
       project_id: projectId,
@@ -162,7 +162,7 @@ describe('tollgate projects', () => {
 });
 
 describe('tollgate credits adjust', () => {
-  it('gives back what a chat or a task was charged once per reason, never more than was charged, and the books stay in order', async () => {
+  it('gives back the credits of a chat or a task once per reason, and never more than was charged', async () => {
     const { projectId, keyId } = await operator.project({ credits: 100, budget: 50 });
     const ledger = openChatLedger(db);
     const admission = anAdmission({ projectId, keyId }, { credits: 40 });
@@ -212,7 +212,7 @@ describe('tollgate credits adjust', () => {
 });
 
 describe('tollgate tasks redeliver', () => {
-  it("sends an ended task's callback again under a new id, also while no workflow can be started, and remembers who did", async () => {
+  it("sends an ended task's callback again under a new id while Temporal is unreachable, which the audit log records", async () => {
     const { projectId, keyId } = await operator.project({ credits: 100 });
     const ledger = openLedger(db);
     const callbackUrl = 'https://example.com/hook';
@@ -234,7 +234,7 @@ describe('tollgate tasks redeliver', () => {
     expect(await auditOf(taskId)).toMatchObject([{ action: 'tasks.redeliver' }]);
   });
 
-  it('refuses a task that asked for no callback, and one that does not exist', async () => {
+  it('refuses a task without a callback and a task that does not exist', async () => {
     const { projectId, keyId } = await operator.project({ credits: 100 });
     const ledger = openLedger(db);
     const { taskId } = await admitted(ledger, newTask({ projectId, keyId }, 5));

@@ -21,14 +21,14 @@ afterAll(() => home?.drop());
 const oldKey = `k1:${randomBytes(32).toString('base64')}`;
 const newKey = `k2:${randomBytes(32).toString('base64')}`;
 
-/** With these master keys. */
+/** Runs a command with these master keys. */
 const tollgate = (masterKeys: string, ...args: string[]): Promise<Said> =>
   commandLine(() => ({ ...settings, MASTER_KEYS: masterKeys })).tollgate(...args);
 
 const noted = (resealed: number, current: number, unreadable: unknown[] = []) => ({ resealed, current, unreadable });
 
 describe('tollgate secrets reseal', () => {
-  it('seals credentials and callback secrets under the first key, so that the older one can go; again it does nothing', async () => {
+  it('encrypts credentials and callback secrets with the first master key, and a second run changes nothing', async () => {
     const { said: project } = await tollgate(oldKey, 'projects', 'create', '--name', 'sealed');
     const projectId = String(project['project_id']);
     const { said: rotated } = await tollgate(oldKey, 'projects', 'secret', 'rotate', projectId);
@@ -73,7 +73,7 @@ describe('tollgate secrets reseal', () => {
     expect(sealer.open(row?.credential ?? '', credentialContext(channelId))).toBe('fal-secret');
   });
 
-  it('leaves what no key opens as it is, names its row, and ends with 1', async () => {
+  it('leaves a secret of a missing master key unchanged, names its row, and exits with 1', async () => {
     const [row] = await rowsOf<{ id: string; credential: string }>(db, 'select id, credential from channel', []);
     const strange = String(row?.credential).replace('v1.k2.', 'v1.k0.');
     await run(db, 'update channel set credential = $1', [strange]);

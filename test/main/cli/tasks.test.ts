@@ -30,7 +30,7 @@ async function make(prompt: string): Promise<Task> {
 const attemptsPath = (taskId: string) => `/api/v1/tasks/${taskId}/attempts`;
 
 describe('GET /api/v1/tasks/{task_id}/attempts', () => {
-  it('lists each call with its outcome, and never who was called, with what, or what it cost us', async () => {
+  it('lists each call with its outcome, without the channel, the provider, the operation id and the cost', async () => {
     const prompt = 'a fox [[latency=50]] [[fail=transient on=sandbox-a]] [[fail=auth on=sandbox-b]]';
     const task = await make(prompt);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 3 });
@@ -44,11 +44,11 @@ describe('GET /api/v1/tasks/{task_id}/attempts', () => {
     };
     const { data } = z.object({ data: z.array(z.looseObject({ n: z.number(), error: z.unknown() })) }).parse(body);
     expect({ status, body }).toEqual({ status: 200, body: { object: 'list', data } });
-    // Two of one priority come in either order.
+    // Two channels of one priority are drawn in any order.
     const [last, ...failed] = data.toReversed();
     expect(failed.toSorted((a, b) => String(a.error).localeCompare(String(b.error)))).toEqual([
       { ...attempt, n: expect.any(Number), outcome: 'transient', error: 'provider_error', status: 503 },
-      // Our account there is none of a client's business.
+      // The client must not learn the state of the gateway's account at the provider.
       { ...attempt, n: expect.any(Number), outcome: 'transient', error: 'unavailable', status: null },
     ]);
     expect(last).toEqual({
@@ -62,7 +62,7 @@ describe('GET /api/v1/tasks/{task_id}/attempts', () => {
     expect(JSON.stringify(body)).not.toMatch(/sandbox|127\.0\.0\.1|fal|request_id|cost|401/);
   });
 
-  it("is 404 for another project's task as for one that does not exist, and empty before the first call", async () => {
+  it("returns 404 for another project's task as for an unknown one, and names the class of a refusal", async () => {
     const task = await make('one more [[latency=0]]');
     const other = await gateway.project();
     const theirs = await gateway.get(other.apiKey, attemptsPath(task.task_id));
@@ -78,7 +78,7 @@ describe('GET /api/v1/tasks/{task_id}/attempts', () => {
 });
 
 describe('tollgate tasks show', () => {
-  it("shows each attempt with its channel, the upstream's reference and what it cost us", async () => {
+  it("shows each attempt with its channel, the provider's operation id and the cost", async () => {
     const task = await make('shown [[latency=0]] [[fail=transient on=sandbox-a]]');
     const { said } = await tollgate('tasks', 'show', task.task_id);
     const { attempts_detail: attempts } = z
@@ -95,13 +95,13 @@ describe('tollgate tasks show', () => {
 });
 
 describe('a task that ends at its deadline while its job still runs', () => {
-  it('shows that call as given up, not as one that runs for ever', async () => {
+  it('shows its attempt as canceled, or as unknown if the provider had not accepted it', async () => {
     const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
       model: 'aurora-image-1',
       prompt: 'endless [[fail=never]]',
     });
     await eventually(async () => (await gateway.hits('endless', 'poll')).length > 0);
-    // Nobody polls any more, so nobody can end the row.
+    // Without a worker no process can end the attempt row.
     await gateway.kill('worker-1');
     try {
       const sql = (text: string) => rowsOf(gateway.database, text, [taskId]);
@@ -118,7 +118,7 @@ describe('a task that ends at its deadline while its job still runs', () => {
       expect((await tollgate('tasks', 'show', taskId)).said).toMatchObject({
         attempts_detail: [{ ...attempt, operation: { request_id: expect.any(String) }, cost_micro_usd: 20_000 }],
       });
-      // A submit whose answer never came may have bought something.
+      // A submit without an answer may have started a job that the provider bills.
       await sql('update attempt set operation = null, outcome = null where request_id = $1');
       expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({
         data: [{ ...attempt, outcome: 'unknown' }],
@@ -137,7 +137,7 @@ describe('tollgate tasks resolve', () => {
       .parse((await tollgate('tasks', 'list', '--unknown')).said)
       .data.map(({ task_id: id }) => id);
 
-  it('closes the case of a task whose outcome is not known: remembered, off the list, and nothing of the task changed', async () => {
+  it('records what became of an unknown outcome, removes the task from the list, and does not change the task', async () => {
     const task = await make('nobody knows [[fail=reset]]');
     const id = task.task_id;
     expect(await unknown()).toEqual([id]);
@@ -173,7 +173,7 @@ describe('tollgate tasks resolve', () => {
     });
   });
 
-  it('refuses a task that has no such case, and an outcome that is none', async () => {
+  it('refuses a task with a known outcome, an unknown task, and an invalid --outcome', async () => {
     const task = await make('known [[latency=0]]');
     const resolve = (id: string, outcome = 'bought') =>
       tollgate('tasks', 'resolve', id, '--outcome', outcome, '--reference', 'r');

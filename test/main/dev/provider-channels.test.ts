@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => books?.drop());
 
-/** As a start of `npm start` with these keys in its environment. */
+/** Does the same as a start of `npm start` with these keys in its environment. */
 async function start(keys: Record<string, string>): Promise<ProviderChannel[]> {
   const config = loadConfig({ ...settings, ...keys });
   const deps = { config, db, sealer: createSealer(config.secrets.masterKeys), catalog: createCatalogCache(db, 0) };
@@ -44,7 +44,7 @@ const channelNamed = async (name: string) => (await listChannels(db)).channels.f
 
 async function keyOf(name: string): Promise<string> {
   const channel = await channelNamed(name);
-  if (!channel) throw new Error(`there is no ${name}`);
+  if (!channel) throw new Error(`There is no channel ${name}`);
   const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
   return sealer.open(channel.sealedCredential, credentialContext(channel.id));
 }
@@ -58,7 +58,7 @@ const keys = {
 };
 
 describe("a provider's key in the environment", () => {
-  it('adds its channel before the sandbox, at the documented address, with the key sealed and said nowhere', async () => {
+  it('adds an encrypted channel at the documented address, with a higher priority than the sandbox', async () => {
     expect(await start({})).toEqual([]);
     expect(await start(keys)).toEqual([
       { channel: 'env-openai', variable: 'OPENAI_API_KEY', enabled: true },
@@ -81,13 +81,13 @@ describe("a provider's key in the environment", () => {
     for (const key of Object.values(keys)) expect(JSON.stringify([audit, rows])).not.toContain(key);
   });
 
-  it('draws it for what that provider sells, and for no model that only speaks its language', async () => {
+  it('serves only the models that the provider sells, not every model in its wire format', async () => {
     await start(keys);
     const { channels, nowMs } = await listChannels(db);
     const entries = await createCatalogCache(db, 0).entries();
     const servedBy = (modelId: string) => {
       const entry = entries.find(({ model }) => model.id === modelId);
-      if (!entry) throw new Error(`there is no ${modelId}`);
+      if (!entry) throw new Error(`There is no model ${modelId}`);
       const { groups, upstream } = entry.private;
       const wanted = { modelId, groups, families: Object.keys(upstream), tried: new Set<string>(), nowMs };
       const serving = listServing(channels, wanted).map(({ name }) => name);
@@ -100,13 +100,13 @@ describe("a provider's key in the environment", () => {
     expect(servedBy('deepseek-v3.2')).toEqual([]);
     expect(servedBy('flux-1.1-pro')).toEqual(['env-fal', 'env-replicate']);
     expect(servedBy('nano-banana-pro')).toEqual(['env-fal', 'env-gemini']);
-    // OpenAI has ended it; fal sells it.
+    // OpenAI no longer sells this model, and fal does.
     expect(servedBy('sora-2')).toEqual(['env-fal']);
-    // Nobody does, but the sandbox.
+    // Only the sandbox serves these models.
     for (const made of ['aurora-image-1', 'runway-aleph']) expect(servedBy(made)).toEqual([]);
   });
 
-  it('is sealed anew when it changes, and the channel is disabled when it is gone and back when it is', async () => {
+  it('is encrypted again if it changes, and the channel is disabled while the key is absent', async () => {
     await start(keys);
     await start({ ...keys, FAL_KEY: 'id:fal-key-2' });
     expect(await keyOf('env-fal')).toBe('id:fal-key-2');
@@ -118,7 +118,7 @@ describe("a provider's key in the environment", () => {
     expect(await keyOf('env-fal')).toBe('id:fal-key');
   });
 
-  it('leaves what an operator has decided: a disabled channel stays so, other groups too', async () => {
+  it('does not undo the changes of an operator to the groups and the enabled state', async () => {
     await start(keys);
     const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
     await setChannel({ db, sealer }, { channel: 'env-gemini', changes: { groups: ['chat'] }, actor: 'cli:me' });
@@ -129,7 +129,7 @@ describe("a provider's key in the environment", () => {
     expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: true });
   });
 
-  it('is refused by its name where it is no key, said in the banner by its name, and given to nobody else', async () => {
+  it('is never printed: errors and the banner name the variable, and other processes do not get the key', async () => {
     const wrong = () => loadConfig({ ...settings, OPENAI_API_KEY: 'two words' });
     expect(wrong).toThrow(ConfigError);
     expect(wrong).toThrow(/^(?=[^]*OPENAI_API_KEY)(?![^]*two words)/);
