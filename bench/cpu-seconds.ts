@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts in hundredths of a second. */
+/** Linux counts CPU time in ticks of a hundredth of a second. */
 const ticksPerSecond = 100;
 
 interface ProcessTimes {
   parent: number;
-  /** CPU seconds of the process itself. */
+  /** CPU ticks of the process itself. */
   own: number;
-  /** CPU seconds including its children that have ended. */
+  /** CPU ticks of the process and of its children that have ended. */
   ticks: number;
 }
 

@@ -29,7 +29,8 @@ export async function sendLoad({ origin, path, connections, seconds, request }: 
       const at = performance.now();
       const answer = await pool.request({ method: 'POST', path, headers, body });
       const text = await answer.body.text();
-      if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}: ${text.slice(0, 300)}`);
+      if (answer.statusCode !== 200)
+        throw new Error(`The request was answered with ${answer.statusCode}: ${text.slice(0, 300)}`);
       latencies.push(performance.now() - at);
     }
   };

@@ -1,4 +1,4 @@
-/** `npm run bench -- chat` and `-- media`: measure against real servers that they start themselves. Results belong in docs/BENCHMARKS.md. */
+/** `npm run bench -- chat` and `-- media`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
 const benches: Record<string, () => Promise<void>> = {
   chat: async () => (await import('./chat.ts')).benchChat(),
   media: async () => (await import('./media.ts')).benchMedia(),

@@ -11,7 +11,7 @@ import { profiled } from './profiled.ts';
 import { startBenchServers } from './servers.ts';
 
 const rounds = 5;
-/** Enough tasks that the last ones, during which no further task starts, have little weight. */
+/** So many that the end of a round, in which no further tasks start, has little weight. */
 const tasksPerRound = 1_000;
 const connections = 64;
 /** The concurrency of the gateway's starter loop. */
@@ -120,7 +120,7 @@ function create(agent: Agent, baseUrl: string, apiKey: string, prompt: string): 
         answer.resume();
         answer.on('end', () => {
           if (answer.statusCode === 202) resolve(performance.now() - began);
-          else reject(new Error(`a create was answered ${answer.statusCode}`));
+          else reject(new Error(`The create was answered with ${answer.statusCode}`));
         });
       },
     );
@@ -151,7 +151,7 @@ async function startBare(address: string): Promise<Bare> {
     namespace,
     worker,
     async stop() {
-      // Not SIGKILL, because a profile is written at the end.
+      // SIGINT and not SIGKILL, because the process writes its profile when it exits.
       worker.kill('SIGINT');
       await once(worker, 'exit');
       await workflows.close();
@@ -185,7 +185,7 @@ async function measureBare(bare: Bare, pids: Record<string, number>, tasks: numb
 }
 
 const cpuOf = (pids: Record<string, number>): Record<string, number> =>
-  // Every process here is a child of this one, which is the bare workflow's client.
+  // All measured processes are children of this one, so its own CPU time is counted without them.
   Object.fromEntries(
     Object.entries(pids).map(([name, pid]) => [name, pid === process.pid ? ownCpuSeconds(pid) : cpuSeconds(pid)]),
   );

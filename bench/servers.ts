@@ -20,7 +20,7 @@ export async function startBenchServers(): Promise<BenchServers> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
   guardian.removeFolder(folder);
   const temporal = findTemporal();
-  if (!temporal) throw new Error('There is no Temporal server; `npm run bench` finds or makes one first.');
+  if (!temporal) throw new Error('There is no Temporal server. `npm run bench` finds or installs one first.');
   const avoid = new Set<number>();
   const password = randomBytes(16).toString('hex');
   const postgres = await startPostgres({ dir: join(folder, 'postgres'), port: 0, avoid, password, guardian });

@@ -16,7 +16,7 @@ export async function startPart(name: string, args: readonly string[] = []): Pro
   });
   const exited = once(child, 'exit');
   const first = await Promise.race([once(child.stdout, 'data'), exited.then(() => null)]);
-  if (first === null || child.pid === undefined) throw new Error(`${name} ended before it served`);
+  if (first === null || child.pid === undefined) throw new Error(`${name} exited before it was ready`);
   return {
     url: String(first[0]).trim(),
     pid: child.pid,

@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /**
- * Finds a Temporal server on the PATH or in the user's cache. Runs every candidate before it trusts it, so that a truncated or foreign
- * binary is never returned. Plain Node 20, because it also runs before the packages are installed.
+ * Finds a Temporal server on the PATH or in the user's cache. Runs every candidate once, so that a truncated binary or another program
+ * is never returned. Plain Node 20, because it also runs before the packages are installed.
  *
  * @param {{ env?: Record<string, string | undefined> }} [options]
  * @returns {{ path: string, version: string, source: 'PATH' | 'cache' } | null} null when there is no usable one
@@ -39,9 +39,9 @@ export function checkTemporal(path) {
     accessSync(path, constants.X_OK);
     if (!statSync(path).isFile()) return { path, problem: 'is not a file' };
   } catch {
-    return { path, problem: 'is not there' };
+    return { path, problem: 'does not exist or is not executable' };
   }
-  // Without a config file or environment of the user's own, which could make even --version fail.
+  // The empty environment hides the user's configuration, which could make even --version fail.
   const run = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 15_000, maxBuffer: 64_000, env: {} });
   const match = /version (\S+) \(Server (\d+)\.(\d+)\.(\d+)/.exec(run.stdout ?? '');
   if (run.error || run.status !== 0 || !match) return { path, problem: 'does not run' };

@@ -19,7 +19,7 @@ export async function withLock(folder, work) {
       throw new Error(
         `Another process has held ${folder} for half an hour. Remove the folder if no such process runs.`,
       );
-    if (!said) say('another process is preparing the same thing; waiting for it …');
+    if (!said) say('another process is already preparing this; waiting for it …');
     await sleep(500);
   }
   const release = () => rmSync(folder, { recursive: true, force: true });

@@ -53,7 +53,7 @@ export async function obtainTemporal(env) {
   });
 }
 
-/** Moves a checked binary into the cache by one rename. Replaces a broken one. */
+/** Moves a checked binary into the cache by one rename. Replaces a binary that does not run. */
 function keep(made, target) {
   if (existsSync(target)) {
     say(`${target} ${checkTemporal(target).problem ?? 'is not usable'}; replacing it`);
@@ -63,7 +63,7 @@ function keep(made, target) {
   return { ...checkTemporal(target), source: 'cache' };
 }
 
-/** Downloads the release that the Temporal SDKs use for their test servers. Null, with nothing left behind, if anything fails. */
+/** Downloads the release that the Temporal SDKs use for their test servers. Returns null and removes its files if a step fails. */
 async function download(work) {
   const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch];
   if (!arch || !['linux', 'darwin'].includes(process.platform)) return null;
@@ -88,13 +88,13 @@ async function download(work) {
     say(`downloaded (sha256 ${createHash('sha256').update(packed).digest('hex').slice(0, 16)}…)`);
     return file;
   } catch (error) {
-    say(`no download of the Temporal server (${error.cause?.code ?? error.message})`);
+    say(`the Temporal server could not be downloaded (${error.cause?.code ?? error.message})`);
     rmSync(join(work, 'temporal'), { force: true });
     return null;
   }
 }
 
-/** Builds the CLI from its published module. Null if Go is not installed or the build fails. */
+/** Builds the CLI from its published module. Returns null if Go is not installed or the build fails. */
 async function build(work, env) {
   const go = goCommand(env);
   if (!go) return null;

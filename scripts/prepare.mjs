@@ -50,7 +50,7 @@ async function preparePackages() {
   });
 }
 
-/** Whether node_modules matches the lock file, by our stamp or by npm's own record. */
+/** Whether node_modules matches the lock file, by our stamp file or by npm's own record. */
 function isInstalled() {
   try {
     if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lockHash()) return true;

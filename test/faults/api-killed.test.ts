@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const crowd = 60;
-const member = (index: number) => ({ prompt: `a crowd at the door, ${index} [[latency=50]]`, key: `door-${index}` });
+const member = (index: number) => ({ prompt: `a crowd of clients, ${index} [[latency=50]]`, key: `door-${index}` });
 
 describe('an API server that is killed during creates', () => {
   it('loses no acknowledged task, and a retry with the same key finds the task at every point of interruption', async () => {
@@ -47,7 +47,7 @@ describe('an API server that is killed during creates', () => {
     const ends = await endsOf(gateway, projectId);
     expect(ends.map(({ id }) => id).sort()).toEqual([...retried].sort());
     expect(ends.filter(({ status }) => status !== 'succeeded')).toEqual([]);
-    expect(await expectOneSubmitPerAttempt(gateway, 'a crowd at the door')).toBe(crowd);
+    expect(await expectOneSubmitPerAttempt(gateway, 'a crowd of clients')).toBe(crowd);
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 

@@ -350,7 +350,7 @@ async function expectDelivered(place: Place, before: number): Promise<void> {
   for (const call of received) expect(verified(call, project.webhookSecret).data.task_id).toBe(taskId);
 }
 
-describe('an API that is killed', () => {
+describe('an API server that is killed', () => {
   it('between the idempotency row and its task leaves neither, and the key creates one task later', async () => {
     expect(crashOf('after_idem_insert').seen).toMatchObject({ keys: 0, tasks: 0, reserved: 0 });
     const first = await retryCreate('after_idem_insert');

@@ -145,7 +145,7 @@ const alarmLines = async (reason: string): Promise<number> => {
 };
 
 describe('a channel that fails under a hundred chats a second', () => {
-  it('fails no chat, gets no further chats, and is available again after the job has probed the channel', async () => {
+  it('causes no failed chat, gets no further chats, and is available again after the job has probed it', async () => {
     await setWeights(3, 1);
     a.serve(goodAnswer(100));
     b.serve(goodAnswer(100));

@@ -1,4 +1,4 @@
-/** Stops what global-setup started and removes its folder. */
+/** Stops the servers that global-setup.mjs started and removes their folder. */
 export default async function globalTeardown() {
   await globalThis.tollgateTestGuardian?.close();
 }

@@ -297,7 +297,7 @@ async function accepted(): Promise<Accepted> {
   return { taskId, projectId: book.projectId };
 }
 
-/** Copies one result as the run that holds `fence`. */
+/** Copies one result as the run with the fencing token `fence`. */
 function copyAs(
   { taskId, projectId }: Accepted,
   fence: string,
@@ -305,7 +305,7 @@ function copyAs(
 ): Promise<CopyReport> {
   const { forMs = 20_000 } = given;
   const begunAt = performance.now();
-  // As strict as in production by default: only the channel's own origin is trusted.
+  // The default of production: only the channel's own origin is trusted.
   const egress = createEgress({ allowCidrs: given.allowCidrs ?? [], callbackPorts: [] });
   return copyOutputs(
     { config, db, files: given.files ?? files, egress, logger: pino({ level: 'silent' }) },
