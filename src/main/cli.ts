@@ -1,16 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { explainError } from './cli/explain-error.ts';
-import { registerAudit } from './cli/groups/audit.ts';
-import { registerCatalog } from './cli/groups/catalog.ts';
-import { registerChannels } from './cli/groups/channels.ts';
-import { registerCredits } from './cli/groups/credits.ts';
-import { registerJobs } from './cli/groups/jobs.ts';
-import { registerKeys } from './cli/groups/keys.ts';
-import { registerLedger } from './cli/groups/ledger.ts';
-import { registerProjects } from './cli/groups/projects.ts';
-import { registerSecrets } from './cli/groups/secrets.ts';
-import { registerSummary } from './cli/groups/summary.ts';
-import { registerTasks } from './cli/groups/tasks.ts';
+import { audit } from './cli/groups/audit.ts';
+import { catalog } from './cli/groups/catalog.ts';
+import { channels } from './cli/groups/channels.ts';
+import { credits } from './cli/groups/credits.ts';
+import { jobs } from './cli/groups/jobs.ts';
+import { keys } from './cli/groups/keys.ts';
+import { ledger } from './cli/groups/ledger.ts';
+import { projects } from './cli/groups/projects.ts';
+import { secrets } from './cli/groups/secrets.ts';
+import { summary } from './cli/groups/summary.ts';
+import { tasks } from './cli/groups/tasks.ts';
 import type { Invocation } from './cli/define-command.ts';
 
 /**
@@ -47,23 +47,11 @@ export function createProgram(invocation: Invocation, json: boolean): Command {
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
-  for (const register of groups) register(root, invocation);
+  for (const [name, add] of Object.entries(groups)) add(root, name, invocation);
   return root;
 }
 
-const groups = [
-  registerProjects,
-  registerKeys,
-  registerCredits,
-  registerChannels,
-  registerCatalog,
-  registerTasks,
-  registerJobs,
-  registerLedger,
-  registerSecrets,
-  registerSummary,
-  registerAudit,
-];
+const groups = { projects, keys, credits, channels, catalog, tasks, jobs, ledger, secrets, summary, audit };
 
 if (import.meta.main) {
   // `| head` closes the pipe early. That is not a failure.

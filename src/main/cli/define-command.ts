@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
-import type { Command } from 'commander';
-import type { z } from 'zod';
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
 import type { Environment, Needs } from './operator-deps.ts';
-import { UsageError } from './usage-error.ts';
+import type { Report } from './report.ts';
 
 /** One run of the command line. */
 export interface Invocation {
@@ -12,50 +12,83 @@ export interface Invocation {
   exitCode: number;
 }
 
-/** The output of a command: `document` for scripts, `text` for people. */
-export interface Report {
-  document: object;
-  text: string;
-  /** The command ran and its result is a refusal: exit code 1. */
-  refused?: boolean;
-}
+/** The command was called wrongly: exit code 2. */
+export class UsageError extends Error {}
 
-export interface CommandDefinition<Input, Deps> {
+/** Adds a command, or a group of commands, to its parent under a name. */
+export type Entry = (parent: Command, name: string, invocation: Invocation) => void;
+
+/** A group of commands by their names, in the order of the help. */
+export const group =
+  (description: string, entries: () => Readonly<Record<string, Entry>>): Entry =>
+  (parent, name, invocation) => {
+    const added = parent.command(name).description(description);
+    for (const [each, add] of Object.entries(entries())) add(added, each, invocation);
+  };
+
+export interface CommandDefinition<Shape extends Record<string, z.ZodType>, Deps> {
   summary: string;
-  /** Declares flags and arguments for commander. `input` checks their values. */
-  usage?: (command: Command) => void;
-  /** Parses flags and arguments under their camelCase names. */
-  input: z.ZodType<Input>;
+  /**
+   * Flags and arguments by their camelCase names, each with `.describe` for the help. `option` and `flag` declare a flag; any other
+   * schema is a positional argument.
+   */
+  input?: Shape;
   /** What the command uses. It is opened before the run and closed after it. */
   needs: Needs<Deps>;
   /** Throws `OperatorError` for a refusal. `actor` is the name in the audit log. */
-  run: (deps: Deps, input: Input, actor: string) => Promise<Report>;
+  run: (deps: Deps, input: z.output<z.ZodObject<Shape>>, actor: string) => Promise<Report>;
 }
 
-/** Adds one command to its group, with `--json` and `--help`. */
-export function defineCommand<Input, Deps>(
-  group: Command,
-  name: string,
-  invocation: Invocation,
-  { summary, usage, input, needs, run }: CommandDefinition<Input, Deps>,
-): void {
-  const command = group.command(name).description(summary);
-  usage?.(command);
-  command.option('--json', 'print one JSON document and nothing else');
-  command.action(async () => {
-    const flags: Record<string, unknown> = command.opts();
-    const parsed = input.safeParse({ ...flags, ...argumentsOf(command) });
-    if (!parsed.success) throw new UsageError(usageProblems(command, parsed.error.issues));
-    const { deps, close } = await needs(invocation.env);
-    try {
-      const report = await run(deps, parsed.data, operator());
-      const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
-      invocation.write(`${said}\n`);
-      if (report.refused) invocation.exitCode = 1;
-    } finally {
-      await close();
-    }
-  });
+/** One command, with `--json` and `--help`. */
+export const command =
+  <Shape extends Record<string, z.ZodType>, Deps>(definition: CommandDefinition<Shape, Deps>): Entry =>
+  (parent, name, invocation) => {
+    const { summary, input, needs, run } = definition;
+    const added = parent.command(name).description(summary);
+    for (const [field, schema] of Object.entries(input ?? {})) declare(added, field, schema);
+    added.option('--json', 'print one JSON document and nothing else');
+    added.action(async () => {
+      const flags: Record<string, unknown> = added.opts();
+      const parsed = z.object(input).safeParse({ ...flags, ...argumentsOf(added) });
+      if (!parsed.success) throw new UsageError(usageProblems(added, parsed.error.issues));
+      const { deps, close } = await needs(invocation.env);
+      try {
+        const report = await run(deps, parsed.data, operator());
+        const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
+        invocation.write(`${said}\n`);
+        if (report.refused) invocation.exitCode = 1;
+      } finally {
+        await close();
+      }
+    });
+  };
+
+/** What the help shows for the value of an option: `<rows>` in `--limit <rows>`. */
+const placeholders = z.registry<{ placeholder: string }>();
+
+/** An option, named like its field: `--in-flight <requests>`. It is required unless its schema is optional or has a default. */
+export function option<Schema extends z.ZodType>(placeholder: string, schema: Schema): Schema {
+  const own = schema.clone();
+  placeholders.add(own, { placeholder });
+  return own;
+}
+
+/** An option without a value, such as `--force`. */
+export const flag = () => option('', z.boolean().default(false));
+
+function declare(command: Command, name: string, schema: z.ZodType): void {
+  const description = schema.description ?? '';
+  const mayBeAbsent = z.object({ [name]: schema }).safeParse({}).success;
+  const usage = placeholders.get(schema);
+  if (!usage) {
+    command.argument(mayBeAbsent ? `[${name}]` : `<${name}>`, description);
+    return;
+  }
+  const long = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const added = new Option(`${long} ${usage.placeholder}`.trim(), description).makeOptionMandatory(!mayBeAbsent);
+  const value = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  if (value instanceof z.ZodEnum) added.choices(value.options.map(String));
+  command.addOption(added);
 }
 
 const argumentsOf = (command: Command): Record<string, unknown> =>

@@ -3,7 +3,7 @@ import type { CatalogProblem } from '../../commands/catalog/check/findings.ts';
 import { CatalogError } from '../../commands/catalog/load-catalog.ts';
 import { ConfigError } from '../../config/load-config.ts';
 import { plainMessage } from '../plain-message.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './define-command.ts';
 
 export interface Explanation {
   message: string;

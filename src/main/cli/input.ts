@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { splitWords } from '../../config/setting.ts';
+import { option } from './define-command.ts';
 
 /** Values of flags and arguments. Each message continues the sentence that begins with the flag's name. */
 export const shortText = z
@@ -19,23 +21,18 @@ export const count = (min = 1, max = Number.MAX_SAFE_INTEGER) =>
 /** The range of a PostgreSQL `int` column. */
 export const smallCount = count(1, 2_147_483_647);
 
-/** The word `none`, which removes a limit, or a value of `schema`. */
-export const cleared = <T>(schema: z.ZodType<T, string>) => z.union([z.literal('none').transform(() => null), schema]);
+/** Absent, the word `none`, which removes a limit, or a value of `schema`. */
+export const cleared = <T>(schema: z.ZodType<T, string>) =>
+  z.union([z.literal('none').transform(() => null), schema]).exactOptional();
 
 /** The largest number of rows that a list shows. */
-export const limit = (usual: number) => count(1, 10_000).default(usual);
+export const rowLimit = (usual: number) =>
+  option('<rows>', count(1, 10_000).default(usual)).describe(`show at most this many rows (default: ${usual})`);
 
 /** `a,b,c` without duplicates. */
 export const names = z
   .string()
-  .transform((text) => [
-    ...new Set(
-      text
-        .split(',')
-        .map((item) => item.trim())
-        .filter(Boolean),
-    ),
-  ])
+  .transform((text) => [...new Set(splitWords(text))])
   .refine((items) => items.length > 0, 'must name at least one');
 
 /** A time: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or a span from now such as `90s`, `15m`, `12h`, `30d`. */

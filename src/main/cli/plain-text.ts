@@ -1,8 +1,8 @@
-/** Aligned plain text for people. Control characters are removed: a name or a provider's text must not control the terminal. */
-type Cell = string | number | boolean | null | undefined;
-
-/** One line per row under a line of headings. */
-export function table(rows: readonly Readonly<Record<string, Cell>>[], nothing = 'There are no rows.'): string {
+/**
+ * Aligned plain text for people: one line per row under a line of headings. Control characters are removed here and in `facts`: a name
+ * or a provider's text must not control the terminal.
+ */
+export function table(rows: readonly Readonly<Record<string, unknown>>[], nothing = 'There are no rows.'): string {
   const headings = Object.keys(rows[0] ?? {});
   if (headings.length === 0) return nothing;
   const lines = [
@@ -21,16 +21,12 @@ export function table(rows: readonly Readonly<Record<string, Cell>>[], nothing =
 }
 
 /** One line per fact. */
-export function facts(about: Readonly<Record<string, Cell>>): string {
+export function facts(about: object): string {
   const width = Math.max(0, ...Object.keys(about).map((name) => name.length));
   return Object.entries(about)
-    .map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}`)
+    .map(([name, value]: [string, unknown]) => `${name.padEnd(width)}  ${shown(value)}`)
     .join('\n');
 }
-
-/** Adds a note when the list ends at its limit. */
-export const limited = (text: string, rows: readonly unknown[], limit: number): string =>
-  rows.length < limit ? text : `${text}\n(the first ${limit} rows; --limit shows more)`;
 
 /** A time, or unix seconds, as a UTC time to the second. */
 export const time = (at: Date | number | null): string | null =>
@@ -41,5 +37,7 @@ export const time = (at: Date | number | null): string | null =>
 /** One line without control characters. */
 export const clean = (text: string): string => text.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, ' ');
 
-const shown = (value: Cell): string =>
-  value === null || value === undefined || value === '' ? '-' : clean(String(value));
+function shown(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  return clean(typeof value === 'string' ? value : JSON.stringify(value));
+}

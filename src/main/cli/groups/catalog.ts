@@ -1,83 +1,71 @@
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { applyCatalog } from '../../../commands/catalog/apply-catalog.ts';
 import { loadCatalog } from '../../../commands/catalog/load-catalog.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { listModels } from '../../../db/models.ts';
 import type { CatalogEntry } from '../../../domain/catalog.ts';
-import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { command, group } from '../define-command.ts';
 import { shortText } from '../input.ts';
-import { database, nothing, type DatabaseDeps } from '../operator-deps.ts';
-import { clean, table } from '../plain-text.ts';
+import { database, nothing } from '../operator-deps.ts';
+import { clean } from '../plain-text.ts';
+import { listReport } from '../report.ts';
 
 /** `tollgate catalog …`: the models on offer. */
-export function registerCatalog(root: Command, invocation: Invocation): void {
-  const group = root.command('catalog').description('the models on offer, with their prices');
-  defineCommand(group, 'check', invocation, {
-    summary: 'report the errors of a catalog file; needs no database',
-    usage: (command) => command.argument('<file>', 'YAML file with the catalog'),
-    input: FileInput,
-    needs: nothing,
-    run: (_, { file }) => check(file),
-  });
-  defineCommand(group, 'apply', invocation, {
-    summary: 'check a catalog file, then replace the catalog with it',
-    usage: (command) => command.argument('<file>', 'YAML file with the catalog'),
-    input: FileInput,
-    needs: database,
-    run: apply,
-  });
-  defineCommand(group, 'show', invocation, {
-    summary: 'list the models of the catalog, or show one model in full',
-    usage: (command) => command.argument('[model]', 'id of a model'),
-    input: z.object({ model: shortText.optional() }),
-    needs: database,
-    run: show,
-  });
-}
+export const catalog = group('the models on offer, with their prices', () => ({ check, apply, show }));
 
 // A path may be longer than a name.
-const FileInput = z.object({ file: z.string().min(1, 'must not be empty') });
+const file = z.string().min(1, 'must not be empty').describe('YAML file with the catalog');
 
-async function check(file: string): Promise<Report> {
-  const { entries, warnings } = await loadCatalog(file);
-  return {
-    document: { ok: true, models: entries.length, warnings },
-    text: [`${clean(file)} is valid: ${entries.length} models.`, ...warningLines(warnings)].join('\n'),
-  };
-}
+const check = command({
+  summary: 'report the errors of a catalog file; needs no database',
+  input: { file },
+  needs: nothing,
+  async run(_, { file: path }) {
+    const { entries, warnings } = await loadCatalog(path);
+    return {
+      document: { ok: true, models: entries.length, warnings },
+      text: [`${clean(path)} is valid: ${entries.length} models.`, ...warningLines(warnings)].join('\n'),
+    };
+  },
+});
 
-async function apply(deps: DatabaseDeps, { file }: { file: string }, actor: string): Promise<Report> {
-  const applied = await applyCatalog(deps, { file, actor });
-  const changes = (['added', 'changed', 'removed'] as const).filter((change) => applied[change].length > 0);
-  const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
-  return {
-    document: applied,
-    text: [...(lines.length > 0 ? lines : ['Nothing changed.']), ...warningLines(applied.warnings)].join('\n'),
-  };
-}
+const apply = command({
+  summary: 'check a catalog file, then replace the catalog with it',
+  input: { file },
+  needs: database,
+  async run(deps, { file: path }, actor) {
+    const applied = await applyCatalog(deps, { file: path, actor });
+    const changes = (['added', 'changed', 'removed'] as const).filter((change) => applied[change].length > 0);
+    const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
+    return {
+      document: applied,
+      text: [...(lines.length > 0 ? lines : ['Nothing changed.']), ...warningLines(applied.warnings)].join('\n'),
+    };
+  },
+});
 
-async function show({ db }: DatabaseDeps, { model }: { model?: string | undefined }): Promise<Report> {
-  const entries = await listModels(db);
-  if (model !== undefined) {
+const show = command({
+  summary: 'list the models of the catalog, or show one model in full',
+  input: { model: shortText.optional().describe('id of a model') },
+  needs: database,
+  async run({ db }, { model }) {
+    const entries = await listModels(db);
+    if (model === undefined) return listReport(entries, toLine, { nothing: 'The catalog is empty.', toDocument });
     const entry = entries.find((candidate) => candidate.model.id === model);
     if (!entry) throw new OperatorError(`The catalog has no model ${model}.`);
     return { document: toDocument(entry), text: JSON.stringify(toDocument(entry), null, 2) };
-  }
-  const text = table(
-    entries.map((entry) => ({
-      id: entry.model.id,
-      type: entry.model.type,
-      status: entry.model.status,
-      public: entry.private.public ? 'yes' : 'no',
-      credits: priceOf(entry),
-      groups: entry.private.groups.join(','),
-      adapters: Object.keys(entry.private.upstream).join(','),
-    })),
-    'The catalog is empty.',
-  );
-  return { document: { data: entries.map(toDocument) }, text };
-}
+  },
+});
+
+const toLine = (entry: CatalogEntry) => ({
+  id: entry.model.id,
+  type: entry.model.type,
+  status: entry.model.status,
+  public: entry.private.public ? 'yes' : 'no',
+  credits: priceOf(entry),
+  groups: entry.private.groups.join(','),
+  adapters: Object.keys(entry.private.upstream).join(','),
+});
 
 /** As in the file. */
 const toDocument = (entry: CatalogEntry) => ({ ...entry.model, private: entry.private });

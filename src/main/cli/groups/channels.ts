@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { adapterFamilies } from '../../../channels/registry.ts';
 import { addChannel } from '../../../commands/channels/add-channel.ts';
@@ -8,95 +7,41 @@ import { setChannel } from '../../../commands/channels/set-channel.ts';
 import { testChannel, type ChannelTest } from '../../../commands/channels/test-channel.ts';
 import { listModels } from '../../../db/models.ts';
 import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/channel-settings.ts';
-import { defineCommand, type Invocation, type Report } from '../define-command.ts';
+import { command, group, option } from '../define-command.ts';
 import { count, names, shortText } from '../input.ts';
-import { jsonRow } from '../json-row.ts';
-import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
-import type { DatabaseDeps, SecretsDeps, UpstreamDeps } from '../operator-deps.ts';
-import { clean, facts, table, time } from '../plain-text.ts';
+import { database, databaseAndSecrets, upstreams, type SecretsDeps } from '../operator-deps.ts';
+import { clean, time } from '../plain-text.ts';
 import { readSecret, secretCharsMax } from '../read-secret.ts';
+import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
-export function registerChannels(root: Command, invocation: Invocation): void {
-  const group = root.command('channels').description('the configured upstream providers');
-  defineCommand(group, 'list', invocation, {
-    summary: 'list channels by priority, with the state of each and the reason for it',
-    input: z.object({}),
-    needs: database,
-    run: list,
-  });
-  defineCommand(group, 'add', invocation, {
-    summary: 'add a channel; it serves requests at once',
-    usage: (command) =>
-      command
-        .requiredOption('--name <name>', 'name for operators; clients never see it')
-        .requiredOption('--adapter <family>', `provider family: ${families.join(', ')}`)
-        .requiredOption('--base-url <url>', 'URL that the paths of the adapter are appended to')
-        .requiredOption('--credential <secret>', credentialHelp)
-        .requiredOption('--groups <names>', 'serve the models in these groups of the catalog, as a,b')
-        .option('--priority <number>', 'lower numbers are tried first (default: 1)')
-        .option('--weight <number>', 'share among channels of one priority; 0 is never drawn (default: 1)'),
-    input: AddInput,
-    needs: databaseAndSecrets,
-    run: add,
-  });
-  defineCommand(group, 'set', invocation, {
-    summary: 'change a channel; a new credential or URL also resets its health',
-    usage: (command) =>
-      command
-        .argument('<channel>', 'name or id of the channel')
-        .option('--name <name>', 'name for operators')
-        .option('--adapter <family>', `provider family: ${families.join(', ')}`)
-        .option('--base-url <url>', 'URL that the paths of the adapter are appended to')
-        .option('--credential <secret>', credentialHelp)
-        .option('--groups <names>', 'serve the models in these groups only, as a,b')
-        .option('--priority <number>', 'lower numbers are tried first')
-        .option('--weight <number>', 'share among channels of one priority; 0 is never drawn'),
-    input: SetInput,
-    needs: databaseAndSecrets,
-    run: set,
-  });
-  defineCommand(group, 'test', invocation, {
-    summary: 'call a provider in a way that costs nothing; exits 1 unless the call succeeds',
-    usage: (command) => command.argument('<channel>', 'name or id of the channel'),
-    input: z.object({ channel: shortText }),
-    needs: upstreams,
-    run: test,
-  });
-  for (const [name, enabled, summary] of switches) {
-    defineCommand(group, name, invocation, {
-      summary,
-      usage: (command) => command.argument('<channel>', 'name or id of the channel'),
-      input: z.object({ channel: shortText }),
-      needs: database,
-      run: (deps, { channel }, actor) => turn(deps, { channel, enabled, actor }),
-    });
-  }
-}
+export const channels = group('the configured upstream providers', () => ({
+  list,
+  add,
+  set,
+  test,
+  enable: setEnabled(true, 'let a channel serve new requests'),
+  disable: setEnabled(false, 'give a channel no new requests; accepted jobs continue'),
+}));
 
-const switches = [
-  ['enable', true, 'let a channel serve new requests'],
-  ['disable', false, 'give a channel no new requests; accepted jobs continue'],
-] as const;
-
-async function list({ db }: DatabaseDeps): Promise<Report> {
-  const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));
-  const text = table(
-    rows.map((row) => ({
-      name: row.name,
-      channel_id: row.channelId,
-      adapter: row.adapter,
-      base_url: row.baseUrl,
-      groups: row.groups.join(','),
-      priority: row.priority,
-      weight: row.weight,
-      enabled: row.enabled ? 'yes' : 'no',
-      state: [stateWords[row.state], ...row.reasons.map(reasonText)].join('; '),
-    })),
-    'There are no channels.',
-  );
-  return { document: { data: rows.map(jsonRow) }, text };
-}
+const list = command({
+  summary: 'list channels by priority, with the state of each and the reason for it',
+  needs: database,
+  async run({ db }) {
+    const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));
+    return listReport(
+      rows,
+      ({ name, reasons, ...row }) => ({
+        name,
+        ...jsonRow(row),
+        groups: row.groups.join(','),
+        enabled: row.enabled ? 'yes' : 'no',
+        state: [stateWords[row.state], ...reasons.map(reasonText)].join('; '),
+      }),
+      { nothing: 'There are no channels.' },
+    );
+  },
+});
 
 /** The most serious state of a channel. `open` means that its circuit breaker is tripped for some model: `reasons` names it. */
 function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | ChannelReason['kind'] {
@@ -150,42 +95,50 @@ function isPlainUrl(value: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${search}${hash}` === '';
 }
 
-const AddInput = z.object({
-  name: channelName,
-  adapter: family,
-  baseUrl,
-  credential,
-  groups: names,
-  priority: smallNumber.default(1),
-  weight: smallNumber.default(1),
+const add = command({
+  summary: 'add a channel; it serves requests at once',
+  input: {
+    name: option('<name>', channelName).describe('name for operators; clients never see it'),
+    adapter: option('<family>', family).describe(`provider family: ${families.join(', ')}`),
+    baseUrl: option('<url>', baseUrl).describe('URL that the paths of the adapter are appended to'),
+    credential: option('<secret>', credential).describe(credentialHelp),
+    groups: option('<names>', names).describe('serve the models in these groups of the catalog, as a,b'),
+    priority: option('<number>', smallNumber.default(1)).describe('lower numbers are tried first (default: 1)'),
+    weight: option('<number>', smallNumber.default(1)).describe(
+      'share among channels of one priority; 0 is never drawn (default: 1)',
+    ),
+  },
+  needs: databaseAndSecrets,
+  async run(deps, input, actor) {
+    const { channelId } = await addChannel(deps, { ...input, credential: await credentialOf(input.credential), actor });
+    return changed(deps, `Added ${input.name}.`, channelId, input);
+  },
 });
 
-async function add(deps: SecretsDeps, input: z.infer<typeof AddInput>, actor: string): Promise<Report> {
-  const { channelId } = await addChannel(deps, { ...input, credential: await credentialOf(input.credential), actor });
-  return changed(deps, `Added ${input.name}.`, channelId, input);
-}
+const channel = shortText.describe('name or id of the channel');
 
-const SetInput = z.object({
-  channel: shortText,
-  name: channelName.optional(),
-  adapter: family.optional(),
-  baseUrl: baseUrl.optional(),
-  credential: credential.optional(),
-  groups: names.optional(),
-  priority: smallNumber.optional(),
-  weight: smallNumber.optional(),
+const set = command({
+  summary: 'change a channel; a new credential or URL also resets its health',
+  input: {
+    channel,
+    name: option('<name>', channelName.exactOptional()).describe('name for operators'),
+    adapter: option('<family>', family.exactOptional()).describe(`provider family: ${families.join(', ')}`),
+    baseUrl: option('<url>', baseUrl.exactOptional()).describe('URL that the paths of the adapter are appended to'),
+    credential: option('<secret>', credential.optional()).describe(credentialHelp),
+    groups: option('<names>', names.exactOptional()).describe('serve the models in these groups only, as a,b'),
+    priority: option('<number>', smallNumber.exactOptional()).describe('lower numbers are tried first'),
+    weight: option('<number>', smallNumber.exactOptional()).describe(
+      'share among channels of one priority; 0 is never drawn',
+    ),
+  },
+  needs: databaseAndSecrets,
+  async run(deps, { channel: named, credential: key, ...plain }, actor) {
+    const changes = { ...plain, ...(key !== undefined && { credential: await credentialOf(key) }) };
+    const { channelId, channel: now, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
+    const sentence = `Changed ${now.name}${credentialChanged ? ', including its credential' : ''}.`;
+    return changed(deps, sentence, channelId, now);
+  },
 });
-
-async function set(deps: SecretsDeps, input: z.infer<typeof SetInput>, actor: string): Promise<Report> {
-  const { channel: named, credential: key, ...plain } = input;
-  const changes = {
-    ...Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)),
-    ...(key !== undefined && { credential: await credentialOf(key) }),
-  };
-  const { channelId, channel, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
-  const sentence = `Changed ${channel.name}${credentialChanged ? ', including its credential' : ''}.`;
-  return changed(deps, sentence, channelId, channel);
-}
 
 /** `-` means stdin. The credential is sent in a header unchanged, so it must be printable ASCII. */
 async function credentialOf(given: string): Promise<string> {
@@ -195,47 +148,49 @@ async function credentialOf(given: string): Promise<string> {
   return secret;
 }
 
+type Channel = Omit<Parameters<typeof addChannel>[1], 'credential' | 'actor'>;
+
 /** Reports the channel without its credential. */
 async function changed(
   { db }: SecretsDeps,
   sentence: string,
   channelId: string,
-  { name, adapter, baseUrl: base_url, groups, priority, weight }: Omit<z.infer<typeof AddInput>, 'credential'>,
+  { name, adapter, baseUrl: base_url, groups, priority, weight }: Channel,
 ): Promise<Report> {
   const known = (await listModels(db)).flatMap((entry) => entry.private.groups);
   const idle = groups.filter((group) => !known.includes(group));
-  const warnings = idle.length === 0 ? [] : [`No model of the catalog is in ${idle.join(', ')}.`];
   const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight };
-  return {
-    document: { ...about, ...(warnings.length > 0 && { warnings }) },
-    text: [
-      `${clean(sentence)}\n`,
-      facts({ ...about, groups: groups.join(',') }),
-      ...warnings.map((warning) => `\nWarning: ${clean(warning)}`),
-    ].join('\n'),
-  };
+  return factsReport(sentence, about, {
+    shown: { groups: groups.join(',') },
+    warnings: idle.length === 0 ? [] : [`No model of the catalog is in ${idle.join(', ')}.`],
+  });
 }
 
-async function test(deps: UpstreamDeps, { channel }: { channel: string }): Promise<Report> {
-  const tested = await testChannel(deps, channel);
-  const { channelId, name, adapter, answer, tookMs } = tested;
-  const trouble = answer.kind === 'ok' || answer.kind === 'not_offered' ? null : answer;
-  return {
-    document: {
-      channel_id: channelId,
-      name,
-      adapter,
-      ok: answer.kind === 'ok',
-      offered: answer.kind !== 'not_offered',
-      reason: trouble?.errorClass ?? null,
-      status: trouble?.status ?? null,
-      detail: trouble?.detail ?? null,
-      took_ms: tookMs,
-    },
-    text: clean(testText(tested)),
-    refused: answer.kind !== 'ok',
-  };
-}
+const test = command({
+  summary: 'call a provider in a way that costs nothing; exits 1 unless the call succeeds',
+  input: { channel },
+  needs: upstreams,
+  async run(deps, { channel: named }) {
+    const tested = await testChannel(deps, named);
+    const { channelId, name, adapter, answer, tookMs } = tested;
+    const trouble = answer.kind === 'ok' || answer.kind === 'not_offered' ? null : answer;
+    return {
+      document: {
+        channel_id: channelId,
+        name,
+        adapter,
+        ok: answer.kind === 'ok',
+        offered: answer.kind !== 'not_offered',
+        reason: trouble?.errorClass ?? null,
+        status: trouble?.status ?? null,
+        detail: trouble?.detail ?? null,
+        took_ms: tookMs,
+      },
+      text: clean(testText(tested)),
+      refused: answer.kind !== 'ok',
+    };
+  },
+});
 
 function testText({ name, adapter, answer, tookMs }: ChannelTest): string {
   if (answer.kind === 'ok') return `${name} answers and accepts the credential (${tookMs} ms).`;
@@ -245,11 +200,18 @@ function testText({ name, adapter, answer, tookMs }: ChannelTest): string {
   return `${name} failed: ${answer.errorClass}${status}. ${answer.detail}`;
 }
 
-async function turn(deps: DatabaseDeps, given: { channel: string; enabled: boolean; actor: string }): Promise<Report> {
-  const { channelId, name, enabled, changed } = await setChannelEnabled(deps, given);
-  const word = enabled ? 'enabled' : 'disabled';
-  return {
-    document: { channel_id: channelId, name, enabled, changed },
-    text: changed ? `${clean(name)} is now ${word}.` : `${clean(name)} is already ${word}. Nothing changed.`,
-  };
-}
+const setEnabled = (enabled: boolean, summary: string) =>
+  command({
+    summary,
+    input: { channel },
+    needs: database,
+    async run(deps, { channel: named }, actor) {
+      const switched = await setChannelEnabled(deps, { channel: named, enabled, actor });
+      const name = clean(switched.name);
+      const word = enabled ? 'enabled' : 'disabled';
+      return {
+        document: jsonRow(switched),
+        text: switched.changed ? `${name} is now ${word}.` : `${name} is already ${word}. Nothing changed.`,
+      };
+    },
+  });

@@ -1,52 +1,45 @@
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../../db/summaries.ts';
-import { defineCommand, type Invocation, type Report } from '../define-command.ts';
-import { jsonRow } from '../json-row.ts';
-import { database, type DatabaseDeps } from '../operator-deps.ts';
+import { command, option } from '../define-command.ts';
+import { database } from '../operator-deps.ts';
 import { table, time } from '../plain-text.ts';
+import { jsonRow } from '../report.ts';
 
 /** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
-export function registerSummary(root: Command, invocation: Invocation): void {
-  defineCommand(root, 'summary', invocation, {
-    summary: 'show revenue and cost of a month, as last computed by the maintenance job',
-    usage: (command) => command.requiredOption('--month <YYYY-MM>', 'month in UTC'),
-    input: SummaryInput,
-    needs: database,
-    run: show,
-  });
-}
-
-const SummaryInput = z.object({
-  month: z.string('is required').regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01'),
+export const summary = command({
+  summary: 'show revenue and cost of a month, as last computed by the maintenance job',
+  input: {
+    month: option(
+      '<YYYY-MM>',
+      z.string('is required').regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01'),
+    ).describe('month in UTC'),
+  },
+  needs: database,
+  async run({ db }, { month }) {
+    const found = await readSummary(db, month);
+    if (!found) {
+      throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds it every day.`);
+    }
+    const { rows, ...about } = found;
+    const totals = totalsOf(rows);
+    const lines = rows.map(({ projectId: project, model, channel, channelId, ...row }) => ({
+      project,
+      model,
+      channel: channel ?? channelId,
+      ...shown(row),
+    }));
+    if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
+    const state =
+      found.frozenAt === null
+        ? `Built ${time(found.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
+        : `Frozen ${time(found.frozenAt)}.`;
+    return {
+      document: { ...jsonRow(about), data: rows.map(jsonRow), totals: jsonRow(totals) },
+      text: `${table(lines, 'There were no requests in this month.')}\n\n${state}`,
+    };
+  },
 });
-
-async function show({ db }: DatabaseDeps, { month }: z.infer<typeof SummaryInput>): Promise<Report> {
-  const summary = await readSummary(db, month);
-  if (!summary) {
-    throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds it every day.`);
-  }
-  const { rows, ...about } = summary;
-  const totals = totalsOf(rows);
-  const lines = rows.map(({ projectId: project, model, channel, channelId, ...row }) => ({
-    project,
-    model,
-    channel: channel ?? channelId,
-    ...shown(row),
-  }));
-  if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
-  const state =
-    summary.frozenAt === null
-      ? `Built ${time(summary.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
-      : `Frozen ${time(summary.frozenAt)}.`;
-  return {
-    document: { ...jsonRow(about), data: rows.map(jsonRow), totals: jsonRow(totals) },
-    text: `${table(lines, 'There were no requests in this month.')}
-
-${state}`,
-  };
-}
 
 type Sums = Omit<SummaryRow, 'projectId' | 'model' | 'channel' | 'channelId'>;
 

@@ -1,2 +1,0 @@
-/** The command was called wrongly: exit code 2. */
-export class UsageError extends Error {}
