@@ -11,10 +11,10 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
-import type { UpstreamCaller } from './call-upstream.ts';
-import { classifyChat, type ReadError } from './classify-outcome.ts';
-import { ModelList, argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
-import { probeBy } from './probe.ts';
+import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
+import type { ReadError } from './classify-outcome.ts';
+import { ModelList, count, objectIn, splitSystem, toTurns } from './chat-call.ts';
+import { familyCalls } from './family-calls.ts';
 
 /**
  * Anthropic's Messages API. Base URL `https://api.anthropic.com/v1`.
@@ -26,6 +26,7 @@ import { probeBy } from './probe.ts';
  * Anthropic from 0 to 1, so higher ones are sent as 1.
  */
 export function createAnthropic(caller: UpstreamCaller): Adapter {
+  const { chatBy, probeBy } = familyCalls(caller, { headers: headersFor, readError });
   return {
     chatSupports: {
       httpsImages: true,
@@ -37,16 +38,8 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       stopMax: 16,
       extra: false,
     },
-
-    async chat(upstream, request, options) {
-      const outcome = await caller.call(
-        upstream,
-        chatCall({ path: '/messages', headers: headersFor(upstream), body: toBody(request) }, options),
-      );
-      return classifyChat(outcome, toReply, readError);
-    },
-
-    probe: probeBy(caller, { path: '/models', headers: headersFor, shape: ModelList, readError }),
+    chat: chatBy(() => '/messages', toBody, toReply),
+    probe: probeBy('/models', ModelList),
   };
 }
 
@@ -57,9 +50,9 @@ const headersFor = (upstream: Upstream) => ({
 
 const temperatureMax = 1;
 
-function toBody(request: UpstreamChat): JsonObject {
+function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
-  const turns = toTurns(conversation);
+  const turns = toTurns(conversation, 'assistant', toBlocks).map(({ role, parts }) => ({ role, content: parts }));
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
   const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
@@ -67,19 +60,19 @@ function toBody(request: UpstreamChat): JsonObject {
     model: request.model,
     max_tokens: request.maxTokens,
     messages: isAlone ? [{ role: 'user', content: system }] : turns,
-    ...(system !== '' && !isAlone && { system }),
-    ...(sendsTemperature && { temperature: Math.min(request.temperature ?? 0, temperatureMax) }),
-    ...(request.topP !== undefined && { top_p: request.topP }),
-    ...(request.topK !== undefined && { top_k: request.topK }),
-    ...(request.stop && { stop_sequences: request.stop }),
+    system: isAlone || system === '' ? undefined : system,
+    temperature: sendsTemperature ? Math.min(request.temperature ?? 0, temperatureMax) : undefined,
+    top_p: request.topP,
+    top_k: request.topK,
+    stop_sequences: request.stop,
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),
     ...(request.tools.length > 0 && { tools: request.tools.map(toTool), ...toToolChoice(request) }),
   };
 }
 
-const toTool = ({ name, description, parameters }: UpstreamChat['tools'][number]): JsonObject => ({
+const toTool = ({ name, description, parameters }: UpstreamChat['tools'][number]): RequestBody => ({
   name,
-  ...(description !== undefined && { description }),
+  description,
   input_schema: { type: 'object', ...(parameters ?? { properties: {} }) },
 });
 
@@ -91,30 +84,11 @@ function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObje
   return serial || toolChoice ? { tool_choice: { type: 'auto', ...serial } } : {};
 }
 
-/** Adjacent messages of one role become one turn, because the results of parallel tool calls must be in one turn. */
-function toTurns(messages: ChatMessage[]): JsonObject[] {
-  const turns: { role: string; content: JsonValue[] }[] = [];
-  for (const message of messages) {
-    const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const blocks = toBlocks(message);
-    const last = turns.at(-1);
-    if (blocks.length === 0) continue;
-    if (last?.role === role) last.content.push(...blocks);
-    else turns.push({ role, content: blocks });
-  }
-  return turns;
-}
-
 function toBlocks(message: ChatMessage): JsonValue[] {
   if (message.role === 'tool') {
     const content = partsOf(message.content).map(toBlock);
-    return [
-      {
-        type: 'tool_result',
-        tool_use_id: plainId(message.toolCallId),
-        ...(content.length > 0 && { content }),
-      },
-    ];
+    const id = plainId(message.toolCallId);
+    return [{ type: 'tool_result', tool_use_id: id, ...(content.length > 0 && { content }) }];
   }
   const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
   if (message.role !== 'assistant') return blocks;
@@ -122,7 +96,7 @@ function toBlocks(message: ChatMessage): JsonValue[] {
     type: 'tool_use',
     id: plainId(call.id),
     name: call.name,
-    input: argumentsObject(call.arguments),
+    input: objectIn(call.arguments) ?? {},
   }));
   return [...blocks, ...calls];
 }
@@ -195,16 +169,12 @@ const stopReasons: Readonly<Record<string, FinishReason>> = {
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
   if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
-  const cached = usage.cache_read_input_tokens;
-  const thinking = usage.output_tokens_details?.thinking_tokens ?? null;
+  const { input_tokens: fresh, cache_creation_input_tokens: written, cache_read_input_tokens: cached } = usage;
   return {
-    inputTokens:
-      usage.input_tokens === null
-        ? null
-        : usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (cached ?? 0),
+    inputTokens: fresh === null ? null : fresh + (written ?? 0) + (cached ?? 0),
     outputTokens: usage.output_tokens,
-    ...(cached !== null && { cachedTokens: cached }),
-    ...(thinking !== null && { reasoningTokens: thinking }),
+    cachedTokens: cached ?? undefined,
+    reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? undefined,
   };
 }
 
@@ -222,5 +192,5 @@ const readError: ReadError = (json) => {
   if (/credit balance|usage limits/i.test(message)) words.push('insufficient_credits');
   if (/prompt is too long|exceeds? (the )?context/i.test(message)) words.push('context_length_exceeded');
   if (/content filtering policy/i.test(message)) words.push('content_filter');
-  return { words };
+  return words;
 };

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import type { JsonObject } from '../domain/json.ts';
+import type { JsonValue } from '../domain/json.ts';
 import type { Upstream } from './channel.ts';
 import { multipart, type FormPart } from './multipart.ts';
 
@@ -20,7 +20,7 @@ export interface UpstreamCall {
   path: string;
   headers?: Record<string, string>;
   /** Sent as JSON. */
-  body?: JsonObject;
+  body?: RequestBody;
   /** Sent as multipart/form-data instead of `body`. */
   form?: FormPart[];
   /** Aborts the call at any stage. */
@@ -31,6 +31,11 @@ export interface UpstreamCall {
   headersMs?: number;
   /** A longer answer is `too_large`. The default is `mediaJsonBytesMax`. */
   bodyBytesMax?: number;
+}
+
+/** JSON to send. Members that are undefined are left out. */
+export interface RequestBody {
+  [name: string]: JsonValue | undefined | RequestBody | RequestBody[];
 }
 
 /** The credential as a bearer token. */

@@ -1,24 +1,6 @@
 import { z } from 'zod';
 import { textOf, type ChatMessage } from '../domain/chat.ts';
-import type { JsonObject } from '../domain/json.ts';
-import type { UpstreamCall } from './call-upstream.ts';
-import type { CallOptions } from './channel.ts';
-
-/** A chat reply is text, so one near this size is a fault or an attack. */
-const chatJsonBytesMax = 8_000_000;
-
-/** The POST of a chat, with the caller's timeouts and the size limit that all families share (rules "Limits"). */
-export const chatCall = (
-  call: { path: string; headers: Record<string, string>; body: JsonObject },
-  { signal, headersMs, timeoutMs }: CallOptions,
-): UpstreamCall => ({
-  method: 'POST',
-  ...call,
-  signal,
-  ...(headersMs !== undefined && { headersMs }),
-  ...(timeoutMs !== undefined && { timeoutMs }),
-  bodyBytesMax: chatJsonBytesMax,
-});
+import type { JsonObject, JsonValue } from '../domain/json.ts';
 
 /** For families with one field for instructions: the text of all system and developer messages, and the other messages. */
 export function splitSystem(messages: readonly ChatMessage[]): { system: string; conversation: ChatMessage[] } {
@@ -31,6 +13,27 @@ export function splitSystem(messages: readonly ChatMessage[]): { system: string;
   return { system, conversation: messages.filter((message) => !isSystem(message)) };
 }
 
+/**
+ * The messages as turns. Adjacent messages of one role become one turn, because the results of parallel tool calls must be in one
+ * turn. A message without parts is left out. `toParts` is called in the order of the messages.
+ */
+export function toTurns(
+  messages: readonly ChatMessage[],
+  assistantRole: 'assistant' | 'model',
+  toParts: (message: ChatMessage) => JsonValue[],
+): { role: string; parts: JsonValue[] }[] {
+  const turns: { role: string; parts: JsonValue[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? assistantRole : 'user';
+    const parts = toParts(message);
+    const last = turns.at(-1);
+    if (parts.length === 0) continue;
+    if (last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts });
+  }
+  return turns;
+}
+
 /** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */
 export const count = z
   .int()
@@ -41,13 +44,11 @@ export const count = z
 /** A model list in OpenAI's shape, which Anthropic shares. */
 export const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** A tool call's arguments as an object, for families that need one. Invalid JSON becomes an empty object. */
-export function argumentsObject(text: string): JsonObject {
+/** The object in a JSON text, such as the arguments of a tool call. Null for any other text. */
+export function objectIn(text: string): JsonObject | null {
   try {
-    const value = Arguments.safeParse(JSON.parse(text));
-    return value.success ? value.data : {};
+    return z.record(z.string(), z.json()).safeParse(JSON.parse(text)).data ?? null;
   } catch {
-    return {};
+    return null;
   }
 }
-const Arguments = z.record(z.string(), z.json());

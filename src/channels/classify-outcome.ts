@@ -2,14 +2,11 @@ import type { Attempt, ChatRefusalCode, ErrorClass } from '../domain/upstream.ts
 import { readRetryAfter } from '../platform/retry-after.ts';
 import type { CallOutcome } from './call-upstream.ts';
 
-/** A provider's own error, as a family's adapter reads it. */
-export interface ProviderError {
-  /** The provider's error types and codes, never its prose, which could quote the prompt. */
-  words: string[];
-}
-
-/** How one family reads errors. Null means that the body is not from this provider but, for example, from a proxy. */
-export type ReadError = (json: unknown) => ProviderError | null;
+/**
+ * How one family reads errors: the provider's error types and codes, never its prose, which could quote the prompt. Null means
+ * that the body is not from this provider but, for example, from a proxy.
+ */
+export type ReadError = (json: unknown) => string[] | null;
 
 /** What an outcome means: a usable answer, or the class of the error. */
 export type Verdict<T> =
@@ -23,9 +20,9 @@ export function readOutcome<T>(
   readError: ReadError,
   now: () => number = Date.now,
 ): Verdict<T> {
-  if (outcome.kind === 'not_sent') return { kind: 'trouble', errorClass: 'connect', detail: brief(outcome.detail) };
-  if (outcome.kind === 'interrupted') {
-    return { kind: 'trouble', errorClass: 'interrupted', detail: brief(outcome.detail) };
+  if (outcome.kind !== 'answered') {
+    const errorClass = outcome.kind === 'not_sent' ? 'connect' : 'interrupted';
+    return { kind: 'trouble', errorClass, detail: brief(outcome.detail) };
   }
   const { status, headers, body } = outcome;
   if (status >= 200 && status < 300) {
@@ -37,15 +34,17 @@ export function readOutcome<T>(
     return { kind: 'trouble', errorClass, detail: `HTTP ${status}, ${why}`, status };
   }
   const own = 'json' in body ? readError(body.json) : null;
-  const errorClass = errorClassOf(status, own);
-  const words = own ? own.words.map(plainWord).filter(Boolean).join(' ') : '';
-  const detail = brief(['HTTP', status, words].join(' ').trim());
+  const errorClass = errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
+  const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
   const retryAfterSeconds = errorClass === 'rate_limit' ? retryAfter(headers['retry-after'], now) : undefined;
   return { kind: 'trouble', errorClass, detail, status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
 }
 
-/** The first matching row decides. Words come first, because providers report moderation and quota with many statuses. */
-const errorRows: { when: (status: number, own: ProviderError | null) => boolean; is: ErrorClass }[] = [
+/**
+ * The first matching row decides, and without one the error is `unreadable`. Words come first, because providers report
+ * moderation and quota with many statuses.
+ */
+const errorRows: { when: (status: number, own: string[] | null) => boolean; is: ErrorClass }[] = [
   { when: (status) => status < 400, is: 'redirect' },
   { when: (status, own) => status < 500 && hasWord(own, contentPolicyWords), is: 'content_policy' },
   { when: (status, own) => status < 500 && hasWord(own, accountWords), is: 'account' },
@@ -56,7 +55,6 @@ const errorRows: { when: (status: number, own: ProviderError | null) => boolean;
   { when: (status) => status === 429, is: 'rate_limit' },
   { when: (status) => status < 500, is: 'rejected' },
   { when: (status, own) => status === 503 || own !== null, is: 'provider_error' },
-  { when: () => true, is: 'unreadable' },
 ];
 const contentPolicyWords =
   /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content/i;
@@ -64,14 +62,9 @@ const accountWords = /insufficient_(quota|balance|credits|funds)|exhausted_balan
 const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
 
 /** Whether a provider's words say that its policy refused the request or its result. */
-export const isContentPolicy = (words: readonly string[]): boolean =>
-  words.some((word) => contentPolicyWords.test(word));
+export const isContentPolicy = (words: string[]): boolean => hasWord(words, contentPolicyWords);
 
-const hasWord = (own: ProviderError | null, words: RegExp): boolean =>
-  own?.words.some((word) => words.test(word)) ?? false;
-
-const errorClassOf = (status: number, own: ProviderError | null): ErrorClass =>
-  errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
+const hasWord = (own: string[] | null, words: RegExp): boolean => own?.some((word) => words.test(word)) ?? false;
 
 /** What each error class means for a media submit: `unknown` if the provider may have billed the job (rules "Routing"). */
 const submitRule = {
@@ -141,7 +134,7 @@ const detailCharactersMax = 300;
 const brief = (text: string): string => text.slice(0, detailCharactersMax);
 
 /** A machine-readable word, or an empty text: text with spaces may be prose, and prose may quote the request. */
-const plainWord = (word: string): string => (/^[\w.:-]{1,64}$/.test(word) ? word : '');
+export const plainWord = (word: string): string => (/^[\w.:-]{1,128}$/.test(word) ? word : '');
 
 const retryAfterSecondsMax = 86_400;
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
-import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
+import type { PollResult } from '../domain/upstream.ts';
+import type { Adapter, CallOptions, MediaRequest, Operation, StopOptions, Upstream } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, readOutcome, type ProviderError, type ReadError } from './classify-outcome.ts';
-import { namedInputs } from './named-inputs.ts';
-import { PathId, failedPoll, noOutputs, parsedBy, unreadableReference, unconfirmedStop, type Trouble } from './poll.ts';
+import { classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
+import { familyCalls, onJob } from './family-calls.ts';
+import { namedInputs } from './media-inputs.ts';
+import { PathId, doneWith, failedPoll, parsedBy, unreadableReference, unconfirmedStop, type Trouble } from './poll.ts';
 
 /**
  * fal's queue: images and video. Base URL `https://queue.fal.run`.
@@ -16,77 +17,44 @@ import { PathId, failedPoll, noOutputs, parsedBy, unreadableReference, unconfirm
  * COMPLETED does not mean success, because the result may be an error. fal cannot find a job by our key, so `findMedia` is absent.
  */
 export function createFal(caller: UpstreamCaller): Adapter {
+  const { call, get, submit } = familyCalls(caller, { headers: authorization, readError });
   return {
-    async submitMedia(upstream, request, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'POST',
-        path: `/${segments(request.model).join('/')}`,
-        // fal documents no idempotency key. The header helps to find a task in fal's logs.
-        headers: { ...authorization(upstream), 'idempotency-key': request.idempotencyKey },
-        body: toInput(request),
-        signal,
-      });
-      return classifySubmit(outcome, (json) => toOperation(json, request.model), readError);
+    async submitMedia(upstream, request, options) {
+      const path = `/${segments(request.model).join('/')}`;
+      // fal documents no idempotency key. The header helps to find a task in fal's logs.
+      const headers = { 'idempotency-key': request.idempotencyKey };
+      return submit(upstream, { path, headers, body: toInput(request) }, readSubmitted(request.model), options);
     },
 
-    async pollMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return unreadableReference;
-      const get = (path: string) =>
-        caller.call(upstream, {
-          method: 'GET',
-          path: `${jobPath(job)}${path}`,
-          headers: authorization(upstream),
-          signal,
-        });
-
-      const status = readOutcome(await get('/status'), parsedBy(Status), readError);
+    pollMedia: onJob(Job, unreadableReference, async (upstream, job, options: CallOptions) => {
+      const status = await get(upstream, `${pathOf(job)}/status`, Status, options);
       if (status.kind === 'trouble') return failedPoll(status);
       if (status.value.status !== 'COMPLETED') return { kind: 'pending' };
       const hasError = Boolean(status.value.error ?? status.value.error_type);
-      const result = readOutcome(await get(''), parsedBy(Result), readError);
+      const result = await get(upstream, pathOf(job), Result, options);
       return result.kind === 'ok' ? toDone(result.value, hasError) : toFailure(result, hasError);
-    },
+    }),
 
-    async cancelMedia(upstream, operation, { signal, running }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return 'not_stopped';
-      const call = (method: 'GET' | 'PUT', path: string) =>
-        caller.call(upstream, {
-          method,
-          path: `${jobPath(job)}${path}`,
-          headers: authorization(upstream),
-          signal,
-        });
-      if (running === 'spare') {
-        const status = readOutcome(await call('GET', '/status'), parsedBy(Status), readError);
+    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+      if (options.running === 'spare') {
+        const status = await get(upstream, `${pathOf(job)}/status`, Status, options);
         if (status.kind !== 'ok' || status.value.status !== 'IN_QUEUE') return 'not_stopped';
       }
       // 200 OK: the job left the queue and never runs. 202 CANCELLATION_REQUESTED: the runner was notified, but "the model app
       // decides how to stop", so the job may still finish and be billed. 400: the job was already complete.
-      const outcome = await call('PUT', '/cancel');
+      const outcome = await call(upstream, { method: 'PUT', path: `${pathOf(job)}/cancel`, signal: options.signal });
       const answer = readOutcome(outcome, parsedBy(CancelAnswer), readError);
       return answer.kind === 'ok' && answer.status === 200 ? 'stopped' : unconfirmedStop(outcome);
-    },
+    }),
 
-    async probe(upstream, { signal }): Promise<Attempt<true>> {
+    async probe(upstream, { signal }) {
       // The queue has no free list of models. The status of a request that cannot exist is free and needs the key. A 404 with
       // fal's own error means that fal is reachable.
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: `${jobPath({ app: 'fal-ai/flux', request_id: '00000000-0000-0000-0000-000000000000' })}/status`,
-        headers: authorization(upstream),
-        signal,
-      });
-      if (
-        outcome.kind === 'answered' &&
-        outcome.status === 404 &&
-        'json' in outcome.body &&
-        readError(outcome.body.json)
-      ) {
-        return { kind: 'ok', value: true };
-      }
-      return classifySubmit(outcome, (json): true | null => (Status.safeParse(json).success ? true : null), readError);
+      const job = { app: 'fal-ai/flux', request_id: '00000000-0000-0000-0000-000000000000' };
+      const outcome = await call(upstream, { path: `${pathOf(job)}/status`, signal });
+      const is404 = outcome.kind === 'answered' && outcome.status === 404;
+      if (is404 && 'json' in outcome.body && readError(outcome.body.json)) return { kind: 'ok', value: true };
+      return classifySubmit(outcome, (json): true | null => Status.safeParse(json).success || null, readError);
     },
   };
 }
@@ -117,13 +85,20 @@ const Status = z.object({
 });
 const CancelAnswer = z.object({ status: z.literal('OK') });
 
-const Media = z.object({
-  url: z.string().min(1),
-  content_type: z.string().nullish(),
-  width: z.number().positive().nullish(),
-  height: z.number().positive().nullish(),
-  duration: z.number().positive().nullish(),
-});
+const positive = z
+  .number()
+  .positive()
+  .nullish()
+  .transform((value) => value ?? undefined);
+const Media = z
+  .object({
+    url: z.string().min(1),
+    content_type: z.string().nullish(),
+    width: positive,
+    height: positive,
+    duration: positive,
+  })
+  .transform(({ content_type: mimeType, ...others }) => ({ ...others, mimeType: mimeType || undefined }));
 const Result = z.object({
   images: z.array(Media).nullish(),
   image: Media.nullish(),
@@ -136,10 +111,12 @@ const Result = z.object({
   detail: z.unknown().optional(),
 });
 
-const toOperation = (json: unknown, model: string): Operation | null => {
-  const submitted = Submitted.safeParse(json);
-  return submitted.success ? { app: appOf(model), request_id: submitted.data.request_id } : null;
-};
+const readSubmitted =
+  (model: string) =>
+  (json: unknown): Operation | null => {
+    const submitted = Submitted.safeParse(json).data;
+    return submitted ? { app: appOf(model), ...submitted } : null;
+  };
 
 const segments = (model: string): string[] => model.split('/').filter(Boolean).map(encodeURIComponent);
 
@@ -152,7 +129,7 @@ const appOf = (model: string): string => {
   const namespaced = parts[0] === 'workflows' || parts[0] === 'comfy';
   return parts.slice(0, namespaced ? 3 : 2).join('/');
 };
-const jobPath = ({ app, request_id }: z.infer<typeof Job>): string => `/${app}/requests/${request_id}`;
+const pathOf = ({ app, request_id }: z.infer<typeof Job>): string => `/${app}/requests/${request_id}`;
 
 function toDone(result: z.infer<typeof Result>, hasError: boolean): PollResult {
   const images = [...(result.images ?? []), ...(result.image ? [result.image] : [])];
@@ -160,26 +137,17 @@ function toDone(result: z.infer<typeof Result>, hasError: boolean): PollResult {
   const media = [...visible, ...(result.videos ?? []), ...(result.video ? [result.video] : [])];
   // Some apps return their only clip twice, as `video` and in `videos`.
   const unique = media.filter(({ url }, index) => media.findIndex((other) => other.url === url) === index);
-  if (unique.length > 0) return { kind: 'done', outputs: unique.map(toOutput) };
-  const words = readError(result)?.words ?? [];
-  if ((hasError || result.error || result.detail) && !words.includes('content_policy_violation')) {
+  const isError = hasError || Boolean(result.error || result.detail);
+  if (unique.length === 0 && isError && !readError(result)?.includes('content_policy_violation')) {
     return { kind: 'failed', detail: 'completed with an error' };
   }
-  return images.length > 0 ? noOutputs('every image was flagged') : noOutputs();
+  return doneWith(unique, images.length > 0 ? 'every image was flagged' : undefined);
 }
-
-const toOutput = ({ url, content_type, width, height, duration }: z.infer<typeof Media>): UpstreamOutput => ({
-  url,
-  ...(content_type && { mimeType: content_type }),
-  ...(width && { width }),
-  ...(height && { height }),
-  ...(duration && { duration }),
-});
 
 /** The result's path returns the failure of the job. The job ends only if the failure is certainly fal's answer about the job. */
 function toFailure(trouble: Trouble, statusHasError: boolean): PollResult {
   const { errorClass, detail, status } = trouble;
-  const common = { detail, ...(status !== undefined && { status }) };
+  const common = { detail, status };
   if (errorClass === 'content_policy') return { kind: 'refused', code: 'content_policy_violation', ...common };
   if (errorClass === 'rejected') {
     // fal sends this 400 if a partner of fal failed. The request is valid, so another channel may succeed.
@@ -201,14 +169,12 @@ const jobErrorWords =
 const ModelErrors = z.object({ detail: z.array(z.object({ type: z.string() })).min(1) });
 const RequestError = z.object({ detail: z.string(), error_type: z.string().nullish() });
 
-const readError: ReadError = (json): ProviderError | null => {
-  const model = ModelErrors.safeParse(json);
-  if (model.success) return { words: model.data.detail.map(({ type }) => type) };
-  const request = RequestError.safeParse(json);
-  if (!request.success) return null;
+const readError: ReadError = (json) => {
+  const model = ModelErrors.safeParse(json).data;
+  if (model) return model.detail.map(({ type }) => type);
+  const request = RequestError.safeParse(json).data;
+  if (!request) return null;
   // fal reports an empty account in prose only: "User is locked. Reason: Exhausted balance."
-  const locked = /exhausted balance|user is locked/i.test(request.data.detail);
-  return {
-    words: [...(locked ? ['exhausted_balance'] : []), ...(request.data.error_type ? [request.data.error_type] : [])],
-  };
+  const isLocked = /exhausted balance|user is locked/i.test(request.detail);
+  return [...(isLocked ? ['exhausted_balance'] : []), ...(request.error_type ? [request.error_type] : [])];
 };

@@ -11,7 +11,7 @@ export const readGeminiError: ReadError = (json) => {
   const isAccount = words.some((word) => /^API_KEY_|BILLING/.test(word)) || status === 'FAILED_PRECONDITION';
   if (isAccount) words.push('billing');
   if (/token count .{0,60}exceeds/i.test(message)) words.push('context_length_exceeded');
-  return { words };
+  return words;
 };
 
 const ErrorBody = z.object({

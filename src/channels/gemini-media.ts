@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { classifySynchronous, inlineInput, synchronousCall } from './synchronous-result.ts';
-import type { UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, readOutcome } from './classify-outcome.ts';
+import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { MediaInput, MediaRequest, SynchronousMedia, Upstream } from './channel.ts';
+import { familyCalls } from './family-calls.ts';
 import { readGeminiError } from './gemini-error.ts';
-import { failedPoll, noOutputs, parsedBy, unreadableReference } from './poll.ts';
+import { imagesOf, inlineInput } from './media-inputs.ts';
+import { doneWith, failedJob, parsedBy } from './poll.ts';
 
 /**
  * Gemini's images (image output of `generateContent`) and Veo (`predictLongRunning`).
@@ -17,55 +16,35 @@ import { failedPoll, noOutputs, parsedBy, unreadableReference } from './poll.ts'
  * The mapped parameters of an image are members of `imageConfig`, those of a clip of `parameters`. The submit returns the
  * images. A clip's file needs the API key. An operation can be neither stopped nor found by our key.
  */
-export const geminiMedia = (caller: UpstreamCaller): SynchronousMedia => ({
-  answersSynchronously: ['image'],
-  inputsAsBytes: true,
-  outputHeaders: authorization,
+export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
+  const { submit, submitSynchronously, pollBy } = familyCalls(caller, {
+    headers: authorization,
+    readError: readGeminiError,
+  });
+  return {
+    answersSynchronously: ['image'],
+    inputsAsBytes: true,
+    outputHeaders: authorization,
 
-  async submitMedia(upstream, request, options) {
-    const model = `/models/${encodeURIComponent(request.model)}`;
-    // Google documents no idempotency key. The header helps to find a task in Google's logs.
-    const headers = { ...authorization(upstream), 'idempotency-key': request.idempotencyKey };
-    if (request.type === 'image') {
-      const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
-      return classifySynchronous(
-        await caller.call(upstream, synchronousCall(call, options)),
-        readImages,
-        readGeminiError,
-      );
-    }
-    const outcome = await caller.call(upstream, {
-      method: 'POST',
-      path: `${model}:predictLongRunning`,
-      headers,
-      body: toInstance(request),
-      signal: options.signal,
-    });
-    return classifySubmit(outcome, parsedBy(Job), readGeminiError);
-  },
+    async submitMedia(upstream, request, options) {
+      const model = `/models/${encodeURIComponent(request.model)}`;
+      // Google documents no idempotency key. The header helps to find a task in Google's logs.
+      const headers = { 'idempotency-key': request.idempotencyKey };
+      if (request.type === 'image') {
+        const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
+        return submitSynchronously(upstream, call, readImages, options);
+      }
+      const call = { path: `${model}:predictLongRunning`, headers, body: toInstance(request) };
+      return submit(upstream, call, parsedBy(Job), options);
+    },
 
-  async pollMedia(upstream, operation, { signal }) {
-    const job = Job.safeParse(operation).data;
-    if (!job) return unreadableReference;
-    const outcome = await caller.call(upstream, {
-      method: 'GET',
-      path: `/${job.name}`,
-      headers: authorization(upstream),
-      signal,
-    });
-    const poll = readOutcome(outcome, parsedBy(LongRunning), readGeminiError);
-    return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
-  },
-});
+    pollMedia: pollBy(Job, ({ name }) => `/${name}`, LongRunning, toResult),
+  };
+}
 
 export const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
 
-const imagesOf = ({ image, referenceImages }: MediaRequest): MediaInput[] => [
-  ...(image ? [image] : []),
-  ...(referenceImages ?? []),
-];
-
-const toContent = (request: MediaRequest): JsonObject => ({
+const toContent = (request: MediaRequest): RequestBody => ({
   contents: [
     {
       role: 'user',
@@ -80,45 +59,30 @@ const toContent = (request: MediaRequest): JsonObject => ({
   ],
   generationConfig: {
     responseModalities: ['TEXT', 'IMAGE'],
-    ...(Object.keys(request.parameters).length > 0 && { imageConfig: request.parameters }),
+    imageConfig: Object.keys(request.parameters).length > 0 ? request.parameters : undefined,
   },
 });
 
-function toInstance(request: MediaRequest): JsonObject {
-  const toBytes = (input: MediaInput): JsonObject => {
+function toInstance({ prompt, image, referenceImages = [], videoUrl, parameters }: MediaRequest): RequestBody {
+  const toBytes = (input: MediaInput) => {
     const { mimeType, base64 } = inlineInput(input);
     return { bytesBase64Encoded: base64, mimeType };
   };
-  const references = request.referenceImages ?? [];
-  return {
-    instances: [
-      {
-        prompt: request.prompt,
-        ...(request.image && { image: toBytes(request.image) }),
-        ...(references.length > 0 && {
-          referenceImages: references.map((reference) => ({ image: toBytes(reference), referenceType: 'asset' })),
-        }),
-        ...(request.videoUrl && { video: toBytes(request.videoUrl) }),
-      },
-    ],
-    parameters: request.parameters,
+  const references = referenceImages.map((reference) => ({ image: toBytes(reference), referenceType: 'asset' }));
+  const instance = {
+    prompt,
+    image: image && toBytes(image),
+    referenceImages: references.length > 0 ? references : undefined,
+    video: videoUrl && toBytes(videoUrl),
   };
+  return { instances: [instance], parameters };
 }
 
 const InlineData = z.object({ mimeType: z.string().nullish(), data: z.string().min(1) });
+const Part = z.object({ thought: z.boolean().nullish(), inlineData: InlineData.nullish() });
+const Candidate = z.object({ content: z.object({ parts: z.array(Part).nullish() }).nullish() });
 const Images = z.object({
-  candidates: z
-    .array(
-      z.object({
-        content: z
-          .object({
-            parts: z.array(z.object({ thought: z.boolean().nullish(), inlineData: InlineData.nullish() })).nullish(),
-          })
-          .nullish(),
-        finishReason: z.string().nullish(),
-      }),
-    )
-    .nullish(),
+  candidates: z.array(Candidate).nullish(),
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
 });
 
@@ -155,12 +119,11 @@ function toResult({ done, error, response }: z.infer<typeof LongRunning>): PollR
   if (error) {
     const detail = `the operation failed with code ${error.code ?? 'none'}`;
     // google.rpc.Code 3, INVALID_ARGUMENT, also covers refusals by policy. Only the prose tells them apart.
-    const isPolicy = /usage guideline|responsible ai|safety|violat|sensitive/i.test(error.message ?? '');
-    if (isPolicy) return { kind: 'refused', code: 'content_policy_violation', detail };
-    return error.code === 3 ? { kind: 'refused', code: 'upstream_failed', detail } : { kind: 'failed', detail };
+    const isByPolicy = /usage guideline|responsible ai|safety|violat|sensitive/i.test(error.message ?? '');
+    const isInvalid = error.code === 3 && !isByPolicy;
+    return isInvalid ? { kind: 'refused', code: 'upstream_failed', detail } : failedJob(detail, isByPolicy);
   }
   const made = response?.generateVideoResponse;
   const outputs = (made?.generatedSamples ?? []).map(({ video }) => ({ url: video.uri, mimeType: 'video/mp4' }));
-  if (outputs.length > 0) return { kind: 'done', outputs };
-  return made?.raiMediaFilteredCount ? noOutputs('every clip was filtered') : noOutputs();
+  return doneWith(outputs, made?.raiMediaFilteredCount ? 'every clip was filtered' : undefined);
 }

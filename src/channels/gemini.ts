@@ -12,12 +12,11 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
-import type { UpstreamCaller } from './call-upstream.ts';
-import { classifyChat } from './classify-outcome.ts';
-import { argumentsObject, chatCall, count, splitSystem } from './chat-call.ts';
-import { readGeminiError as readError } from './gemini-error.ts';
+import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
+import { count, objectIn, splitSystem, toTurns } from './chat-call.ts';
+import { familyCalls } from './family-calls.ts';
+import { readGeminiError } from './gemini-error.ts';
 import { authorization, geminiMedia } from './gemini-media.ts';
-import { probeBy } from './probe.ts';
 
 /**
  * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
@@ -29,6 +28,7 @@ import { probeBy } from './probe.ts';
  * Gemini has no such field and it does not affect the answer.
  */
 export function createGemini(caller: UpstreamCaller): Adapter {
+  const { chatBy, probeBy } = familyCalls(caller, { headers: authorization, readError: readGeminiError });
   return {
     chatSupports: {
       httpsImages: false,
@@ -41,57 +41,45 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       extra: false,
     },
     ...geminiMedia(caller),
-
-    async chat(upstream, request, options) {
-      const path = `/models/${encodeURIComponent(request.model)}:generateContent`;
-      const outcome = await caller.call(
-        upstream,
-        chatCall({ path, headers: authorization(upstream), body: toBody(request) }, options),
-      );
-      return classifyChat(outcome, toReply, readError);
-    },
-
-    probe: probeBy(caller, { path: '/models?pageSize=1', headers: authorization, shape: ModelList, readError }),
+    chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
+    probe: probeBy('/models?pageSize=1', ModelList),
   };
 }
 
 const ModelList = z.object({ models: z.array(z.object({ name: z.string() })) });
 
-function toBody(request: UpstreamChat): JsonObject {
+function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
   const contents = toContents(conversation);
   // A conversation must have a user turn.
   const isAlone = contents.length === 0;
   return {
     contents: isAlone ? [{ role: 'user', parts: [{ text: system }] }] : contents,
-    ...(system !== '' && !isAlone && { systemInstruction: { parts: [{ text: system }] } }),
+    systemInstruction: isAlone || system === '' ? undefined : { parts: [{ text: system }] },
     generationConfig: toConfig(request),
     ...(request.tools.length > 0 && {
-      tools: [
-        {
-          functionDeclarations: request.tools.map(({ name, description, parameters }) => ({
-            name,
-            ...(description !== undefined && { description }),
-            ...(parameters && { parametersJsonSchema: parameters }),
-          })),
-        },
-      ],
+      tools: [{ functionDeclarations: request.tools.map(toDeclaration) }],
       ...toToolConfig(request),
     }),
   };
 }
 
-function toConfig(request: UpstreamChat): JsonObject {
+const toDeclaration = ({ name, description, parameters }: UpstreamChat['tools'][number]): RequestBody => ({
+  name,
+  description,
+  parametersJsonSchema: parameters,
+});
+
+function toConfig(request: UpstreamChat): RequestBody {
   const format = request.responseFormat;
-  const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
   return {
     maxOutputTokens: request.maxTokens,
     candidateCount: 1,
-    ...(sendsTemperature && { temperature: request.temperature ?? 0 }),
-    ...(request.topP !== undefined && { topP: request.topP }),
-    ...(request.topK !== undefined && { topK: request.topK }),
-    ...(request.stop && { stopSequences: request.stop }),
-    ...(request.seed !== undefined && { seed: request.seed }),
+    temperature: request.parameters?.temperature === null ? undefined : request.temperature,
+    topP: request.topP,
+    topK: request.topK,
+    stopSequences: request.stop,
+    seed: request.seed,
     ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
     ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),
   };
@@ -106,45 +94,29 @@ function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
   return { toolConfig: { functionCallingConfig: config } };
 }
 
-/** Adjacent messages of one role become one turn, because the results of parallel calls must be in one turn. */
-function toContents(messages: ChatMessage[]): JsonObject[] {
-  const turns: { role: string; parts: JsonValue[] }[] = [];
-  // Gemini refers to the function by its name, and our messages by the id of the call.
+function toContents(messages: ChatMessage[]): RequestBody[] {
+  // Gemini refers to the function by its name, and our messages by the id of the call. A later call may have the same id.
   const names = new Map<string, string>();
-  for (const message of messages) {
+  return toTurns(messages, 'model', (message) => {
     if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
-    const role = message.role === 'assistant' ? 'model' : 'user';
-    const parts = toParts(message, names);
-    const last = turns.at(-1);
-    if (parts.length === 0) continue;
-    if (last?.role === role) last.parts.push(...parts);
-    else turns.push({ role, parts });
-  }
-  return turns;
+    return toParts(message, names);
+  });
 }
 
 function toParts(message: ChatMessage, names: ReadonlyMap<string, string>): JsonValue[] {
   if (message.role === 'tool') {
     const name = names.get(message.toolCallId) ?? message.toolCallId;
-    return [{ functionResponse: { name, response: toResponse(textOf(message.content)) } }];
+    const text = textOf(message.content);
+    // A function's result must be an object. Other text goes into one, under the key that Google's guide uses.
+    return [{ functionResponse: { name, response: objectIn(text) ?? { result: text } } }];
   }
   const parts: JsonValue[] = partsOf(message.content).map(toPart);
   if (message.role !== 'assistant') return parts;
   const calls = message.toolCalls.map((call) => ({
-    functionCall: { name: call.name, args: argumentsObject(call.arguments) },
+    functionCall: { name: call.name, args: objectIn(call.arguments) ?? {} },
     ...(call.signature !== undefined && { thoughtSignature: call.signature }),
   }));
   return [...parts, ...calls];
-}
-
-/** A function's result must be an object. Other text goes into one, under the key that Google's guide uses. */
-function toResponse(text: string): JsonObject {
-  try {
-    const value = z.record(z.string(), z.json()).safeParse(JSON.parse(text));
-    return value.success ? value.data : { result: text };
-  } catch {
-    return { result: text };
-  }
 }
 
 function toPart(part: ChatPart): JsonObject {
@@ -235,7 +207,7 @@ function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {
     // Gemini omits zero counts, so a missing count is zero unless the answer has content.
     outputTokens:
       usage.candidatesTokenCount === null && hasContent ? null : (usage.candidatesTokenCount ?? 0) + (thoughts ?? 0),
-    ...(cached !== null && { cachedTokens: cached }),
-    ...(thoughts !== null && { reasoningTokens: thoughts }),
+    cachedTokens: cached ?? undefined,
+    reasoningTokens: thoughts ?? undefined,
   };
 }

@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { splitDataUri } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import type { CallOutcome, UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
-import type { Adapter, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, failedPoll, noOutputs, unreadableReference } from './poll.ts';
-import { probeBy } from './probe.ts';
+import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
+import { classifySubmit, type ReadError } from './classify-outcome.ts';
+import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
+import { familyCalls } from './family-calls.ts';
+import { PathId, doneWith, failedJob } from './poll.ts';
 
 /**
  * Kling: images and video. Base URL `https://api-singapore.klingai.com/v1`. The credential is `ACCESS_KEY:SECRET_KEY`, and each
@@ -20,49 +20,21 @@ import { probeBy } from './probe.ts';
  * (`external_task_id`). "Not found" right after a lost answer does not prove that there is no job. A job cannot be stopped.
  */
 export function createKling(caller: UpstreamCaller): Adapter {
+  const { call, submit, pollBy, probeBy } = familyCalls(caller, { headers: authorization, readError });
   return {
-    async submitMedia(upstream, request, { signal }) {
+    async submitMedia(upstream, request, options) {
       const path = pathOf(request);
-      const outcome = await caller.call(upstream, {
-        method: 'POST',
-        path,
-        headers: authorization(upstream),
-        body: toBody(request),
-        signal,
-      });
-      return classifySubmit(outcome, (json) => toOperation(json, path), readError);
+      return submit(upstream, { path, body: toBody(request) }, (json) => toOperation(json, path), options);
     },
 
-    async findMedia(upstream, request, { signal }): Promise<Attempt<Operation | null>> {
+    async findMedia(upstream, request, { signal }) {
       const path = pathOf(request);
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: `${path}/${encodeURIComponent(request.idempotencyKey)}`,
-        headers: authorization(upstream),
-        signal,
-      });
-      return classifySubmit(outcome, (json) => toOperation(json, path), readError);
+      const outcome = await call(upstream, { path: `${path}/${encodeURIComponent(request.idempotencyKey)}`, signal });
+      return classifySubmit<Operation>(outcome, (json) => toOperation(json, path), readError);
     },
 
-    async pollMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return unreadableReference;
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: `${job.path}/${job.task_id}`,
-        headers: authorization(upstream),
-        signal,
-      });
-      const poll = readTask(outcome);
-      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
-    },
-
-    probe: probeBy(caller, {
-      path: '/videos/text2video?pageNum=1&pageSize=1',
-      headers: authorization,
-      shape: TaskList,
-      readError,
-    }),
+    pollMedia: pollBy(Job, (job) => `${job.path}/${job.task_id}`, Task, toResult),
+    probe: probeBy('/videos/text2video?pageNum=1&pageSize=1', TaskList),
   };
 }
 
@@ -85,25 +57,23 @@ const paths = ['/videos/text2video', '/videos/image2video', '/images/generations
 const pathOf = ({ type, image }: MediaRequest): (typeof paths)[number] =>
   type === 'image' ? paths[2] : image ? paths[1] : paths[0];
 
-function toBody(request: MediaRequest): JsonObject {
+function toBody(request: MediaRequest): RequestBody {
   const [model = '', mode] = request.model.split('/');
   const { aspect_ratio: ratio, ...others } = request.parameters;
   const image = request.image ?? (request.type === 'image' ? request.referenceImages?.[0] : undefined);
   // A clip has the aspect ratio of its first frame.
-  const sendsRatio = ratio !== undefined && !(request.type === 'video' && request.image);
+  const hasOwnRatio = request.type === 'video' && request.image !== undefined;
   return {
     ...others,
-    ...(sendsRatio && { aspect_ratio: ratio }),
+    aspect_ratio: hasOwnRatio ? undefined : ratio,
     model_name: model,
-    ...(mode !== undefined && { mode }),
+    mode,
     prompt: request.prompt,
-    ...(image && { image: bare(image) }),
+    // A data URI is sent without its prefix.
+    image: image && (splitDataUri(image.url)?.base64 ?? image.url),
     external_task_id: request.idempotencyKey,
   };
 }
-
-/** A URL, or the base64 of a data URI without its prefix. */
-const bare = ({ url }: MediaInput): string => splitDataUri(url)?.base64 ?? url;
 
 const Job = z.object({ path: z.enum(paths), task_id: PathId });
 const File = z.object({
@@ -111,45 +81,34 @@ const File = z.object({
   /** Seconds, as text. */
   duration: z.string().nullish().catch(null),
 });
-const Task = z.object({
-  code: z.literal(0),
-  data: z.object({
-    task_id: PathId,
-    task_status: z.enum(['submitted', 'processing', 'succeed', 'failed']),
-    task_status_msg: z.string().nullish().catch(null),
-    task_result: z.object({ images: z.array(File).nullish(), videos: z.array(File).nullish() }).nullish(),
-  }),
+const TaskData = z.object({
+  task_id: PathId,
+  task_status: z.enum(['submitted', 'processing', 'succeed', 'failed']),
+  task_status_msg: z.string().nullish().catch(null),
+  task_result: z.object({ images: z.array(File).nullish(), videos: z.array(File).nullish() }).nullish(),
 });
+const Task = z.object({ code: z.literal(0), data: TaskData }).transform(({ data }) => data);
 const TaskList = z.object({ code: z.literal(0), data: z.array(z.unknown()) });
 
 const toOperation = (json: unknown, path: string): Operation | null => {
-  const task = Task.safeParse(json).data?.data;
+  const task = Task.safeParse(json).data;
   return task ? { path, task_id: task.task_id } : null;
 };
 
-const readTask = (outcome: CallOutcome) =>
-  readOutcome(outcome, (json) => Task.safeParse(json).data?.data ?? null, readError);
-
-function toResult({ task_status: status, task_status_msg: reason, task_result: made }: TaskData): PollResult {
-  switch (status) {
+function toResult({ task_status, task_status_msg: reason, task_result: made }: z.infer<typeof Task>): PollResult {
+  switch (task_status) {
     case 'submitted':
     case 'processing':
       return { kind: 'pending' };
-    case 'succeed': {
-      const outputs = [
-        ...(made?.images ?? []).map(({ url }): UpstreamOutput => ({ url })),
-        ...(made?.videos ?? []).map(toClip),
-      ];
-      return outputs.length > 0 ? { kind: 'done', outputs } : noOutputs();
-    }
-    case 'failed':
+    case 'succeed':
+      return doneWith([...(made?.images ?? []).map(({ url }) => ({ url })), ...(made?.videos ?? []).map(toClip)]);
+    case 'failed': {
       // The reason is in prose only: "Failure to pass the risk control system".
-      return /risk control|sensitive|content polic|violat|moderat/i.test(reason ?? '')
-        ? { kind: 'refused', code: 'content_policy_violation', detail: 'the task failed the risk control' }
-        : { kind: 'failed', detail: 'the task failed' };
+      const isByPolicy = /risk control|sensitive|content polic|violat|moderat/i.test(reason ?? '');
+      return failedJob(isByPolicy ? 'the task failed the risk control' : 'the task failed', isByPolicy);
+    }
   }
 }
-type TaskData = z.infer<typeof Task>['data'];
 
 function toClip({ url, duration }: z.infer<typeof File>): UpstreamOutput {
   const seconds = Number(duration);
@@ -170,6 +129,6 @@ const readError: ReadError = (json) => {
   const error = ErrorBody.safeParse(json).data;
   if (!error || error.code === 0) return null;
   const word = codeWords[error.code];
-  return { words: [`service_code_${error.code}`, ...(word === undefined ? [] : [word])] };
+  return [`service_code_${error.code}`, ...(word === undefined ? [] : [word])];
 };
 const ErrorBody = z.object({ code: z.int().min(0).max(999_999), message: z.string() });

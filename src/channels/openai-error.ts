@@ -18,7 +18,7 @@ export const readOpenaiError: ReadError = (json) => {
   }
   // "The model `x` does not exist or you do not have access to it". Some providers send this with 400.
   if (/^(the )?model .{1,200} does not exist/i.test(message)) words.push('model_not_found');
-  return { words };
+  return words;
 };
 
 const word = z.union([z.string(), z.number()]).nullish().catch(null);

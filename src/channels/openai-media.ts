@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
-import { classifySynchronous, inlineInput, synchronousCall } from './synchronous-result.ts';
-import { bearerAuthorization as authorization, type UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, isContentPolicy, readOutcome } from './classify-outcome.ts';
-import type { CallOptions, MediaInput, MediaRequest, SubmitResult, SynchronousMedia, Upstream } from './channel.ts';
-import { PathId, failedPoll, parsedBy, unreadableReference } from './poll.ts';
+import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
+import { isContentPolicy, plainWord } from './classify-outcome.ts';
+import type { MediaInput, SynchronousMedia } from './channel.ts';
+import { familyCalls } from './family-calls.ts';
+import { imagesOf, inlineInput } from './media-inputs.ts';
 import type { FormPart } from './multipart.ts';
+import { PathId, failedJob, parsedBy } from './poll.ts';
 import { readOpenaiError } from './openai-error.ts';
 
 /**
@@ -18,76 +19,35 @@ import { readOpenaiError } from './openai-error.ts';
  * The submit returns images as base64. An input image is sent as a file of a multipart form. OpenAI cannot find a job by our
  * key and cannot stop a video: `DELETE /videos/{id}` removes finished videos only.
  */
-export const openaiMedia = (caller: UpstreamCaller): SynchronousMedia => ({
-  answersSynchronously: ['image'],
-  inputsAsBytes: true,
-  outputHeaders: authorization,
+export function openaiMedia(caller: UpstreamCaller): SynchronousMedia {
+  const { submit, submitSynchronously, pollBy } = familyCalls(caller, {
+    headers: bearerAuthorization,
+    readError: readOpenaiError,
+  });
+  return {
+    answersSynchronously: ['image'],
+    inputsAsBytes: true,
+    outputHeaders: bearerAuthorization,
 
-  async submitMedia(upstream, request, options) {
-    if (request.type === 'image') return submitImage(caller, upstream, request, options);
-    const image = request.image ?? request.referenceImages?.[0];
-    const fields = { ...request.parameters, model: request.model, prompt: request.prompt };
-    const outcome = await caller.call(upstream, {
-      method: 'POST',
-      path: '/videos',
-      headers: submitHeaders(upstream, request),
-      ...(image ? { form: [...toForm(fields), toFile('input_reference', image)] } : { body: fields }),
-      signal: options.signal,
-    });
-    return classifySubmit(
-      outcome,
-      (json) => {
-        const video = Submitted.safeParse(json).data;
-        return video ? { video_id: video.id } : null;
-      },
-      readOpenaiError,
-    );
-  },
+    async submitMedia(upstream, request, options) {
+      const fields = { ...request.parameters, model: request.model, prompt: request.prompt };
+      const headers = { 'idempotency-key': request.idempotencyKey };
+      const images = imagesOf(request);
+      if (request.type === 'video') {
+        const files = images.slice(0, 1).map((image) => toFile('input_reference', image));
+        const content = files.length > 0 ? { form: [...toForm(fields), ...files] } : { body: fields };
+        return submit(upstream, { path: '/videos', headers, ...content }, parsedBy(Submitted), options);
+      }
+      const form = [...toForm(fields), ...images.map((image) => toFile('image[]', image))];
+      const content =
+        images.length > 0 ? { path: '/images/edits', form } : { path: '/images/generations', body: fields };
+      return submitSynchronously(upstream, { headers, ...content }, readOpenaiImages, options);
+    },
 
-  async pollMedia(upstream, operation, { signal }) {
-    const job = Job.safeParse(operation).data;
-    if (!job) return unreadableReference;
-    const outcome = await caller.call(upstream, {
-      method: 'GET',
-      path: `/videos/${job.video_id}`,
-      headers: authorization(upstream),
-      signal,
-    });
-    const poll = readOutcome(outcome, parsedBy(Video), readOpenaiError);
-    if (poll.kind === 'trouble') return failedPoll(poll);
-    return toResult(poll.value, `${upstream.baseUrl}/videos/${job.video_id}/content`);
-  },
-});
-
-const submitHeaders = (upstream: Upstream, { idempotencyKey }: MediaRequest) => ({
-  ...authorization(upstream),
-  'idempotency-key': idempotencyKey,
-});
-
-async function submitImage(
-  caller: UpstreamCaller,
-  upstream: Upstream,
-  request: MediaRequest,
-  options: CallOptions,
-): Promise<SubmitResult> {
-  const fields = { ...request.parameters, model: request.model, prompt: request.prompt };
-  const images = [...(request.image ? [request.image] : []), ...(request.referenceImages ?? [])];
-  const outcome = await caller.call(
-    upstream,
-    synchronousCall(
-      {
-        headers: submitHeaders(upstream, request),
-        ...(images.length === 0
-          ? { path: '/images/generations', body: fields }
-          : {
-              path: '/images/edits',
-              form: [...toForm(fields), ...images.map((image) => toFile('image[]', image))],
-            }),
-      },
-      options,
+    pollMedia: pollBy(Job, pathOf, Video, (video, job, { baseUrl }) =>
+      toResult(video, `${baseUrl}${pathOf(job)}/content`),
     ),
-  );
-  return classifySynchronous(outcome, readOpenaiImages, readOpenaiError);
+  };
 }
 
 const toForm = (fields: JsonObject): FormPart[] =>
@@ -118,8 +78,10 @@ export function readOpenaiImages(json: unknown): UpstreamOutput[] | null {
   );
 }
 
-const Submitted = z.object({ id: PathId });
+const Submitted = z.object({ id: PathId }).transform(({ id }) => ({ video_id: id }));
 const Job = z.object({ video_id: PathId });
+const pathOf = (job: z.infer<typeof Job>): string => `/videos/${job.video_id}`;
+
 const Video = z.object({
   // The second line has the words of other gateways.
   status: z.enum([
@@ -127,10 +89,7 @@ const Video = z.object({
     ...(['pending', 'processing', 'succeeded', 'cancelled', 'canceled', 'expired'] as const),
   ]),
   progress: z.number().nullish().catch(null),
-  error: z
-    .object({ code: z.string().nullish().catch(null) })
-    .nullish()
-    .catch(null),
+  error: z.object({ code: z.string() }).optional().catch(undefined),
 });
 
 function toResult({ status, progress, error }: z.infer<typeof Video>, contentUrl: string): PollResult {
@@ -140,9 +99,6 @@ function toResult({ status, progress, error }: z.infer<typeof Video>, contentUrl
   if (status === 'queued' || status === 'in_progress' || status === 'pending' || status === 'processing') {
     return { kind: 'pending', ...(progress != null && { progress: Math.min(Math.max(Math.round(progress), 0), 100) }) };
   }
-  const word = /^[\w.-]{1,64}$/.exec(error?.code ?? '')?.[0] ?? '';
-  const detail = `the video ${status} ${word}`.trim();
-  return isContentPolicy([word])
-    ? { kind: 'refused', code: 'content_policy_violation', detail }
-    : { kind: 'failed', detail };
+  const word = plainWord(error?.code ?? '');
+  return failedJob(`the video ${status} ${word}`.trim(), isContentPolicy([word]));
 }

@@ -5,17 +5,17 @@ import type {
   ChatReply,
   ChatUsage,
   FinishReason,
+  ResponseFormat,
   ToolCall,
   UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
-import { bearerAuthorization as authorization, type UpstreamCaller } from './call-upstream.ts';
-import { classifyChat } from './classify-outcome.ts';
-import { ModelList, chatCall, count } from './chat-call.ts';
-import { readOpenaiError as readError } from './openai-error.ts';
+import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
+import { ModelList, count } from './chat-call.ts';
+import { familyCalls } from './family-calls.ts';
+import { readOpenaiError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
-import { probeBy } from './probe.ts';
 
 /**
  * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
@@ -27,6 +27,7 @@ import { probeBy } from './probe.ts';
  * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
  */
 export function createOpenai(caller: UpstreamCaller): Adapter {
+  const { chatBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError: readOpenaiError });
   return {
     chatSupports: {
       httpsImages: true,
@@ -39,20 +40,12 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       extra: true,
     },
     ...openaiMedia(caller),
-
-    async chat(upstream, request, options) {
-      const outcome = await caller.call(
-        upstream,
-        chatCall({ path: '/chat/completions', headers: authorization(upstream), body: toBody(request) }, options),
-      );
-      return classifyChat(outcome, toReply, readError);
-    },
-
-    probe: probeBy(caller, { path: '/models', headers: authorization, shape: ModelList, readError }),
+    chat: chatBy(() => '/chat/completions', toBody, toReply),
+    probe: probeBy('/models', ModelList),
   };
 }
 
-function toBody(request: UpstreamChat): JsonObject {
+function toBody(request: UpstreamChat): RequestBody {
   const { responseFormat: format, toolChoice: choice } = request;
   return {
     // First, so that an unknown field cannot replace a priced one.
@@ -61,35 +54,24 @@ function toBody(request: UpstreamChat): JsonObject {
     messages: request.messages.map(toMessage),
     ...named(request, 'max_tokens', request.maxTokens),
     ...named(request, 'temperature', request.temperature),
-    ...(request.topP !== undefined && { top_p: request.topP }),
-    ...(request.topK !== undefined && { top_k: request.topK }),
-    ...(request.stop && { stop: request.stop }),
-    ...(request.seed !== undefined && { seed: request.seed }),
-    ...(request.user !== undefined && { user: request.user }),
+    top_p: request.topP,
+    top_k: request.topK,
+    stop: request.stop,
+    seed: request.seed,
+    user: request.user,
     ...(request.tools.length > 0 && {
       tools: request.tools.map((tool) => ({ type: 'function', function: { ...tool } })),
-      ...(request.parallelToolCalls !== undefined && { parallel_tool_calls: request.parallelToolCalls }),
-      ...(choice !== undefined && {
-        tool_choice: typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } },
-      }),
+      parallel_tool_calls: request.parallelToolCalls,
+      tool_choice: typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice,
     }),
-    ...(format && {
-      response_format:
-        format.type === 'json_schema'
-          ? {
-              type: 'json_schema',
-              json_schema: {
-                name: format.name,
-                schema: format.schema,
-                ...(format.description !== undefined && { description: format.description }),
-                ...(format.strict !== undefined && { strict: format.strict }),
-              },
-            }
-          : { type: format.type },
-    }),
+    response_format: format && toFormat(format),
     n: 1,
     stream: false,
   };
+}
+
+function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
+  return type === 'json_schema' ? { type, json_schema: schema } : { type };
 }
 
 function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
@@ -97,33 +79,28 @@ function named(request: UpstreamChat, key: string, value: JsonValue | undefined)
   return value === undefined || rule === null ? {} : { [rule?.name ?? key]: value };
 }
 
-function toMessage(message: ChatMessage): JsonObject {
+function toMessage(message: ChatMessage): RequestBody {
   if (message.role === 'tool') {
     return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content) };
   }
-  const { name } = message;
   // OpenAI accepts `developer` and `system`, compatible providers accept `system` only.
   const role = message.role === 'developer' ? 'system' : message.role;
-  const content = message.content === null ? null : toContent(message.content);
+  const calls = message.role === 'assistant' ? message.toolCalls.map(toToolCall) : [];
   return {
     role,
-    content,
-    ...(name !== undefined && { name }),
-    ...(message.role === 'assistant' &&
-      message.toolCalls.length > 0 && { tool_calls: message.toolCalls.map(toToolCall) }),
+    content: message.content && toContent(message.content),
+    name: message.name,
+    tool_calls: calls.length > 0 ? calls : undefined,
   };
 }
 
-const toContent = (content: ChatContent): JsonValue =>
+const toContent = (content: ChatContent) =>
   typeof content === 'string'
     ? content
-    : content.map((part): JsonObject =>
+    : content.map((part) =>
         part.type === 'text'
           ? { type: 'text', text: part.text }
-          : {
-              type: 'image_url',
-              image_url: { url: part.url, ...(part.detail !== undefined && { detail: part.detail }) },
-            },
+          : { type: 'image_url', image_url: { url: part.url, detail: part.detail } },
       );
 
 const toToolCall = ({ id, name, arguments: text }: ToolCall): JsonObject => ({
@@ -162,8 +139,8 @@ const Usage = z.object({
 });
 
 function toReply(json: unknown): ChatReply | null {
-  const completion = Completion.safeParse(json);
-  const choice = completion.data?.choices[0];
+  const completion = Completion.safeParse(json).data;
+  const choice = completion?.choices[0];
   if (!choice) return null;
   const { message } = choice;
   const finishReason = finishReasons[choice.finish_reason ?? 'stop'] ?? 'stop';
@@ -182,7 +159,7 @@ function toReply(json: unknown): ChatReply | null {
         typeof called.arguments === 'string' ? called.arguments || '{}' : JSON.stringify(called.arguments ?? {}),
     })),
     finishReason,
-    usage: toUsage(completion.data?.usage),
+    usage: toUsage(completion.usage),
   };
 }
 
@@ -199,12 +176,10 @@ const finishReasons: Readonly<Record<string, FinishReason | 'broken'>> = {
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
   if (!usage || (usage.prompt_tokens === null && usage.completion_tokens === null)) return null;
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? null;
-  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? null;
   return {
     inputTokens: usage.prompt_tokens,
     outputTokens: usage.completion_tokens,
-    ...(cached !== null && { cachedTokens: cached }),
-    ...(reasoning !== null && { reasoningTokens: reasoning }),
+    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? undefined,
+    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PollResult } from '../domain/upstream.ts';
+import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { CallOutcome } from './call-upstream.ts';
 import type { Verdict } from './classify-outcome.ts';
 import type { StopAnswer } from './channel.ts';
@@ -7,10 +7,24 @@ import type { StopAnswer } from './channel.ts';
 export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
 
 /** The result of a poll that failed. 404 has a kind of its own: early it is ignored, later it means that the job is lost. */
-export function failedPoll({ errorClass, detail, status }: Trouble): PollResult {
-  if (errorClass === 'unknown_model') return { kind: 'missing', detail };
-  return { kind: 'unclear', detail, ...(status !== undefined && { status }) };
-}
+export const failedPoll = ({ errorClass, detail, status }: Trouble): PollResult =>
+  errorClass === 'unknown_model' ? { kind: 'missing', detail } : { kind: 'unclear', detail, status };
+
+/** The result of a job that failed. Without a refusal by the provider's policy the next channel may try. */
+export const failedJob = (detail: string, isByPolicy: boolean): PollResult =>
+  isByPolicy ? { kind: 'refused', code: 'content_policy_violation', detail } : { kind: 'failed', detail };
+
+/** The result of a finished job. Without outputs it is refused: providers withhold an image without a reason (rules "Routing"). */
+export const doneWith = (
+  outputs: UpstreamOutput[],
+  detailOfNone = 'done without outputs',
+): Extract<PollResult, { kind: 'done' | 'refused' }> =>
+  outputs.length > 0
+    ? { kind: 'done', outputs }
+    : { kind: 'refused', code: 'content_policy_violation', detail: detailOfNone };
+
+/** The saved reference belongs to another family. */
+export const unreadableReference: PollResult = { kind: 'missing', detail: 'the saved reference cannot be read' };
 
 /**
  * The result of a stop that the provider did not confirm. A refusal (the job runs, has ended or is unknown) leaves the job
@@ -31,13 +45,3 @@ export const parsedBy =
   <S extends z.ZodType>(schema: S) =>
   (json: unknown): z.infer<S> | null =>
     schema.safeParse(json).data ?? null;
-
-/** The saved reference belongs to another family, because the channel's family was changed while the job ran. */
-export const unreadableReference: PollResult = { kind: 'missing', detail: 'the saved reference cannot be read' };
-
-/** A finished job without outputs: providers withhold an image without a reason (rules "Routing", while polling). */
-export const noOutputs = (detail = 'done without outputs'): Extract<PollResult, { kind: 'refused' }> => ({
-  kind: 'refused',
-  code: 'content_policy_violation',
-  detail,
-});

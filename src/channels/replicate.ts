@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { PollResult } from '../domain/upstream.ts';
-import { bearerAuthorization as authorization, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
-import type { Adapter, MediaRequest, Upstream } from './channel.ts';
-import { PathId, failedPoll, noOutputs, parsedBy, unconfirmedStop, unreadableReference } from './poll.ts';
-import { namedInputs } from './named-inputs.ts';
-import { probeBy } from './probe.ts';
+import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
+import { readOutcome, type ReadError } from './classify-outcome.ts';
+import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
+import { familyCalls, onJob } from './family-calls.ts';
+import { namedInputs } from './media-inputs.ts';
+import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.ts';
 
 /**
  * Replicate's predictions: images and video. Base URL `https://api.replicate.com/v1`.
@@ -20,76 +20,50 @@ import { probeBy } from './probe.ts';
  * answer. Replicate cannot find a job by our key.
  */
 export function createReplicate(caller: UpstreamCaller): Adapter {
-  const get = async (upstream: Upstream, predictionId: string, signal: AbortSignal) =>
-    readPrediction(
-      await caller.call(upstream, {
-        method: 'GET',
-        path: `/predictions/${predictionId}`,
-        headers: authorization(upstream),
-        signal,
-      }),
-    );
-
+  const { call, get, submit, pollBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError });
   return {
-    async submitMedia(upstream, request, { signal }) {
+    async submitMedia(upstream, request, options) {
       const { path, version } = endpointOf(request.model);
-      const outcome = await caller.call(upstream, {
-        method: 'POST',
-        path,
-        headers: {
-          ...authorization(upstream),
-          // Replicate ignores this header. It helps to find a task in logs.
-          'idempotency-key': request.idempotencyKey,
-          ...(request.type === 'image' && { prefer: `wait=${waitSeconds}` }),
-        },
-        body: { ...version, input: toInput(request) },
-        signal,
-      });
-      const attempt = classifySubmit(outcome, parsedBy(Prediction), readError);
+      const headers = {
+        // Replicate ignores this header. It helps to find a task in logs.
+        'idempotency-key': request.idempotencyKey,
+        ...(request.type === 'image' && { prefer: `wait=${waitSeconds}` }),
+      };
+      const body = { version, input: toInput(request) };
+      const attempt = await submit(upstream, { path, headers, body }, parsedBy(Prediction), options);
       if (attempt.kind !== 'ok') return attempt;
       const operation = { prediction_id: attempt.value.id };
       const result = toResult(attempt.value);
       return result.kind === 'done' ? { ...result, operation } : { kind: 'ok', value: operation };
     },
 
-    async pollMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return unreadableReference;
-      const poll = await get(upstream, job.prediction_id, signal);
-      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
-    },
+    pollMedia: pollBy(Job, pathOf, Prediction, toResult),
 
-    async cancelMedia(upstream, operation, { signal, running }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return 'not_stopped';
+    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
       // A cancel also stops a running job, and Replicate bills the time that it ran.
-      const poll = running === 'spare' ? await get(upstream, job.prediction_id, signal) : null;
+      const poll = options.running === 'spare' ? await get(upstream, pathOf(job), Prediction, options) : null;
       if (poll && poll.kind !== 'ok') return 'not_stopped';
       if (poll && poll.value.status !== 'starting') return isStopped(poll.value) ? 'stopped' : 'not_stopped';
-      const outcome = await caller.call(upstream, {
-        method: 'POST',
-        path: `/predictions/${job.prediction_id}/cancel`,
-        headers: authorization(upstream),
-        signal,
-      });
-      const answer = readPrediction(outcome);
+      const path = `${pathOf(job)}/cancel`;
+      const outcome = await call(upstream, { method: 'POST', path, signal: options.signal });
+      const answer = readOutcome(outcome, parsedBy(Prediction), readError);
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
       // The job may have started since the poll. Then a part of it is billed, but it is stopped all the same.
       if (isStopped(answer.value)) return 'stopped';
       return isOver(answer.value) ? 'not_stopped' : 'unclear';
-    },
+    }),
 
-    probe: probeBy(caller, { path: '/account', headers: authorization, shape: Account, readError }),
+    probe: probeBy('/account', Account),
   };
 }
 
 /** Many images are ready within this time. A model with a cold start takes minutes. */
 const waitSeconds = 5;
 
-function endpointOf(model: string): { path: string; version: { version?: string } } {
+function endpointOf(model: string): { path: string; version?: string } {
   const [owner = '', name = ''] = model.split('/');
-  if (name === '' || name.includes(':')) return { path: '/predictions', version: { version: model } };
-  return { path: `/models/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/predictions`, version: {} };
+  if (name === '' || name.includes(':')) return { path: '/predictions', version: model };
+  return { path: `/models/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/predictions` };
 }
 
 /** The names of the inputs in most models. */
@@ -108,6 +82,7 @@ const toInput = (request: MediaRequest): JsonObject => ({
 
 const Account = z.object({ type: z.string() });
 const Job = z.object({ prediction_id: PathId });
+const pathOf = (job: z.infer<typeof Job>): string => `/predictions/${job.prediction_id}`;
 const Prediction = z.object({
   id: PathId,
   status: z.enum(['starting', 'processing', 'succeeded', 'failed', 'canceled', 'aborted']),
@@ -120,24 +95,20 @@ type Prediction = z.infer<typeof Prediction>;
 const isStopped = ({ status }: Prediction): boolean => status === 'canceled' || status === 'aborted';
 const isOver = ({ status }: Prediction): boolean => status === 'succeeded' || status === 'failed';
 
-const readPrediction = (outcome: CallOutcome) => readOutcome(outcome, parsedBy(Prediction), readError);
-
 function toResult({ status, output, error }: Prediction): PollResult {
   switch (status) {
     case 'starting':
     case 'processing':
       return { kind: 'pending' };
-    case 'succeeded': {
-      const urls = urlsIn(output, 0);
-      return urls.length > 0 ? { kind: 'done', outputs: urls.map((url) => ({ url })) } : noOutputs();
-    }
+    case 'succeeded':
+      return doneWith(urlsIn(output, 0).map((url) => ({ url })));
     case 'failed':
     case 'canceled':
-    case 'aborted':
+    case 'aborted': {
       // The reason is prose: "NSFW content detected", "flagged as sensitive (E005)".
-      return isFlagged(error)
-        ? { kind: 'refused', code: 'content_policy_violation', detail: `the prediction ${status}, flagged` }
-        : { kind: 'failed', detail: `the prediction ${status}` };
+      const isByPolicy = isFlagged(error);
+      return failedJob(`the prediction ${status}${isByPolicy ? ', flagged' : ''}`, isByPolicy);
+    }
   }
 }
 
@@ -154,7 +125,6 @@ const depthMax = 2;
 /** Similar to RFC 7807: `{title, detail, status}`, or `{detail}` alone. */
 const readError: ReadError = (json) => {
   const problem = Problem.safeParse(json).data;
-  if (!problem) return null;
-  return { words: isFlagged(problem.detail) ? ['content_policy'] : [] };
+  return problem ? (isFlagged(problem.detail) ? ['content_policy'] : []) : null;
 };
 const Problem = z.object({ detail: z.string() });

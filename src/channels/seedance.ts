@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { PollResult } from '../domain/upstream.ts';
-import { bearerAuthorization as authorization, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, isContentPolicy, readOutcome, type ReadError } from './classify-outcome.ts';
-import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { PathId, failedPoll, noOutputs, parsedBy, unconfirmedStop, unreadableReference } from './poll.ts';
-import { probeBy } from './probe.ts';
+import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
+import { isContentPolicy, plainWord, type ReadError } from './classify-outcome.ts';
+import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
+import { familyCalls, onJob } from './family-calls.ts';
+import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.ts';
 
 /**
  * Seedance on BytePlus ModelArk, base URL `https://ark.ap-southeast.bytepluses.com/api/v3`, or on Volcengine Ark, base URL
@@ -17,70 +17,32 @@ import { probeBy } from './probe.ts';
  * Ark cannot find a job by our key. The URL of a result is valid for a day.
  */
 export function createSeedance(caller: UpstreamCaller): Adapter {
-  const retrieve = async (upstream: Upstream, taskId: string, signal: AbortSignal) =>
-    readTask(
-      await caller.call(upstream, {
-        method: 'GET',
-        path: `${tasksPath}/${taskId}`,
-        headers: authorization(upstream),
-        signal,
-      }),
-    );
-
+  const { call, get, submit, pollBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError });
   return {
-    async submitMedia(upstream, request, { signal }) {
-      const outcome = await caller.call(upstream, {
-        method: 'POST',
-        path: tasksPath,
-        // Ark ignores this header. It helps to find a task in logs.
-        headers: { ...authorization(upstream), 'idempotency-key': request.idempotencyKey },
-        body: { ...request.parameters, model: request.model, content: toContent(request) },
-        signal,
-      });
-      return classifySubmit(
-        outcome,
-        (json) => {
-          const submitted = Submitted.safeParse(json).data;
-          return submitted ? { task_id: submitted.id } : null;
-        },
-        readError,
-      );
+    async submitMedia(upstream, request, options) {
+      // Ark ignores this header. It helps to find a task in logs.
+      const headers = { 'idempotency-key': request.idempotencyKey };
+      const body = { ...request.parameters, model: request.model, content: toContent(request) };
+      return submit(upstream, { path: tasksPath, headers, body }, parsedBy(Submitted), options);
     },
 
-    async pollMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return unreadableReference;
-      const poll = await retrieve(upstream, job.task_id, signal);
-      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
-    },
+    pollMedia: pollBy(Job, pathOf, Task, toResult),
 
-    async cancelMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return 'not_stopped';
+    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
       // DELETE cancels a queued task, but it deletes the record and the result of a finished one.
-      const before = await retrieve(upstream, job.task_id, signal);
+      const before = await get(upstream, pathOf(job), Task, options);
       if (before.kind !== 'ok') return 'not_stopped';
       if (before.value.status !== 'queued') return before.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
-      const outcome = await caller.call(upstream, {
-        method: 'DELETE',
-        path: `${tasksPath}/${job.task_id}`,
-        headers: authorization(upstream),
-        signal,
-      });
+      const outcome = await call(upstream, { method: 'DELETE', path: pathOf(job), signal: options.signal });
       const isAccepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
       if (!isAccepted) return unconfirmedStop(outcome);
       // The task may have finished before the DELETE, and then its record is deleted.
-      const after = await retrieve(upstream, job.task_id, signal);
+      const after = await get(upstream, pathOf(job), Task, options);
       if (after.kind !== 'ok' || after.value.status === 'queued') return 'unclear';
       return after.value.status === 'cancelled' ? 'stopped' : 'not_stopped';
-    },
-
-    probe: probeBy(caller, {
-      path: `${tasksPath}?page_num=1&page_size=1`,
-      headers: authorization,
-      shape: TaskList,
-      readError,
     }),
+
+    probe: probeBy(`${tasksPath}?page_num=1&page_size=1`, TaskList),
   };
 }
 
@@ -101,21 +63,17 @@ function toContent(request: MediaRequest): JsonObject[] {
   ];
 }
 
-const Submitted = z.object({ id: PathId });
+const Submitted = z.object({ id: PathId }).transform(({ id }) => ({ task_id: id }));
 const Job = z.object({ task_id: PathId });
+const pathOf = (job: z.infer<typeof Job>): string => `${tasksPath}/${job.task_id}`;
 const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });
 const Task = z.object({
   id: z.string(),
   status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired']),
   content: z.object({ video_url: z.string().min(1).nullish() }).nullish(),
-  error: z
-    .object({ code: z.string().nullish().catch(null) })
-    .nullish()
-    .catch(null),
-  duration: z.number().positive().nullish().catch(null),
+  error: z.object({ code: z.string() }).optional().catch(undefined),
+  duration: z.number().positive().optional().catch(undefined),
 });
-
-const readTask = (outcome: CallOutcome) => readOutcome(outcome, parsedBy(Task), readError);
 
 function toResult({ status, content, error, duration }: z.infer<typeof Task>): PollResult {
   switch (status) {
@@ -123,21 +81,16 @@ function toResult({ status, content, error, duration }: z.infer<typeof Task>): P
     case 'running':
       return { kind: 'pending' };
     case 'succeeded':
-      if (!content?.video_url) return noOutputs();
-      return {
-        kind: 'done',
-        outputs: [{ url: content.video_url, mimeType: 'video/mp4', ...(duration && { duration }) }],
-      };
+      return doneWith(content?.video_url ? [{ url: content.video_url, mimeType: 'video/mp4', duration }] : []);
     case 'failed':
     case 'cancelled':
     case 'expired': {
-      const word = /^[\w.-]{1,128}$/.exec(error?.code ?? '')?.[0] ?? '';
+      const word = plainWord(error?.code ?? '');
       const detail = `the task ${status} ${word}`.trim();
-      if (isContentPolicy(wordsOf(word))) return { kind: 'refused', code: 'content_policy_violation', detail };
+      const isByPolicy = isContentPolicy(wordsOf(word));
       // The request itself is invalid: an image of the wrong size, or two parameters that exclude each other.
-      if (/^(InvalidParameter|MissingParameter)/.test(word))
-        return { kind: 'refused', code: 'upstream_failed', detail };
-      return { kind: 'failed', detail };
+      const isInvalid = !isByPolicy && /^(InvalidParameter|MissingParameter)/.test(word);
+      return isInvalid ? { kind: 'refused', code: 'upstream_failed', detail } : failedJob(detail, isByPolicy);
     }
   }
 }
@@ -152,6 +105,6 @@ const wordsOf = (code: string): string[] => [
 
 const readError: ReadError = (json) => {
   const error = ErrorBody.safeParse(json).data?.error;
-  return error ? { words: wordsOf(error.code) } : null;
+  return error ? wordsOf(error.code) : null;
 };
 const ErrorBody = z.object({ error: z.object({ code: z.string(), message: z.string() }) });

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import type { JsonObject } from '../domain/json.ts';
-import type { Attempt, PollResult } from '../domain/upstream.ts';
-import { bearerAuthorization as authorization, type CallOutcome, type UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, readOutcome } from './classify-outcome.ts';
+import type { PollResult } from '../domain/upstream.ts';
+import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
+import { plainWord, readOutcome } from './classify-outcome.ts';
 import { ModelList } from './chat-call.ts';
-import type { Adapter, CallOptions, MediaInput, MediaRequest, Operation, Upstream } from './channel.ts';
-import { PathId, failedPoll, noOutputs, parsedBy, unconfirmedStop, unreadableReference } from './poll.ts';
-import { readOpenaiError } from './openai-error.ts';
-import { probeBy } from './probe.ts';
+import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
+import { familyCalls, onJob } from './family-calls.ts';
+import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.ts';
+import { readOpenaiError as readError } from './openai-error.ts';
 
 /**
  * Another Tollgate: images and video. The base URL is its origin, and the credential is an API key of one of its projects. The
@@ -16,115 +15,71 @@ import { probeBy } from './probe.ts';
  * A repeated create with the same idempotency key returns the same task, so a lost answer never loses a job.
  */
 export function createTollgate(caller: UpstreamCaller): Adapter {
-  const create = async (
-    upstream: Upstream,
-    request: MediaRequest,
-    { signal }: CallOptions,
-  ): Promise<Attempt<Operation>> => {
-    const outcome = await caller.call(upstream, {
-      method: 'POST',
-      path: request.type === 'image' ? '/api/v1/images/generate' : '/api/v1/video/generate',
-      headers: { ...authorization(upstream), 'idempotency-key': request.idempotencyKey },
-      body: toBody(request),
-      signal,
-    });
-    return classifySubmit(outcome, parsedBy(Job), readOpenaiError);
+  const { call, submit, pollBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError });
+  const create = (upstream: Upstream, request: MediaRequest, options: CallOptions) => {
+    const path = request.type === 'image' ? '/api/v1/images/generate' : '/api/v1/video/generate';
+    const headers = { 'idempotency-key': request.idempotencyKey };
+    return submit(upstream, { path, headers, body: toBody(request) }, parsedBy(Job), options);
   };
 
   return {
     submitMedia: create,
     findMedia: create,
+    pollMedia: pollBy(Job, pathOf, Task, toResult),
 
-    async pollMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return unreadableReference;
-      const outcome = await caller.call(upstream, {
-        method: 'GET',
-        path: `/api/v1/tasks/${job.task_id}`,
-        headers: authorization(upstream),
-        signal,
-      });
-      const poll = readTask(outcome);
-      return poll.kind === 'ok' ? toResult(poll.value) : failedPoll(poll);
-    },
-
-    async cancelMedia(upstream, operation, { signal }) {
-      const job = Job.safeParse(operation).data;
-      if (!job) return 'not_stopped';
-      const outcome = await caller.call(upstream, {
-        method: 'POST',
-        path: `/api/v1/tasks/${job.task_id}/cancel`,
-        headers: authorization(upstream),
-        signal,
-      });
-      const answer = readTask(outcome);
+    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, { signal }: StopOptions) => {
+      const outcome = await call(upstream, { method: 'POST', path: `${pathOf(job)}/cancel`, signal });
+      const answer = readOutcome(outcome, parsedBy(Task), readError);
       if (answer.kind === 'ok') return answer.value.status === 'canceled' ? 'stopped' : 'not_stopped';
       // The other gateway refuses to stop a job that it would be charged for: 409 means that the task continues.
       return unconfirmedStop(outcome);
-    },
-
-    probe: probeBy(caller, {
-      path: '/api/v1/models',
-      headers: authorization,
-      shape: ModelList,
-      readError: readOpenaiError,
     }),
+
+    probe: probeBy('/api/v1/models', ModelList),
   };
 }
 
-const toBody = (request: MediaRequest): JsonObject => ({
+const toBody = ({ image, referenceImages, videoUrl, audioUrl, ...request }: MediaRequest): RequestBody => ({
   ...request.parameters,
   model: request.model,
   prompt: request.prompt,
-  ...(request.image && { image: request.image.url }),
-  ...(request.referenceImages && { reference_images: request.referenceImages.map(({ url }: MediaInput) => url) }),
-  ...(request.videoUrl && { video_url: request.videoUrl.url }),
-  ...(request.audioUrl && { audio_url: request.audioUrl.url }),
+  image: image?.url,
+  reference_images: referenceImages?.map(({ url }) => url),
+  video_url: videoUrl?.url,
+  audio_url: audioUrl?.url,
 });
 
 const Job = z.object({ task_id: PathId });
-const positive = z.number().positive().nullish().catch(null);
+const pathOf = (job: z.infer<typeof Job>): string => `/api/v1/tasks/${job.task_id}`;
+
+const positive = z.number().positive().optional().catch(undefined);
+const Output = z.object({
+  url: z.string().min(1),
+  mime_type: z.string().min(1).optional().catch(undefined),
+  width: positive,
+  height: positive,
+  duration: positive,
+});
 const Task = z.object({
   task_id: z.string(),
   status: z.enum(['queued', 'processing', 'succeeded', 'failed', 'canceled']),
   progress: z.number().min(0).max(100).nullish().catch(null),
-  output: z
-    .array(
-      z.object({
-        url: z.string().min(1),
-        mime_type: z.string().nullish().catch(null),
-        width: positive,
-        height: positive,
-        duration: positive,
-      }),
-    )
-    .nullish(),
+  output: z.array(Output).nullish(),
   error: z.object({ code: z.string() }).nullish().catch(null),
 });
-
-const readTask = (outcome: CallOutcome) => readOutcome(outcome, parsedBy(Task), readOpenaiError);
 
 function toResult({ status, progress, output, error }: z.infer<typeof Task>): PollResult {
   switch (status) {
     case 'queued':
     case 'processing':
       return { kind: 'pending', ...(progress != null && { progress: Math.round(progress) }) };
-    case 'succeeded': {
-      const outputs = (output ?? []).map(({ url, mime_type: mimeType, width, height, duration }) => ({
-        url,
-        ...(mimeType && { mimeType }),
-        ...(width && { width }),
-        ...(height && { height }),
-        ...(duration && { duration }),
-      }));
-      return outputs.length > 0 ? { kind: 'done', outputs } : noOutputs();
-    }
+    case 'succeeded':
+      return doneWith((output ?? []).map(({ mime_type: mimeType, ...others }) => ({ ...others, mimeType })));
     case 'failed':
     case 'canceled': {
       // The other gateway has refunded the task, so the next channel may try, unless the content policy refused the request.
-      const word = /^[a-z_]{1,64}$/.exec(error?.code ?? '')?.[0] ?? '';
-      const detail = `the task ${status} ${word}`.trim();
-      return word === 'content_policy_violation' ? { kind: 'refused', code: word, detail } : { kind: 'failed', detail };
+      const word = plainWord(error?.code ?? '');
+      return failedJob(`the task ${status} ${word}`.trim(), word === 'content_policy_violation');
     }
   }
 }

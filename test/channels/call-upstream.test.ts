@@ -13,9 +13,7 @@ import { createReplyServer, type ReplyServer } from './reply-server.ts';
 const read = (json: unknown): string | null =>
   typeof json === 'object' && json !== null && 'id' in json && typeof json.id === 'string' ? json.id : null;
 const readError: ReadError = (json) =>
-  typeof json === 'object' && json !== null && 'code' in json && typeof json.code === 'string'
-    ? { words: [json.code] }
-    : null;
+  typeof json === 'object' && json !== null && 'code' in json && typeof json.code === 'string' ? [json.code] : null;
 
 describe('classifySubmit', () => {
   const answered = (status: number, json?: unknown, headers: Record<string, string> = {}): CallOutcome => ({

@@ -1,3 +1,4 @@
+import { splitDataUri } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { MediaInput, MediaRequest } from './channel.ts';
 
@@ -12,7 +13,7 @@ export function namedInputs(
   const names = { ...usualNames, ...request.inputNames };
   const { image, referenceImages = [], videoUrl, audioUrl } = request;
   const hasOneList = names.image === names.reference_images;
-  const list = [...(image && hasOneList ? [image] : []), ...referenceImages].map(urlOf);
+  const list = (hasOneList ? imagesOf(request) : referenceImages).map(({ url }) => url);
   return {
     ...(list.length > 0 && { [names.reference_images]: list }),
     ...(image && !hasOneList && { [names.image]: image.url }),
@@ -21,4 +22,15 @@ export function namedInputs(
   };
 }
 
-const urlOf = ({ url }: MediaInput): string => url;
+/** All images of a request, the first frame first. */
+export const imagesOf = ({ image, referenceImages = [] }: MediaRequest): MediaInput[] => [
+  ...(image ? [image] : []),
+  ...referenceImages,
+];
+
+/** The bytes of an input. Families that need bytes set `inputsAsBytes`, so a URL here is a bug. */
+export function inlineInput(input: MediaInput): { mimeType: string; base64: string } {
+  const inline = splitDataUri(input.url);
+  if (!inline) throw new Error('An input of this family must be a data URI.');
+  return inline;
+}
