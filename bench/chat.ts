@@ -76,10 +76,10 @@ export async function benchChat(): Promise<void> {
     );
     sayWhatIdleAdds(results, keys.length);
     const books = await gateway.verifyLedger();
-    const [charged] = await gateway.database.query<{ chats: number; entries: number }>({
-      name: 'bench-charged',
-      text: `select count(*)::float8 as chats, (select count(*)::float8 from ledger_entry) as entries from reservation where state = 'settled'`,
-    });
+    const [charged] = await gateway.database.query<{ chats: number; entries: number }>(
+      'bench-charged',
+      `select count(*)::float8 as chats, (select count(*)::float8 from ledger_entry) as entries from reservation where state = 'settled'`,
+    );
     say(`\nledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)} after ${charged?.chats} settled chats`);
     if (!books.ok) process.exitCode = 1;
   } finally {
@@ -92,7 +92,7 @@ export async function benchChat(): Promise<void> {
 
 /** Replaces the sandbox's channels by one channel to the mock upstream. */
 async function useOnly(gateway: Gateway, upstream: Part): Promise<void> {
-  await gateway.database.query({ name: 'bench-channels-off', text: 'update channel set enabled = false' });
+  await gateway.database.query('bench-channels-off', 'update channel set enabled = false');
   await ensureChannel(
     { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).secrets.masterKeys) },
     {

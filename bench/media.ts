@@ -98,10 +98,10 @@ async function measureGateway(
   };
   await Promise.all(Array.from({ length: connections }, lane));
   for (;;) {
-    const [row] = await gateway.database.query<{ open: number }>({
-      name: 'bench-open',
-      text: 'select count(*)::float8 as open from task where completed_at is null',
-    });
+    const [row] = await gateway.database.query<{ open: number }>(
+      'bench-open',
+      'select count(*)::float8 as open from task where completed_at is null',
+    );
     if ((row?.open ?? 0) === 0) break;
     await delay(100);
   }

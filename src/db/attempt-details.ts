@@ -12,20 +12,20 @@ export interface AttemptDetail {
   detail: string | null;
   code: string | null;
   operation: JsonObject | null;
-  /** What the call cost us by the catalog, in millionths of a dollar; 0 for one that bought nothing. */
+  /** Our cost of the call by the catalog, in millionths of a dollar; 0 if it bought nothing. */
   costMicroUsd: number;
   startedAt: number;
   submittedAt: number | null;
   endedAt: number | null;
 }
 
-// As the monthly summary counts it (`sql/functions/rebuild_summary.sql`): the row holds what the call would cost from its begin on.
+// The same rule as in `sql/functions/rebuild_summary.sql`: the row has the price of the call from its start.
 const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
                       then cost_micro_usd else 0 end::float8`;
 
 /**
- * A task may be ended while a call runs, at its deadline or by an operator, and nobody need come back to end the row: an
- * accepted job was given up, of any other call we do not know. The row stays as it is, for an answer that still comes.
+ * A task may end while a call runs, at its deadline or by an operator, and the attempt's row may never be ended. An accepted job then
+ * counts as canceled, and any other call as unknown. The row itself does not change, because its answer may still arrive.
  */
 const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as over_at,
                          case when a.outcome is not null or t.completed_at is null then a.outcome
@@ -33,39 +33,32 @@ const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as 
                        from attempt a left join task t on t.id = a.request_id) a
                       where request_id = $1 order by n limit 100`;
 
-/** Every call made for one task, in order, with what the upstream said: for operators, never for clients. */
+/** The calls made for a task, in order, with the upstream's messages: for operators, never for clients. */
 export async function listAttemptDetails(database: Database, taskId: string): Promise<AttemptDetail[]> {
   return database.query<AttemptDetail>(
-    {
-      name: 'operator-attempts',
-      text: `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
-               ${boughtCost} as cost_micro_usd, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
-               ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
-    },
+    'operator-attempts',
+    `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
+       ${boughtCost} as cost_micro_usd, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
+       ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
     [taskId],
   );
 }
 
-/** A call made for a task, as its client may see it: neither who was called nor what was said there. */
-export interface AttemptFacts {
+/** A call made for a task, without the channel and the upstream's messages. */
+export interface AttemptFacts extends Pick<
+  AttemptDetail,
+  'n' | 'outcome' | 'status' | 'startedAt' | 'submittedAt' | 'endedAt'
+> {
   id: string;
-  n: number;
-  outcome: AttemptOutcome | 'canceled' | null;
   errorClass: ErrorClass | null;
-  status: number | null;
-  startedAt: number;
-  submittedAt: number | null;
-  endedAt: number | null;
 }
 
-/** Every call made for one task, in order. */
+/** The calls made for a task, in order. */
 export async function listAttemptFacts(database: Database, taskId: string): Promise<AttemptFacts[]> {
   return database.query<AttemptFacts>(
-    {
-      name: 'task-attempts',
-      text: `select id, n, told as outcome, error_class, status, ${unixSeconds('started_at')} as started_at,
-               ${unixSeconds('submitted_at')} as submitted_at, ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
-    },
+    'task-attempts',
+    `select id, n, told as outcome, error_class, status, ${unixSeconds('started_at')} as started_at,
+       ${unixSeconds('submitted_at')} as submitted_at, ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
     [taskId],
   );
 }

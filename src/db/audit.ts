@@ -2,16 +2,14 @@ import type { JsonObject } from '../domain/json.ts';
 import type { Database } from './database.ts';
 import { AuditEntry } from './entities/audit-entry.ts';
 
-/** Remembers what an operator changed. `detail` holds ids and settings, never a secret. */
+/** Records a change that an operator made. `detail` has ids and settings, never a secret. */
 export async function recordAudit(
   database: Database,
   entry: { actor: string; action: string; subject: string; detail?: Record<string, unknown> },
 ): Promise<void> {
   await database.query(
-    {
-      name: 'record-audit',
-      text: 'insert into audit_entry (actor, action, subject, detail) values ($1, $2, $3, $4::jsonb)',
-    },
+    'record-audit',
+    'insert into audit_entry (actor, action, subject, detail) values ($1, $2, $3, $4::jsonb)',
     [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})],
   );
 }
@@ -25,7 +23,7 @@ export interface AuditRow {
   detail: JsonObject;
 }
 
-/** The newest changes first, of one subject or of all. */
+/** The changes of one subject or of all, newest first. */
 export async function listAudit(database: Database, subject: string | null, limit: number): Promise<AuditRow[]> {
   const em = (await database.orm()).em.fork();
   const entries = await em.find(AuditEntry, subject === null ? {} : { subject }, { orderBy: { id: 'desc' }, limit });

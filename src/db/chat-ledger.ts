@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts';
-import type { Database } from './database.ts';
+import { toMembers, type Database } from './database.ts';
+import type { IdempotencyBinding } from './idempotency.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
 import type { RateState } from './rate-limiter.ts';
 
@@ -7,7 +8,7 @@ export interface ChatAdmissionRequest {
   requestId: string;
   projectId: string;
   keyId: string;
-  /** Requests per minute; null for no limit, or when this request was counted already. */
+  /** Requests per minute; null if there is no limit or this request was already counted. */
   rpm: number | null;
   modelId: string;
   /** Credits to hold, for the worst case. */
@@ -16,7 +17,7 @@ export interface ChatAdmissionRequest {
   attemptId: string;
   channelId: string;
   channelName: string;
-  idempotency: { route: string; key: string; fingerprint: string; keptSeconds: number } | null;
+  idempotency: IdempotencyBinding | null;
 }
 
 export interface ChatAdmission {
@@ -44,7 +45,7 @@ export interface NextChatAttempt {
 
 export interface ChatEnd {
   requestId: string;
-  /** Credits to charge, 0 included; null refunds all. */
+  /** Credits to charge, which may be 0; null refunds all. */
   settle: number | null;
   channelId: string | null;
   inputTokens: number | null;
@@ -52,13 +53,13 @@ export interface ChatEnd {
   usageEstimated: boolean;
   costMicroUsd: number;
   attempt: AttemptEnding | null;
-  /** The sealed answer, kept for replays where an Idempotency-Key was sent. */
+  /** The sealed answer, which is kept for replays if the request has an Idempotency-Key. */
   answer: { status: number; body: string | null } | null;
 }
 
 /**
  * Calls the SQL functions that move the credits of chats (`sql/functions/admit_chats.sql`, `next_chat_attempts.sql`, `end_chats.sql`).
- * Calls of the same moment share a statement; each is idempotent per request.
+ * Concurrent calls share a statement, and each call is idempotent per request.
  */
 export class ChatLedger {
   readonly #admissions: GroupCommit<ChatAdmissionRequest, ChatAdmission>;
@@ -70,30 +71,30 @@ export class ChatLedger {
       ...limits,
       run: (members) => admitChats(database, members),
       late: (request, admission) => {
-        if (admission === null || admission.verdict.kind === 'admitted') this.#giveBack(request);
+        if (admission === null || admission.verdict.kind === 'admitted') this.#refundLate(request);
       },
     });
     this.#attempts = new GroupCommit({ ...limits, run: (members) => nextAttempts(database, members) });
     this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
   }
 
-  /** Rate, key, allowlist, idempotency, balance, budget, hold and first attempt row, or nothing but the count of the rate. */
+  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes hold and first attempt. A refusal only counts the rate. */
   admit(request: ChatAdmissionRequest): Promise<ChatAdmission> {
     return this.#admissions.submit(request);
   }
 
-  /** Ends one attempt and writes the next; false when the hold is over and nothing may be called any more. */
+  /** Ends one attempt and writes the next; false if the hold has ended, so that no further call may be made. */
   nextAttempt(next: NextChatAttempt): Promise<boolean> {
     return this.#attempts.submit(next);
   }
 
-  /** Settles or refunds a chat once. Called again it changes nothing and says what was charged. */
+  /** Settles or refunds a chat once. Called again, it changes nothing and returns what was charged. */
   end(end: ChatEnd): Promise<{ ended: boolean; charged: number }> {
     return this.#ends.submit(end);
   }
 
-  /** Nobody will call anybody for a chat whose client was told 503. What cannot be given back now expires. */
-  #giveBack({ requestId, attemptId }: ChatAdmissionRequest): void {
+  /** Refunds a chat whose client has already received 503. If that fails, the hold is refunded when it expires. */
+  #refundLate({ requestId, attemptId }: ChatAdmissionRequest): void {
     const detail = 'admitted after its client had been answered; nothing was sent';
     const attempt: AttemptEnding = { attemptId, outcome: 'transient', errorClass: null, status: null, detail };
     this.end({ ...nothingCharged(requestId, null), attempt }).catch(() => undefined);
@@ -101,7 +102,7 @@ export class ChatLedger {
 
   async flush(): Promise<void> {
     await Promise.all([this.#admissions.flush(), this.#attempts.flush()]);
-    // After the admissions, for what comes late is ended.
+    // After the admissions, because a late admission is ended here.
     await this.#ends.flush();
   }
 }
@@ -119,38 +120,12 @@ export const nothingCharged = (requestId: string, channelId: string | null): Omi
 });
 
 async function admitChats(database: Database, members: ChatAdmissionRequest[]): Promise<ChatAdmission[]> {
-  const rows = await database.query<{
+  const rows = await database.call<{
     verdict: string;
     rateRemaining: number | null;
     rateReset: number | null;
     retryAfter: number | null;
-  }>(
-    {
-      name: 'admit-chats',
-      text: 'select verdict, rate_remaining, rate_reset, retry_after from admit_chats($1::jsonb)',
-    },
-    [
-      JSON.stringify(
-        members.map((member, ord) => ({
-          ord,
-          request_id: member.requestId,
-          project_id: member.projectId,
-          key_id: member.keyId,
-          rpm: member.rpm,
-          model_id: member.modelId,
-          amount: member.credits,
-          hold_seconds: member.holdSeconds,
-          attempt_id: member.attemptId,
-          channel_id: member.channelId,
-          channel_name: member.channelName,
-          route: member.idempotency?.route,
-          idempotency_key: member.idempotency?.key,
-          fingerprint: member.idempotency?.fingerprint,
-          idempotency_seconds: member.idempotency?.keptSeconds,
-        })),
-      ),
-    ],
-  );
+  }>('admit_chats', [toMembers(members.map(({ idempotency, ...member }) => ({ ...member, ...idempotency })))]);
   return rows.map((row) => ({
     verdict:
       row.verdict === 'admitted' || row.verdict === 'replay'
@@ -162,70 +137,33 @@ async function admitChats(database: Database, members: ChatAdmissionRequest[]): 
 }
 
 async function nextAttempts(database: Database, members: NextChatAttempt[]): Promise<boolean[]> {
-  const rows = await database.query<{ begun: boolean }>(
-    { name: 'next-chat-attempts', text: 'select begun from next_chat_attempts($1::jsonb)' },
-    [
-      JSON.stringify(
-        members.map((member, ord) => ({
-          ord,
-          request_id: member.requestId,
-          ended_id: member.ended.attemptId,
-          outcome: member.ended.outcome,
-          error_class: member.ended.errorClass,
-          status: member.ended.status,
-          detail: member.ended.detail,
-          attempt_id: member.attemptId,
-          n: member.n,
-          channel_id: member.channelId,
-          channel_name: member.channelName,
-        })),
-      ),
-    ],
-  );
+  const flat = members.map(({ ended: { attemptId: endedId, ...ended }, ...next }) => ({ ...ended, ...next, endedId }));
+  const rows = await database.call<{ begun: boolean }>('next_chat_attempts', [toMembers(flat)]);
   return rows.map(({ begun }) => begun);
 }
 
-async function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> {
-  return database.query<{ ended: boolean; charged: number }>(
-    { name: 'end-chats', text: 'select ended, charged from end_chats($1::jsonb)' },
-    [
-      JSON.stringify(
-        members.map((member, ord) => ({
-          ord,
-          request_id: member.requestId,
-          settle: member.settle,
-          channel_id: member.channelId,
-          input_tokens: member.inputTokens,
-          output_tokens: member.outputTokens,
-          usage_estimated: member.usageEstimated,
-          cost_micro_usd: member.costMicroUsd,
-          attempt_id: member.attempt?.attemptId,
-          outcome: member.attempt?.outcome,
-          error_class: member.attempt?.errorClass,
-          status: member.attempt?.status,
-          detail: member.attempt?.detail,
-          answer_status: member.answer?.status,
-          answer_body: member.answer?.body,
-        })),
-      ),
-    ],
-  );
-}
+const endChats = (database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> =>
+  database.query('end-chats', 'select ended, charged from end_chats($1::jsonb)', [
+    toMembers(
+      members.map(({ attempt, answer, ...end }) => ({
+        ...end,
+        ...attempt,
+        answerStatus: answer?.status,
+        answerBody: answer?.body,
+      })),
+    ),
+  ]);
 
 const expiryBatchesMax = 50;
 
 /**
- * Refunds the chat holds that have expired, `batchMax` in a transaction: the process that made the call is gone, no answer was
- * delivered. One call sees to all of them, for nothing may stay held past its expiry and one sweep. Answers how many.
+ * Refunds all expired chat holds, `batchMax` per transaction, and returns how many. The processes that made these calls are gone,
+ * so no answer was delivered. Nothing may stay held past its expiry and one sweep.
  */
 export async function expireChats(database: Database, batchMax: number): Promise<number> {
   let all = 0;
   for (let batch = 0; batch < expiryBatchesMax; batch++) {
-    const [row] = await database.query<{ expired: number }>(
-      { name: 'expire-chats', text: 'select expire_chats($1) as expired' },
-      [batchMax],
-    );
-    const expired = row?.expired ?? 0;
+    const expired = await database.value<number>('expire_chats', [batchMax]);
     all += expired;
     if (expired < batchMax) break;
   }

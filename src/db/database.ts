@@ -1,24 +1,19 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import type { JsonObject } from '../domain/json.ts';
 
-/** A statement prepared once per connection under its name. */
-export interface Statement {
-  name: string;
-  text: string;
-  /** How long its answer may take, where the pool's own patience is too short. The server's limit is set apart. */
-  timeoutMs?: number;
-}
+export type Query = Database['query'];
 
 export interface DatabaseOptions {
   url: string;
   poolMax: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
-  /** Told of connections that die while idle; the pool has replaced them by then. */
+  /** Called if an idle connection breaks, after the pool has removed it. */
   onIdleError?: (error: Error) => void;
 }
 
-/** Access to PostgreSQL: prepared statements for the hot path, MikroORM for migrations and for what operators do. */
+/** Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for operators' commands. */
 export class Database {
   readonly #pool: pg.Pool;
   readonly #openOrm: () => Promise<MikroORM>;
@@ -29,22 +24,44 @@ export class Database {
     this.#openOrm = openOrm;
   }
 
-  /** Runs one prepared statement. Columns arrive in camelCase, numbers of credits as safe integers, times as `Date`. */
-  async query<Row extends object>({ name, text }: Statement, values: unknown[] = []): Promise<Row[]> {
+  /**
+   * Runs one statement, which each connection prepares once under its name. Columns arrive in camelCase, bigint as safe integers
+   * and times as `Date`.
+   */
+  async query<Row extends object>(name: string, text: string, values: unknown[] = []): Promise<Row[]> {
     return toRows(await this.#pool.query<unknown[]>({ name, text, values, rowMode: 'array' }));
   }
 
-  /** Runs `work` in one transaction on one connection. Never held across an upstream call. */
-  async transaction<T>(begin: string, work: (query: Database['query']) => Promise<T>): Promise<T> {
+  /** The first row of a statement, or null if it returns none. */
+  async first<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row | null> {
+    return (await this.query<Row>(name, text, values))[0] ?? null;
+  }
+
+  /** Whether a statement returns a row. An update or delete needs `returning` for this. */
+  async returnsRow(name: string, text: string, values: unknown[]): Promise<boolean> {
+    return (await this.query(name, text, values)).length > 0;
+  }
+
+  /** The rows of an SQL function (`sql/functions`). */
+  call<Row extends object>(name: string, values: unknown[]): Promise<Row[]> {
+    return callFunction<Row>((...statement) => this.query(...statement), name, values);
+  }
+
+  /** The value of an SQL function that returns no table. */
+  async value<T>(name: string, values: unknown[]): Promise<T> {
+    return valueOf(await this.call<Record<string, T>>(name, values));
+  }
+
+  /** Runs `work` in one transaction on one connection. `timeoutMs` replaces the pool's time limit for each of its statements. */
+  async transaction<T>(begin: string, work: (query: Query) => Promise<T>, timeoutMs?: number): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
     try {
       await client.query(begin);
-      const value = await work(async <Row extends object>(statement: Statement, values: unknown[] = []) => {
-        const { name, text, timeoutMs } = statement;
-        const patience = timeoutMs && { query_timeout: timeoutMs };
-        return toRows<Row>(await client.query<unknown[]>({ name, text, values, rowMode: 'array', ...patience }));
-      });
+      const patience = timeoutMs && { query_timeout: timeoutMs };
+      const value = await work(async (name, text, values = []) =>
+        toRows(await client.query<unknown[]>({ name, text, values, rowMode: 'array', ...patience })),
+      );
       await client.query('commit');
       return value;
     } catch (error) {
@@ -55,7 +72,7 @@ export class Database {
     }
   }
 
-  /** Loads MikroORM at the first call: it is a quarter of what a process loads, and the servers never use it. */
+  /** Loads MikroORM at the first call, because it is a quarter of what a process loads and servers never use it. */
   orm(): Promise<MikroORM> {
     return (this.#orm ??= this.#openOrm());
   }
@@ -66,13 +83,20 @@ export class Database {
   }
 }
 
-/** Opens a connection pool; connects lazily. */
+/** The rows of an SQL function, by this `query`. */
+export const callFunction = <Row extends object>(query: Query, name: string, values: unknown[]): Promise<Row[]> =>
+  query<Row>(name, `select * from ${name}(${values.map((_, index) => `$${index + 1}`).join(', ')})`, values);
+
+/** The only value of the only row. */
+export const valueOf = <T>([row]: Record<string, T>[]): T => Object.values(row ?? {})[0] as T;
+
+/** Opens a connection pool, which connects at its first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolMax,
     connectionTimeoutMillis: options.connectTimeoutMs,
-    // The server cancels first and says why; this one fires when the server itself does not answer.
+    // The server cancels a statement first and says why. This limit is for a server that does not answer.
     query_timeout: options.statementTimeoutMs + 1_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
@@ -81,7 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: { getTypeParser },
   });
   pool.on('error', (error) => options.onIdleError?.(error));
-  // The connection of a checked-out client may die too; its query rejects, so there is nothing to add here.
+  // The connection of a checked-out client may break too. Its query then rejects, so this handler has nothing to do.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return new Database(pool, async () => {
     const { openOrm } = await import('./orm.ts');
@@ -89,13 +113,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
 }
 
-/** All four default to "for ever" in PostgreSQL. */
+/** PostgreSQL sets none of these limits by default. */
 const sessionSettings = (statementTimeoutMs: number): string =>
   `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000`;
 
 /**
- * The one rule for names: the column `task_id` becomes the property `taskId`. What a JSON column holds stays as it is. A text
- * of several statements, such as a dump, answers a list of results, which has no rows of its own.
+ * The one rule for names: the column `task_id` becomes the property `taskId`. The content of a JSON column stays as it is. A text
+ * of several statements, such as a dump, has a list of results instead of rows.
  */
 function toRows<Row extends object>({ fields = [], rows = [] }: Partial<pg.QueryArrayResult<unknown[]>>): Row[] {
   const names = fields.map(({ name }) => propertyOf(name));
@@ -106,15 +130,25 @@ function toRows<Row extends object>({ fields = [], rows = [] }: Partial<pg.Query
   });
 }
 
-const properties = new Map<string, string>();
+/** The same rule in the other direction, for the members of one object. */
+export const toColumns = (object: object): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([property, value]) => [columnOf(property), value]));
 
-/** Statements are few and so are their columns: each is renamed once in the life of the process. */
-function propertyOf(column: string): string {
-  const known = properties.get(column);
-  if (known !== undefined) return known;
-  const property = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  properties.set(column, property);
-  return property;
+/** Objects as an SQL function takes them (`jsonb_to_recordset`): with the names of columns, and `ord` for their order. */
+export const toMembers = (objects: readonly object[]): string =>
+  JSON.stringify(objects.map((object, ord) => ({ ord, ...toColumns(object) })));
+
+const propertyOf = remembered((column) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
+const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
+/** Computes each name once per process, because there are only a few hundred of them. */
+function remembered(rename: (name: string) => string): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const renamed = known.get(name) ?? rename(name);
+    known.set(name, renamed);
+    return renamed;
+  };
 }
 
 const bigintOid: number = pg.types.builtins.INT8;

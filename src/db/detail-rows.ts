@@ -22,15 +22,13 @@ export interface DetailRow {
 /** Writes rows in one statement; a row that is there already is left alone. Throws when the partition of a day is missing. */
 export async function writeDetailRows(database: Database, rows: readonly DetailRow[]): Promise<void> {
   await database.query(
-    {
-      name: 'write-detail-rows',
-      text: `insert into api_detail (at, request_id, method, route, key_id, project_id, model_id, status, ms, credits, attempts)
-             select to_timestamp(at_ms / 1000), request_id, method, route, key_id, project_id, model_id, status, ms, credits, attempts
-             from jsonb_to_recordset($1::jsonb) as x (
-               at_ms float8, request_id text, method text, route text, key_id text, project_id text, model_id text, status int,
-               ms int, credits bigint, attempts int)
-             on conflict do nothing`,
-    },
+    'write-detail-rows',
+    `insert into api_detail (at, request_id, method, route, key_id, project_id, model_id, status, ms, credits, attempts)
+     select to_timestamp(at_ms / 1000), request_id, method, route, key_id, project_id, model_id, status, ms, credits, attempts
+     from jsonb_to_recordset($1::jsonb) as x (
+       at_ms float8, request_id text, method text, route text, key_id text, project_id text, model_id text, status int,
+       ms int, credits bigint, attempts int)
+     on conflict do nothing`,
     [
       JSON.stringify(
         rows.map((row) => ({
@@ -58,10 +56,7 @@ export const isPartitionMissing = (error: unknown): boolean =>
 /** Makes the partitions of yesterday, today and tomorrow, by the database's clock and UTC; answers how many were missing. */
 export async function ensureDetailPartitions(database: Database): Promise<number> {
   const [row] = await longTransaction(database, (query) =>
-    query<{ made: number }>({
-      name: 'ensure-detail-partitions',
-      text: 'select ensure_api_detail_partitions() as made',
-    }),
+    query<{ made: number }>('ensure-detail-partitions', 'select ensure_api_detail_partitions() as made'),
   );
   return row?.made ?? 0;
 }
@@ -73,7 +68,8 @@ export async function dropDetailPartition(
 ): Promise<{ dropped: string; rows: number } | null> {
   const [row] = await longTransaction(database, (query) =>
     query<{ dropped: string; rows: number }>(
-      { name: 'drop-detail-partition', text: 'select dropped, detail_rows as rows from drop_api_detail_partition($1)' },
+      'drop-detail-partition',
+      'select dropped, detail_rows as rows from drop_api_detail_partition($1)',
       [days],
     ),
   );

@@ -37,13 +37,11 @@ export async function draftFiles(
 ): Promise<void> {
   if (given.drafts.length === 0) return;
   await database.query(
-    {
-      name: 'draft-files',
-      text: `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, expires_at)
-             select draft.id, $3, $4, $5, draft.storage_key, 'application/octet-stream', 0, '',
-                    date_trunc('second', clock_timestamp()) + make_interval(secs => $6)
-             from unnest($1::text[], $2::text[]) draft (id, storage_key)`,
-    },
+    'draft-files',
+    `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, expires_at)
+     select draft.id, $3, $4, $5, draft.storage_key, 'application/octet-stream', 0, '',
+            date_trunc('second', clock_timestamp()) + make_interval(secs => $6)
+     from unnest($1::text[], $2::text[]) draft (id, storage_key)`,
     [
       given.drafts.map(({ id }) => id),
       given.drafts.map(({ storageKey }) => storageKey),
@@ -64,15 +62,13 @@ export async function recordFile(
   file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { keptSeconds: number },
 ): Promise<FileRow> {
   const [row] = await database.query<FileRow>(
-    {
-      name: 'record-file',
-      text: `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration, expires_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', clock_timestamp()) + make_interval(secs => $12))
-             on conflict (storage_key) do update set mime_type = excluded.mime_type, bytes = excluded.bytes, sha256 = excluded.sha256,
-               width = excluded.width, height = excluded.height, duration = excluded.duration, expires_at = excluded.expires_at
-             where file.deleted_at is null
-             returning ${columns}`,
-    },
+    'record-file',
+    `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', clock_timestamp()) + make_interval(secs => $12))
+     on conflict (storage_key) do update set mime_type = excluded.mime_type, bytes = excluded.bytes, sha256 = excluded.sha256,
+       width = excluded.width, height = excluded.height, duration = excluded.duration, expires_at = excluded.expires_at
+     where file.deleted_at is null
+     returning ${columns}`,
     [
       file.id,
       file.projectId,
@@ -94,21 +90,19 @@ export async function recordFile(
 
 /** The copy of what a client's URL led to, if the task has one. It lives as long as its task at least. */
 export async function findSourced(database: Database, taskId: string, source: string): Promise<FileRow | null> {
-  const [row] = await database.query<FileRow>(
-    {
-      name: 'find-sourced',
-      text: `select ${columns} from file where task_id = $1 and source = $2 and deleted_at is null`,
-    },
+  return database.first<FileRow>(
+    'find-sourced',
+    `select ${columns} from file where task_id = $1 and source = $2 and deleted_at is null`,
     [taskId, source],
   );
-  return row ?? null;
 }
 
 /** Makes a recorded file the task's only copy of `source`; false where another one is it already. */
 export async function nameSource(database: Database, fileId: string, source: string): Promise<boolean> {
   try {
     const rows = await database.query(
-      { name: 'name-source', text: 'update file set source = $2 where id = $1 and deleted_at is null returning 1' },
+      'name-source',
+      'update file set source = $2 where id = $1 and deleted_at is null returning 1',
       [fileId, source],
     );
     return rows.length === 1;
@@ -120,14 +114,11 @@ export async function nameSource(database: Database, fileId: string, source: str
 
 /** A file that has neither expired nor been deleted. */
 export async function findFile(database: Database, fileId: string): Promise<FileRow | null> {
-  const [row] = await database.query<FileRow>(
-    {
-      name: 'find-file',
-      text: `select ${columns} from file where id = $1 and deleted_at is null and expires_at > clock_timestamp()`,
-    },
+  return database.first<FileRow>(
+    'find-file',
+    `select ${columns} from file where id = $1 and deleted_at is null and expires_at > clock_timestamp()`,
     [fileId],
   );
-  return row ?? null;
 }
 
 /**
@@ -139,13 +130,11 @@ export async function holdFile(
   { fileId, projectId, seconds }: { fileId: string; projectId: string; seconds: number },
 ): Promise<FileRow | null> {
   const [prolonged] = await database.query<FileRow>(
-    {
-      name: 'hold-file',
-      text: `update file set expires_at = date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
-             where id = $1 and project_id = $2 and deleted_at is null and expires_at > clock_timestamp()
-               and expires_at < date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
-             returning ${columns}`,
-    },
+    'hold-file',
+    `update file set expires_at = date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
+     where id = $1 and project_id = $2 and deleted_at is null and expires_at > clock_timestamp()
+       and expires_at < date_trunc('second', clock_timestamp()) + make_interval(secs => $3)
+     returning ${columns}`,
     [fileId, projectId, seconds],
   );
   const file = prolonged ?? (await findFile(database, fileId));
@@ -154,5 +143,5 @@ export async function holdFile(
 
 /** Forgets a file whose bytes are gone. */
 export async function removeFile(database: Database, fileId: string): Promise<void> {
-  await database.query({ name: 'remove-file', text: 'delete from file where id = $1' }, [fileId]);
+  await database.query('remove-file', 'delete from file where id = $1', [fileId]);
 }

@@ -1,33 +1,38 @@
 import type { Database } from './database.ts';
 
+/** What a request with an Idempotency-Key binds to that key, and for how long. */
+export interface IdempotencyBinding {
+  route: string;
+  key: string;
+  fingerprint: string;
+  keptSeconds: number;
+}
+
 export interface IdempotentRequest {
   fingerprint: string;
   taskId: string | null;
-  /** Of a chat: null while it runs. */
+  /** The status of a chat's answer; null while the chat runs. */
   status: number | null;
-  /** The sealed answer; null when it was too large to keep. */
+  /** The sealed answer; null if it was too large to keep. */
   body: string | null;
   requestId: string;
-  /** Of a chat that has ended: what it was charged, and how many calls it took. */
+  /** For an ended chat: its charge and its number of calls. */
   credits: number | null;
   attempts: number;
 }
 
-/** The request that a key stands for, unless it has expired. */
+/** The request that an idempotency key is bound to; null if there is none or the key has expired. */
 export async function findIdempotent(
   database: Database,
   { projectId, route, key }: { projectId: string; route: string; key: string },
 ): Promise<IdempotentRequest | null> {
-  const [row] = await database.query<IdempotentRequest>(
-    {
-      name: 'find-idempotent',
-      text: `select fingerprint, task_id, status, body, request_id,
-               (select r.settled_amount from reservation r where r.id = i.request_id) as credits,
-               (select count(*)::int from attempt a where a.request_id = i.request_id) as attempts
-             from idempotency i
-             where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
-    },
+  return database.first<IdempotentRequest>(
+    'find-idempotent',
+    `select fingerprint, task_id, status, body, request_id,
+       (select r.settled_amount from reservation r where r.id = i.request_id) as credits,
+       (select count(*)::int from attempt a where a.request_id = i.request_id) as attempts
+     from idempotency i
+     where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
     [projectId, route, key],
   );
-  return row ?? null;
 }

@@ -25,7 +25,8 @@ export async function beginJob(
   given: { name: JobName; runId: string; trigger: JobTrigger; leaseSeconds: number; request: boolean },
 ): Promise<{ verdict: JobVerdict; runId: string }> {
   const [row] = await database.query<{ verdict: JobVerdict; runId: string }>(
-    { name: 'begin-job', text: 'select verdict, run_id from begin_job($1, $2, $3, $4, $5)' },
+    'begin-job',
+    'select verdict, run_id from begin_job($1, $2, $3, $4, $5)',
     [given.name, given.runId, given.trigger, given.leaseSeconds, given.request],
   );
   if (!row) throw new Error('begin_job answered no row');
@@ -34,15 +35,12 @@ export async function beginJob(
 
 /** Keeps the lock of a run; false when it has been lost. */
 export async function extendJobLease(database: Database, runId: string, leaseSeconds: number): Promise<boolean> {
-  const rows = await database.query(
-    {
-      name: 'extend-job-lease',
-      text: `update job_run set lease_until = clock_timestamp() + make_interval(secs => $2)
-             where id = $1 and state = 'running' returning id`,
-    },
+  return database.returnsRow(
+    'extend-job-lease',
+    `update job_run set lease_until = clock_timestamp() + make_interval(secs => $2)
+     where id = $1 and state = 'running' returning id`,
     [runId, leaseSeconds],
   );
-  return rows.length > 0;
 }
 
 /** Ends a run and gives its lock back; false when the run had been counted as lost before. */
@@ -50,33 +48,24 @@ export async function endJob(
   database: Database,
   given: { runId: string; state: 'succeeded' | 'failed'; summary: JobSummary },
 ): Promise<boolean> {
-  const rows = await database.query(
-    {
-      name: 'end-job',
-      text: `update job_run set state = $2, summary = $3, ended_at = clock_timestamp()
-             where id = $1 and state = 'running' returning id`,
-    },
+  return database.returnsRow(
+    'end-job',
+    `update job_run set state = $2, summary = $3, ended_at = clock_timestamp()
+     where id = $1 and state = 'running' returning id`,
     [given.runId, given.state, JSON.stringify(given.summary)],
   );
-  return rows.length > 0;
 }
 
 /** One run as it stands; null for an unknown id. */
 export async function findJobRun(database: Database, runId: string): Promise<JobRun | null> {
-  const [row] = await database.query<JobRun>(
-    { name: 'find-job-run', text: `select ${runColumns} from job_run where id = $1` },
-    [runId],
-  );
-  return row ?? null;
+  return database.first<JobRun>('find-job-run', `select ${runColumns} from job_run where id = $1`, [runId]);
 }
 
 /** The newest first. */
 export async function listJobRuns(database: Database, name: JobName, limit: number): Promise<JobRun[]> {
   return database.query<JobRun>(
-    {
-      name: 'list-job-runs',
-      text: `select ${runColumns} from job_run where name = $1 order by requested_at desc, id desc limit $2`,
-    },
+    'list-job-runs',
+    `select ${runColumns} from job_run where name = $1 order by requested_at desc, id desc limit $2`,
     [name, limit],
   );
 }
@@ -90,18 +79,16 @@ export async function listOverdueJobs(
   given: { intervals: readonly { name: JobName; everySeconds: number }[]; upSeconds: number },
 ): Promise<JobName[]> {
   const rows = await database.query<{ name: JobName }>(
-    {
-      name: 'list-overdue-jobs',
-      text: `select j.name from unnest($1::text[], $2::float8[]) as j (name, every)
-             left join lateral (
-               select r.state, r.lease_until, extract(epoch from clock_timestamp() - r.requested_at)::float8 as age
-               from job_run r where r.name = j.name order by r.requested_at desc limit 1) latest on true
-             where case
-               when latest.state is null then $3 > 3 * j.every
-               when latest.state = 'requested' then latest.age > least(${requestTakenUpSeconds}, 3 * j.every)
-               when latest.state = 'running' then latest.age > 3 * j.every and latest.lease_until <= clock_timestamp()
-               else latest.age > 3 * j.every end`,
-    },
+    'list-overdue-jobs',
+    `select j.name from unnest($1::text[], $2::float8[]) as j (name, every)
+     left join lateral (
+       select r.state, r.lease_until, extract(epoch from clock_timestamp() - r.requested_at)::float8 as age
+       from job_run r where r.name = j.name order by r.requested_at desc limit 1) latest on true
+     where case
+       when latest.state is null then $3 > 3 * j.every
+       when latest.state = 'requested' then latest.age > least(${requestTakenUpSeconds}, 3 * j.every)
+       when latest.state = 'running' then latest.age > 3 * j.every and latest.lease_until <= clock_timestamp()
+       else latest.age > 3 * j.every end`,
     [given.intervals.map(({ name }) => name), given.intervals.map(({ everySeconds }) => everySeconds), given.upSeconds],
   );
   return rows.map(({ name }) => name);
@@ -110,11 +97,9 @@ export async function listOverdueJobs(
 /** Deletes what ran more than `days` ago, at most `limit` rows; answers how many. */
 export async function purgeJobRuns(database: Database, days: number, limit: number): Promise<number> {
   const rows = await database.query(
-    {
-      name: 'purge-job-runs',
-      text: `delete from job_run where id in (
-               select id from job_run where ended_at < clock_timestamp() - make_interval(days => $1) limit $2) returning id`,
-    },
+    'purge-job-runs',
+    `delete from job_run where id in (
+       select id from job_run where ended_at < clock_timestamp() - make_interval(days => $1) limit $2) returning id`,
     [days, limit],
   );
   return rows.length;

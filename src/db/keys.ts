@@ -14,18 +14,15 @@ export interface LiveKey {
 
 /** The key behind any of these digests (one per pepper), unless it is revoked, expired or its project is disabled. */
 export async function findLiveKey(database: Database, digests: Buffer[]): Promise<LiveKey | null> {
-  const [row] = await database.query<LiveKey>(
-    {
-      name: 'find-live-key',
-      text: `select k.id as key_id, k.project_id, k.models, k.rpm, k.in_flight_max
-             from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
-             where s.digest = any ($1) and (s.expires_at is null or s.expires_at > clock_timestamp())
-               and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
-               and p.status = 'active' limit 1`,
-    },
+  return database.first<LiveKey>(
+    'find-live-key',
+    `select k.id as key_id, k.project_id, k.models, k.rpm, k.in_flight_max
+     from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
+     where s.digest = any ($1) and (s.expires_at is null or s.expires_at > clock_timestamp())
+       and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
+       and p.status = 'active' limit 1`,
     [digests],
   );
-  return row ?? null;
 }
 
 export interface KeyRow {
@@ -52,19 +49,17 @@ export interface KeyRow {
 /** The keys of one project, or of all, oldest first. */
 export async function listKeys(database: Database, projectId: string | null, limit: number): Promise<KeyRow[]> {
   return database.query<KeyRow>(
-    {
-      name: 'operator-keys',
-      text: `select k.id as key_id, k.project_id, k.name,
-               case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
-                    else 'active' end as state,
-               s.prefix, s.last4, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
-               ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
-               ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at
-             from api_key k left join lateral (
-               select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
-             ) s on true
-             where $1::text is null or k.project_id = $1 order by k.created_at, k.id limit $2`,
-    },
+    'operator-keys',
+    `select k.id as key_id, k.project_id, k.name,
+       case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
+            else 'active' end as state,
+       s.prefix, s.last4, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
+       ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
+       ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at
+     from api_key k left join lateral (
+       select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
+     ) s on true
+     where $1::text is null or k.project_id = $1 order by k.created_at, k.id limit $2`,
     [projectId, limit],
   );
 }
@@ -130,28 +125,22 @@ export async function addKeySecret(
 ): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked'> {
   return database.transaction('begin', async (query) => {
     const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
-      {
-        name: 'operator-lock-key',
-        text: `select project_id, revoked_at is not null as revoked,
-                 ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
-               from api_key where id = $1 for no key update`,
-      },
+      'operator-lock-key',
+      `select project_id, revoked_at is not null as revoked,
+         ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
+       from api_key where id = $1 for no key update`,
       [keyId, overlapSeconds],
     );
     if (!key) return 'unknown';
     if (key.revoked) return 'revoked';
     await query(
-      {
-        name: 'operator-end-secrets',
-        text: `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
-      },
+      'operator-end-secrets',
+      `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
       [keyId, key.previousUntil],
     );
     await query(
-      {
-        name: 'operator-add-secret',
-        text: `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
-      },
+      'operator-add-secret',
+      `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
       [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
     );
     return { projectId: key.projectId, previousUntil: key.previousUntil };

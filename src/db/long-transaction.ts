@@ -1,25 +1,34 @@
-import type { Database } from './database.ts';
+import { callFunction, valueOf, type Database, type Query } from './database.ts';
 import { retryTransient } from './retry-transient.ts';
 
-/** What upkeep may take in one transaction, where a request may take seconds. */
 const statementTimeoutMs = 300_000;
 
 /**
- * One transaction of upkeep, with minutes for each statement instead of a request's seconds; begun again when it was rolled
- * back for a deadlock or a lock that was not to be had. Statements inside must not outlive it by anything but rows.
+ * Runs one transaction of maintenance, whose statements may take minutes instead of a request's seconds. Runs it again after a
+ * deadlock or a lock timeout, so `work` must change nothing but rows.
  */
 export async function longTransaction<T>(
   database: Database,
-  work: (query: Database['query']) => Promise<T>,
+  work: (query: Query) => Promise<T>,
   begin = 'begin',
 ): Promise<T> {
+  const setTimeLimit = `select set_config('statement_timeout', '${statementTimeoutMs}', true)`;
   return retryTransient(() =>
-    database.transaction(begin, async (query) => {
-      await query({
-        name: 'long-transaction',
-        text: `select set_config('statement_timeout', '${statementTimeoutMs}', true)`,
-      });
-      return work((statement, values) => query({ timeoutMs: statementTimeoutMs + 1_000, ...statement }, values));
-    }),
+    database.transaction(
+      begin,
+      async (query) => {
+        await query('long-transaction', setTimeLimit);
+        return work(query);
+      },
+      statementTimeoutMs + 1_000,
+    ),
   );
 }
+
+/** The rows of an SQL function that runs as a long transaction. */
+export const callLong = <Row extends object>(database: Database, name: string, values: unknown[]): Promise<Row[]> =>
+  longTransaction(database, (query) => callFunction<Row>(query, name, values));
+
+/** The value of an SQL function that runs as a long transaction. */
+export const longValue = async <T>(database: Database, name: string, values: unknown[]): Promise<T> =>
+  valueOf(await callLong<Record<string, T>>(database, name, values));

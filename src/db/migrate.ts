@@ -81,10 +81,10 @@ export async function assertSchemaVersion(
   { acceptNewer = false }: { acceptNewer?: boolean } = {},
 ): Promise<void> {
   const rows = await database
-    .query<{ name: string; checksum: string | null }>({
-      name: 'schema-version',
-      text: 'select name, null as checksum from schema_migration union all select name, checksum from schema_function',
-    })
+    .query<{ name: string; checksum: string | null }>(
+      'schema-version',
+      'select name, null as checksum from schema_migration union all select name, checksum from schema_function',
+    )
     .catch((error: unknown) => {
       if (isUndefinedTable(error)) return [];
       throw error;

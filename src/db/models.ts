@@ -3,10 +3,7 @@ import type { Database } from './database.ts';
 
 /** The applied catalog in its own order. The loader checked it before it was written. */
 export async function listModels(database: Database): Promise<CatalogEntry[]> {
-  return database.query<CatalogEntry>({
-    name: 'list-models',
-    text: 'select entry as model, private from model order by position',
-  });
+  return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }
 
 /** Makes the catalog exactly these entries, all or nothing. Returns what changed. */
@@ -16,23 +13,21 @@ export async function replaceModels(
 ): Promise<{ added: string[]; changed: string[]; removed: string[] }> {
   return database.transaction('begin', async (query) => {
     const rows = await query<{ id: string; change: 'added' | 'changed' | 'removed' }>(
-      {
-        name: 'replace-models',
-        text: `with given as (
-                 select m->'entry'->>'id' as id, ord as position, m->'entry' as entry, m->'private' as private
-                 from jsonb_array_elements($1::jsonb) with ordinality as g (m, ord)
-               ), removed as (
-                 delete from model where id not in (select id from given) returning id
-               ), upserted as (
-                 insert into model (id, position, entry, private) select id, position, entry, private from given
-                 on conflict (id) do update set position = excluded.position, entry = excluded.entry,
-                   private = excluded.private, updated_at = clock_timestamp()
-                   where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
-                 returning id, xmax = 0 as inserted
-               )
-               select id, case when inserted then 'added' else 'changed' end as change from upserted
-               union all select id, 'removed' from removed`,
-      },
+      'replace-models',
+      `with given as (
+         select m->'entry'->>'id' as id, ord as position, m->'entry' as entry, m->'private' as private
+         from jsonb_array_elements($1::jsonb) with ordinality as g (m, ord)
+       ), removed as (
+         delete from model where id not in (select id from given) returning id
+       ), upserted as (
+         insert into model (id, position, entry, private) select id, position, entry, private from given
+         on conflict (id) do update set position = excluded.position, entry = excluded.entry,
+           private = excluded.private, updated_at = clock_timestamp()
+           where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
+         returning id, xmax = 0 as inserted
+       )
+       select id, case when inserted then 'added' else 'changed' end as change from upserted
+       union all select id, 'removed' from removed`,
       [JSON.stringify(entries.map((entry) => ({ entry: entry.model, private: entry.private })))],
     );
     const of = (change: string) => rows.filter((row) => row.change === change).map(({ id }) => id);

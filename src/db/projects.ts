@@ -48,19 +48,16 @@ export interface StoredSecret {
 
 /** By the database's clock, as a callback's signatures are; null when there is no such project. */
 export async function readProjectSecret(database: Database, projectId: string): Promise<StoredSecret | null> {
-  const [row] = await database.query<StoredSecret>(
-    {
-      name: 'operator-project-secret',
-      text: `select p.callback_secret as sealed, o.sealed as sealed_previous, o.until as previous_until
-             from project p left join lateral (
-               select p.callback_secret_previous as sealed, ${unixSeconds('p.callback_secret_previous_until')} as until
-               where p.callback_secret_previous is not null and p.callback_secret_previous_until > clock_timestamp()
-             ) o on true
-             where p.id = $1`,
-    },
+  return database.first<StoredSecret>(
+    'operator-project-secret',
+    `select p.callback_secret as sealed, o.sealed as sealed_previous, o.until as previous_until
+     from project p left join lateral (
+       select p.callback_secret_previous as sealed, ${unixSeconds('p.callback_secret_previous_until')} as until
+       where p.callback_secret_previous is not null and p.callback_secret_previous_until > clock_timestamp()
+     ) o on true
+     where p.id = $1`,
     [projectId],
   );
-  return row ?? null;
 }
 
 /**
@@ -71,16 +68,13 @@ export async function replaceProjectSecret(
   database: Database,
   given: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
 ): Promise<boolean> {
-  const rows = await database.query(
-    {
-      name: 'operator-replace-secret',
-      text: `update project set callback_secret_previous = callback_secret, callback_secret = $2,
-               callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
-             where id = $1 and ($4 or callback_secret_previous is null
-               or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
-             returning id`,
-    },
+  return database.returnsRow(
+    'operator-replace-secret',
+    `update project set callback_secret_previous = callback_secret, callback_secret = $2,
+       callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
+     where id = $1 and ($4 or callback_secret_previous is null
+       or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
+     returning id`,
     [given.projectId, given.sealed, given.overlapSeconds, given.force],
   );
-  return rows.length > 0;
 }

@@ -41,11 +41,9 @@ export class RateLimiter {
 
 async function hitRates(database: Database, hits: Hit[]): Promise<RateVerdict[]> {
   return database.query<RateVerdict>(
-    {
-      name: 'hit-rates',
-      text: `select admitted, remaining, reset_after as reset_seconds, retry_after as retry_after_seconds
-             from hit_rates($1::text[], $2::int[]) order by ord`,
-    },
+    'hit-rates',
+    `select admitted, remaining, reset_after as reset_seconds, retry_after as retry_after_seconds
+     from hit_rates($1::text[], $2::int[]) order by ord`,
     [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm)],
   );
 }

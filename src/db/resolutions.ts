@@ -15,11 +15,9 @@ export async function insertResolution(
   { outcome, reference }: Resolution,
 ): Promise<{ standing: Resolution; changed: boolean } | null> {
   const inserted = await database.query(
-    {
-      name: 'operator-resolve-task',
-      text: `insert into task_resolution (task_id, outcome, reference) values ($1, $2, $3)
-             on conflict (task_id) do nothing returning task_id`,
-    },
+    'operator-resolve-task',
+    `insert into task_resolution (task_id, outcome, reference) values ($1, $2, $3)
+     on conflict (task_id) do nothing returning task_id`,
     [taskId, outcome, reference],
   );
   const standing = await findResolution(database, taskId);

@@ -13,7 +13,7 @@ export interface ErasedContents {
 /** Inputs, outputs and callback bodies of ended tasks past their `expires_at`. */
 export async function eraseContents(database: Database, limit: number): Promise<ErasedContents> {
   const [row] = await longTransaction(database, (query) =>
-    query<ErasedContents>({ name: 'erase-contents', text: 'select tasks, bodies from erase_contents($1)' }, [limit]),
+    query<ErasedContents>('erase-contents', 'select tasks, bodies from erase_contents($1)', [limit]),
   );
   return { tasks: row?.tasks ?? 0, bodies: row?.bodies ?? 0 };
 }
@@ -68,10 +68,8 @@ export interface DeletedFile {
 /** Files marked as deleted whose row is still there: their bytes may be too. In the order of their ids, after `afterId`. */
 export async function listDeletedFiles(database: Database, afterId: string, limit: number): Promise<DeletedFile[]> {
   return database.query<DeletedFile>(
-    {
-      name: 'list-deleted-files',
-      text: 'select id, storage_key from file where deleted_at is not null and id > $1 order by id limit $2',
-    },
+    'list-deleted-files',
+    'select id, storage_key from file where deleted_at is not null and id > $1 order by id limit $2',
     [afterId, limit],
   );
 }
@@ -79,11 +77,11 @@ export async function listDeletedFiles(database: Database, afterId: string, limi
 /** Forgets files whose bytes are gone. */
 export async function forgetFiles(database: Database, ids: readonly string[]): Promise<void> {
   await longTransaction(database, (query) =>
-    query({ name: 'forget-files', text: 'delete from file where id = any ($1) and deleted_at is not null' }, [ids]),
+    query('forget-files', 'delete from file where id = any ($1) and deleted_at is not null', [ids]),
   );
 }
 
 async function counted(database: Database, name: string, text: string, values: unknown[]): Promise<number> {
-  const [row] = await longTransaction(database, (query) => query<{ n: number }>({ name, text }, values));
+  const [row] = await longTransaction(database, (query) => query<{ n: number }>(name, text, values));
   return row?.n ?? 0;
 }

@@ -20,10 +20,8 @@ export async function listSealed(
 ): Promise<SealedValue[]> {
   const { table, column } = sealedColumns[place];
   return database.query<SealedValue>(
-    {
-      name: `operator-sealed-${place}`,
-      text: `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,
-    },
+    `operator-sealed-${place}`,
+    `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,
     [after, limit],
   );
 }
@@ -35,12 +33,9 @@ export async function replaceSealed(
   { id, from, to }: { id: string; from: string; to: string },
 ): Promise<boolean> {
   const { table, column } = sealedColumns[place];
-  const rows = await database.query(
-    {
-      name: `operator-reseal-${place}`,
-      text: `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
-    },
+  return database.returnsRow(
+    `operator-reseal-${place}`,
+    `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
     [id, from, to],
   );
-  return rows.length > 0;
 }

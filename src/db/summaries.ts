@@ -11,16 +11,16 @@ export interface RebuiltMonth {
 
 /** The UTC months from the first ledger entry to now that are not frozen yet, oldest first. */
 export async function listOpenMonths(database: Database): Promise<string[]> {
-  const rows = await database.query<{ month: string }>({
-    name: 'open-months',
-    text: `select begun.month from (
-             select to_char(first_day, 'YYYY-MM') as month
-             from generate_series(
-               (select date_trunc('month', created_at at time zone 'UTC') from ledger_entry order by id limit 1),
-               clock_timestamp() at time zone 'UTC', interval '1 month') as first_day) begun
-           where not exists (select from summary_month s where s.month = begun.month and s.frozen_at is not null)
-           order by 1`,
-  });
+  const rows = await database.query<{ month: string }>(
+    'open-months',
+    `select begun.month from (
+       select to_char(first_day, 'YYYY-MM') as month
+       from generate_series(
+         (select date_trunc('month', created_at at time zone 'UTC') from ledger_entry order by id limit 1),
+         clock_timestamp() at time zone 'UTC', interval '1 month') as first_day) begun
+     where not exists (select from summary_month s where s.month = begun.month and s.frozen_at is not null)
+     order by 1`,
+  );
   return rows.map(({ month }) => month);
 }
 
@@ -33,10 +33,12 @@ export async function rebuildMonth(
   given: { month: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
 ): Promise<RebuiltMonth> {
   const [row] = await longTransaction(database, (query) =>
-    query<{ state: RebuiltMonth['state'] }>(
-      { name: 'rebuild-summary', text: 'select rebuild_summary($1, $2, $3, $4) as state' },
-      [given.month, given.creditValueMicroUsd, given.lagSeconds, given.freezeAfterDays],
-    ),
+    query<{ state: RebuiltMonth['state'] }>('rebuild-summary', 'select rebuild_summary($1, $2, $3, $4) as state', [
+      given.month,
+      given.creditValueMicroUsd,
+      given.lagSeconds,
+      given.freezeAfterDays,
+    ]),
   );
   if (!row) throw new Error('rebuild_summary answered no row');
   return { month: given.month, state: row.state };
@@ -73,23 +75,19 @@ export interface MonthlySummary {
 export async function readSummary(database: Database, month: string): Promise<MonthlySummary | null> {
   return database.transaction('begin isolation level repeatable read read only', async (query) => {
     const [about] = await query<Omit<MonthlySummary, 'rows'>>(
-      {
-        name: 'summary-month',
-        text: `select month, ${unixSeconds('built_at')} as built_at,
-                 ${unixSeconds('frozen_at')} as frozen_at, credit_value_micro_usd
-               from summary_month where month = $1`,
-      },
+      'summary-month',
+      `select month, ${unixSeconds('built_at')} as built_at,
+         ${unixSeconds('frozen_at')} as frozen_at, credit_value_micro_usd
+       from summary_month where month = $1`,
       [month],
     );
     if (!about) return null;
     const rows = await query<SummaryRow>(
-      {
-        name: 'summary-rows',
-        text: `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
-                 s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens
-               from monthly_summary s left join channel c on c.id = s.channel_id
-               where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,
-      },
+      'summary-rows',
+      `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
+         s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens
+       from monthly_summary s left join channel c on c.id = s.channel_id
+       where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,
       [month],
     );
     return { ...about, rows };

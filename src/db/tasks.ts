@@ -78,7 +78,8 @@ const toView = ({
 /** One task by its id, whatever its admission; null when there is none. One indexed read. */
 export async function findTask(database: Database, taskId: string): Promise<TaskView | null> {
   const [row] = await database.query<TaskRow>(
-    { name: 'find-task', text: `select ${viewColumns} from task t ${withDelivery} where t.id = $1` },
+    'find-task',
+    `select ${viewColumns} from task t ${withDelivery} where t.id = $1`,
     [taskId],
   );
   return row ? toView(row) : null;
@@ -95,13 +96,11 @@ export interface TaskFilter {
 /** The newest admitted tasks first. */
 export async function listTasks(database: Database, filter: TaskFilter): Promise<TaskView[]> {
   const rows = await database.query<TaskRow>(
-    {
-      name: 'list-tasks',
-      text: `select ${viewColumns} from task t ${withDelivery}
-             where t.admission = 'reserved' and ($1::text is null or t.project_id = $1) and ($2::text is null or t.status = $2)
-               and (not $3::boolean or (t.outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
-             order by t.id desc limit $4`,
-    },
+    'list-tasks',
+    `select ${viewColumns} from task t ${withDelivery}
+     where t.admission = 'reserved' and ($1::text is null or t.project_id = $1) and ($2::text is null or t.status = $2)
+       and (not $3::boolean or (t.outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
+     order by t.id desc limit $4`,
     [filter.projectId ?? null, filter.status ?? null, filter.unknownOnly ?? false, filter.limit],
   );
   return rows.map(toView);
@@ -126,24 +125,22 @@ export async function claimUnstartedTasks(
   claimSeconds: number,
 ): Promise<TaskStart[]> {
   return database.query<TaskStart>(
-    {
-      name: 'claim-unstarted',
-      text: `with waiting as (
-               select id, row_number() over (partition by project_id order by created_at) as turn, created_at
-               from (select id, project_id, created_at from task
-                     where admission = 'reserved' and workflow_started_at is null and completed_at is null
-                       and (start_claimed_until is null or start_claimed_until < clock_timestamp())
-                     order by created_at limit 4000) oldest
-             ), claimed as (
-               select t.id from task t join waiting w using (id)
-               where t.workflow_started_at is null and t.completed_at is null
-                 and (t.start_claimed_until is null or t.start_claimed_until < clock_timestamp())
-               order by w.turn, w.created_at limit $1 for no key update of t skip locked
-             )
-             update task t set start_claimed_until = clock_timestamp() + make_interval(secs => $2)
-             from claimed c where t.id = c.id
-             returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
-    },
+    'claim-unstarted',
+    `with waiting as (
+       select id, row_number() over (partition by project_id order by created_at) as turn, created_at
+       from (select id, project_id, created_at from task
+             where admission = 'reserved' and workflow_started_at is null and completed_at is null
+               and (start_claimed_until is null or start_claimed_until < clock_timestamp())
+             order by created_at limit 4000) oldest
+     ), claimed as (
+       select t.id from task t join waiting w using (id)
+       where t.workflow_started_at is null and t.completed_at is null
+         and (t.start_claimed_until is null or t.start_claimed_until < clock_timestamp())
+       order by w.turn, w.created_at limit $1 for no key update of t skip locked
+     )
+     update task t set start_claimed_until = clock_timestamp() + make_interval(secs => $2)
+     from claimed c where t.id = c.id
+     returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
     [limit, claimSeconds],
   );
 }
@@ -151,13 +148,11 @@ export async function claimUnstartedTasks(
 /** Remembers that these tasks' workflows exist. */
 export async function markStarted(database: Database, taskIds: string[]): Promise<void> {
   await database.query(
-    {
-      name: 'mark-started',
-      text: `with waiting as (
-               select id from task where id = any ($1) and workflow_started_at is null order by id for no key update
-             )
-             update task t set workflow_started_at = clock_timestamp() from waiting w where t.id = w.id`,
-    },
+    'mark-started',
+    `with waiting as (
+       select id from task where id = any ($1) and workflow_started_at is null order by id for no key update
+     )
+     update task t set workflow_started_at = clock_timestamp() from waiting w where t.id = w.id`,
     [taskIds],
   );
 }
@@ -171,19 +166,17 @@ export async function claimSilentTasks(
   periods: { openSeconds: number; silentSeconds: number; limit: number },
 ): Promise<TaskStart[]> {
   return database.query<TaskStart>(
-    {
-      name: 'claim-silent',
-      text: `with silent as (
-               select id from task
-               where completed_at is null and deadline_at > clock_timestamp()
-                 and ((admission = 'open' and last_seen_at < clock_timestamp() - make_interval(secs => $1))
-                   or (admission = 'reserved' and workflow_started_at is not null
-                       and last_seen_at < clock_timestamp() - make_interval(secs => $2)))
-               order by last_seen_at limit $3 for no key update skip locked
-             )
-             update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id
-             returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
-    },
+    'claim-silent',
+    `with silent as (
+       select id from task
+       where completed_at is null and deadline_at > clock_timestamp()
+         and ((admission = 'open' and last_seen_at < clock_timestamp() - make_interval(secs => $1))
+           or (admission = 'reserved' and workflow_started_at is not null
+               and last_seen_at < clock_timestamp() - make_interval(secs => $2)))
+       order by last_seen_at limit $3 for no key update skip locked
+     )
+     update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id
+     returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
     [periods.openSeconds, periods.silentSeconds, periods.limit],
   );
 }
@@ -195,11 +188,9 @@ export async function listStaleTasks(
   except: readonly string[] = [],
 ): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
-    {
-      name: 'list-stale',
-      text: `select id from task where completed_at is null and admission <> 'rejected' and deadline_at < clock_timestamp()
-               and id <> all ($2) order by deadline_at limit $1`,
-    },
+    'list-stale',
+    `select id from task where completed_at is null and admission <> 'rejected' and deadline_at < clock_timestamp()
+       and id <> all ($2) order by deadline_at limit $1`,
     [limit, except],
   );
   return rows.map(({ id }) => id);
@@ -207,10 +198,10 @@ export async function listStaleTasks(
 
 /** Seconds that the oldest admitted task has waited for its workflow; 0 when none waits. */
 export async function oldestUnstartedSeconds(database: Database): Promise<number> {
-  const [row] = await database.query<{ seconds: number | null }>({
-    name: 'oldest-unstarted',
-    text: `select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds from task
-           where admission = 'reserved' and workflow_started_at is null and completed_at is null`,
-  });
+  const [row] = await database.query<{ seconds: number | null }>(
+    'oldest-unstarted',
+    `select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds from task
+     where admission = 'reserved' and workflow_started_at is null and completed_at is null`,
+  );
   return row?.seconds ?? 0;
 }

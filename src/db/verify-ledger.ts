@@ -40,13 +40,11 @@ export async function verifyLedger(
       ];
       for (const [name, { promise, offenders }] of Object.entries(invariants)) {
         const rows = await query<{ breaches: number; examples: string[] | null }>(
-          {
-            name: `verify-${name}-${checkpoint ? 'since' : 'full'}`,
-            // The first part only tells the types of parameters that an invariant may not use.
-            text: `with given as (select $1::float8, $2::bigint, $3::bigint, $4::timestamptz),
-                   offender as (${offenders(checkpoint ? sinceCheckpoint : allOfTime)})
-                   select count(*)::float8 as breaches, (array_agg(id))[1:10] as examples from offender`,
-          },
+          `verify-${name}-${checkpoint ? 'since' : 'full'}`,
+          // The first part only tells the types of parameters that an invariant may not use.
+          `with given as (select $1::float8, $2::bigint, $3::bigint, $4::timestamptz),
+           offender as (${offenders(checkpoint ? sinceCheckpoint : allOfTime)})
+           select count(*)::float8 as breaches, (array_agg(id))[1:10] as examples from offender`,
           values,
         );
         const breaches = rows[0]?.breaches ?? 0;

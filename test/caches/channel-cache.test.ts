@@ -29,12 +29,12 @@ const modelId = 'model-a';
 const bounds = { failuresMax: 5, trippedSeconds: 30, trippedMaxSeconds: 300 };
 
 beforeEach(async () => {
-  await db.query({ name: '', text: 'delete from channel' });
-  await db.query({
-    name: '',
-    text: `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, enabled)
-           values ('${channelId}', 'one', 'openai', 'http://127.0.0.1:1', 'sealed', '{chat}', 1, 1, true)`,
-  });
+  await db.query('', 'delete from channel');
+  await db.query(
+    '',
+    `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, enabled)
+     values ('${channelId}', 'one', 'openai', 'http://127.0.0.1:1', 'sealed', '{chat}', 1, 1, true)`,
+  );
 });
 
 const fails = (over: { ageSeconds?: number; trip?: boolean; modelId?: string } = {}) =>
@@ -44,12 +44,10 @@ const claims = () => claimChannel(db, { channelId, modelId, probeSeconds: 10 });
 /** Moves the breaker's times into the past instead of waiting. */
 const later = (seconds: number) =>
   db.query(
-    {
-      name: '',
-      text: `update channel_health set closed_until = closed_until - make_interval(secs => $1),
-               opened_at = opened_at - make_interval(secs => $1), probe_until = probe_until - make_interval(secs => $1),
-               alarm_at = alarm_at - make_interval(secs => $1)`,
-    },
+    '',
+    `update channel_health set closed_until = closed_until - make_interval(secs => $1),
+       opened_at = opened_at - make_interval(secs => $1), probe_until = probe_until - make_interval(secs => $1),
+       alarm_at = alarm_at - make_interval(secs => $1)`,
     [seconds],
   );
 /** The seconds for which a trip, a probe or a cool-down stops calls; 0 if the channel is available. */
@@ -57,11 +55,9 @@ const unavailableFor = async (model = modelId): Promise<number> => {
   const until = await unavailableUntil(model);
   if (until === null) return 0;
   const [row] = await db.query<{ since: number }>(
-    {
-      name: '',
-      text: `select extract(epoch from case when probe_until is null then coalesce(opened_at, updated_at) else updated_at end)::float8 * 1000 as since
-             from channel_health where model_id = $1`,
-    },
+    '',
+    `select extract(epoch from case when probe_until is null then coalesce(opened_at, updated_at) else updated_at end)::float8 * 1000 as since
+     from channel_health where model_id = $1`,
     [model],
   );
   return Math.round((until - (row?.since ?? 0)) / 1000);
@@ -284,9 +280,9 @@ describe('the channel cache', () => {
     const channel = await drawn(cache);
     await fails({ trip: true });
     expect(await cache.claim(channel, modelId)).toBeNull();
-    await db.query({ name: '', text: 'delete from channel_health' });
+    await db.query('', 'delete from channel_health');
     expect(await cache.claim(channel, modelId)).not.toBeNull();
-    await db.query({ name: '', text: 'update channel set enabled = false' });
+    await db.query('', 'update channel set enabled = false');
     expect(await cache.claim(channel, modelId)).toBeNull();
   });
 

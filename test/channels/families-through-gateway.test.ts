@@ -38,10 +38,10 @@ beforeAll(async () => {
     },
   });
   // All families except fal serve the shipped models. fal serves the model behind the chained gateway.
-  await gateway.database.query({
-    name: 'test-groups',
-    text: `update channel set groups = case when adapter = 'fal' then array['inner'] else array_remove(array_remove(groups, 'inner'), 'chain') end`,
-  });
+  await gateway.database.query(
+    'test-groups',
+    `update channel set groups = case when adapter = 'fal' then array['inner'] else array_remove(array_remove(groups, 'inner'), 'chain') end`,
+  );
   const { apiKey } = await gateway.project();
   const config = loadConfig(gateway.env);
   await ensureChannel(
@@ -73,10 +73,8 @@ const run = async (type: 'image' | 'video', body: { model: string; prompt: strin
 };
 const attemptsOf = (taskId: string) =>
   gateway.database.query<{ operation: unknown; result: unknown; outcome: string; errorClass: string | null }>(
-    {
-      name: 'test-attempts',
-      text: 'select operation, result, outcome, error_class from attempt where request_id = $1 order by n',
-    },
+    'test-attempts',
+    'select operation, result, outcome, error_class from attempt where request_id = $1 order by n',
     [taskId],
   );
 
@@ -137,10 +135,8 @@ describe('a synchronous picture', () => {
     await gateway.kill('worker-1');
     // As if the worker had saved the answer and died before it copied the pictures.
     await gateway.database.query(
-      {
-        name: 'test-answered',
-        text: `update attempt set operation = '{"answered_at_once":true}', submitted_at = now() where request_id = $1`,
-      },
+      'test-answered',
+      `update attempt set operation = '{"answered_at_once":true}', submitted_at = now() where request_id = $1`,
       [taskId],
     );
     await gateway.startWorker();

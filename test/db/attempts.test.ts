@@ -168,7 +168,7 @@ describe('beginning an attempt', () => {
     for (const adapter of ['fal', 'kling']) {
       const { channelId, begin } = await newAttempt();
       const begun = await other.transaction('begin', async (query) => {
-        const sql = (text: string, values: unknown[]) => query({ name: '', text }, values);
+        const sql = (text: string, values: unknown[]) => query('', text, values);
         await sql('select from channel where id = $1 for update', [channelId]);
         await sql('update channel set adapter = $2 where id = $1', [channelId, adapter]);
         const beginning = begin(db);
@@ -184,7 +184,7 @@ describe('beginning an attempt', () => {
     const changed = await other.transaction('begin', async (query) => {
       const beginning = 'select fresh from begin_attempt($1, $2, $3, $4, 60, 0, 10, $5)';
       const values = [newId('att'), taskId, channelId, 'fence', 'fal'];
-      expect(await query<{ fresh: boolean }>({ name: '', text: beginning }, values)).toEqual([{ fresh: true }]);
+      expect(await query<{ fresh: boolean }>('', beginning, values)).toEqual([{ fresh: true }]);
       expect(await setChannelEnabled({ db }, { channel: channelId, enabled: false, actor: 'test' })).toBeTruthy();
       const changing = updateChannel(db, channelId, () => ({ adapter: 'kling' }), { forgetHealth: true });
       await waitsForLock('%for update%');

@@ -144,7 +144,7 @@ export async function rowsOf<Row extends object = Record<string, unknown>>(
   text: string,
   values: unknown[] = [],
 ): Promise<Row[]> {
-  return db.query<Row>({ name: '', text }, values);
+  return db.query<Row>('', text, values);
 }
 
 export async function run(db: Database, text: string, values: unknown[] = []): Promise<void> {

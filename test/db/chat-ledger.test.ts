@@ -194,9 +194,7 @@ describe('a chat that is admitted after its client received 503', () => {
   const askedBehindALock = async (admission: ChatAdmissionRequest, until: '503' | 'lock timeout'): Promise<void> => {
     const door = impatient(other);
     await db.transaction('begin', async (query) => {
-      await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [
-        admission.projectId,
-      ]);
+      await query('', 'select 1 from credit_account where project_id = $1 for update', [admission.projectId]);
       await expect(door.admit(admission)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
       if (until === '503') return;
       const since = await eventually(waitingSince);

@@ -12,18 +12,15 @@ beforeAll(async () => {
 afterAll(() => scratch?.drop());
 
 describe('a row', () => {
-  const statement = {
-    name: 'test-row',
-    text: `select 1 as n, 2::bigint as credits_charged, null as sent_at, '{"task_id": {"is_kept": true}}'::jsonb as detail_json`,
-  };
+  const text = `select 1 as n, 2::bigint as credits_charged, null as sent_at, '{"task_id": {"is_kept": true}}'::jsonb as detail_json`;
   const row = { n: 1, creditsCharged: 2, sentAt: null, detailJson: { task_id: { is_kept: true } } };
 
   it('has column names in camelCase, and the content of a JSON column is unchanged', async () => {
-    expect(await db.query(statement)).toEqual([row]);
-    expect(await db.query(statement)).toEqual([row]);
+    expect(await db.query('test-row', text)).toEqual([row]);
+    expect(await db.query('test-row', text)).toEqual([row]);
   });
 
   it('has the same column names inside a transaction', async () => {
-    expect(await db.transaction('begin', (query) => query(statement))).toEqual([row]);
+    expect(await db.transaction('begin', (query) => query('test-row', text))).toEqual([row]);
   });
 });

@@ -98,9 +98,7 @@ describe('a connection that is lost after a client received 503', () => {
     const admission = anAdmission(book, { credits: 6 });
     await withLostAnswer(async () => {
       await db.transaction('begin', async (query) => {
-        await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [
-          book.projectId,
-        ]);
+        await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
         await expect(chats.admit(admission)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
       });
       await chats.flush();
@@ -117,9 +115,7 @@ describe('a connection that is killed during a call', () => {
     const tasks: NewTask[] = [newTask(book, 5), newTask(book, 5)];
     for (const task of tasks) await ledger.createTask(task);
     const asked = await db.transaction('begin', async (query) => {
-      await query({ name: '', text: 'select 1 from credit_account where project_id = $1 for update' }, [
-        book.projectId,
-      ]);
+      await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
       const waiting = Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)));
       const pid = await eventually(async () => {
         const [row] = await rowsOf<{ pid: number }>(

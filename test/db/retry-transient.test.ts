@@ -8,7 +8,7 @@ let database: Database;
 beforeAll(async () => {
   scratch = await createTestDatabase({ migrated: false });
   database = await scratch.open();
-  await database.query({ name: '', text: 'create table written (n integer)' });
+  await database.query('', 'create table written (n integer)');
 });
 afterAll(() => scratch?.drop());
 
@@ -18,7 +18,7 @@ describe('a transaction that fails', () => {
     ['a serialization failure', '40001'],
     ['a lock timeout', '55P03'],
   ])('with %s is retried at most three times, and the failed tries leave no row', async (_what, code) => {
-    await database.query({ name: '', text: 'truncate written' });
+    await database.query('', 'truncate written');
     expect(await retryTransient(failing(code, 3))).toBe(4);
     expect(await written()).toEqual([{ n: 4 }]);
     await expect(retryTransient(failing(code, 4))).rejects.toMatchObject({ code });
@@ -36,7 +36,7 @@ describe('a transaction that fails', () => {
   });
 });
 
-const written = () => database.query<{ n: number }>({ name: '', text: 'select n from written' });
+const written = () => database.query<{ n: number }>('', 'select n from written');
 
 /** Each try writes its number. The first `times` tries fail; a later one returns its number. */
 function failing(code: string, times: number): () => Promise<number> {
@@ -44,9 +44,8 @@ function failing(code: string, times: number): () => Promise<number> {
   return () =>
     database.transaction('begin', async (query) => {
       n += 1;
-      await query({ name: '', text: 'insert into written values ($1)' }, [n]);
-      if (n <= times)
-        await query({ name: '', text: `do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$` });
+      await query('', 'insert into written values ($1)', [n]);
+      if (n <= times) await query('', `do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$`);
       return n;
     });
 }

@@ -77,13 +77,13 @@ describe('assertSchemaVersion', () => {
 
   it('refuses a schema that is older than the code', async () => {
     const database = await (await scratch()).open();
-    await database.query({ name: 'age', text: 'delete from schema_migration where name = $1' }, [names.at(-1)]);
+    await database.query('age', 'delete from schema_migration where name = $1', [names.at(-1)]);
     await expect(assertSchemaVersion(database)).rejects.toThrow(`lacks migrations: ${names.at(-1)}`);
   });
 
   it('refuses a schema that is newer than the code', async () => {
     const database = await (await scratch()).open();
-    await database.query({ name: 'advance', text: `insert into schema_migration (name) values ('9999-of-tomorrow')` });
+    await database.query('advance', `insert into schema_migration (name) values ('9999-of-tomorrow')`);
     await expect(assertSchemaVersion(database)).rejects.toThrow('newer than this code: it has 9999-of-tomorrow');
   });
 
@@ -135,11 +135,9 @@ describe('the entities', () => {
     );
     const tables = [...new Set(declared.map(({ table }) => table))];
     const columns = await database.query<{ table: string; column: string; nullable: boolean; type: string }>(
-      {
-        name: 'columns',
-        text: `select table_name::text as table, column_name::text as column, is_nullable = 'YES' as nullable, data_type::text as type
-               from information_schema.columns where table_schema = 'public' and table_name = any ($1) order by 1, 2`,
-      },
+      'columns',
+      `select table_name::text as table, column_name::text as column, is_nullable = 'YES' as nullable, data_type::text as type
+       from information_schema.columns where table_schema = 'public' and table_name = any ($1) order by 1, 2`,
       [tables],
     );
     const sorted = declared.sort((a, b) => compare(a.table, b.table) || compare(a.column, b.column));

@@ -31,9 +31,9 @@ beforeAll(async () => {
   impatient = (await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1' })).baseUrl;
   project = await gateway.project({ credits: 10_000 });
   const { database } = gateway;
-  await database.query({ name: '', text: `update channel set enabled = (adapter = 'openai')` });
+  await database.query('', `update channel set enabled = (adapter = 'openai')`);
   for (const [index, { url }] of upstreams.entries())
-    await database.query({ name: '', text: 'update channel set base_url = $2 where name = $1' }, [
+    await database.query('', 'update channel set base_url = $2 where name = $1', [
       `sandbox-${'abc'.charAt(index)}-openai`,
       url,
     ]);

@@ -221,7 +221,7 @@ const isForgotten = ({ taskId }: Sent): Promise<boolean> =>
 const workflow = (taskId: string) => gateway.temporal.client.workflow.getHandle(taskId);
 
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
-  gateway.database.query<Row>({ name: '', text }, values);
+  gateway.database.query<Row>('', text, values);
 
 interface Sent {
   /** The path at the receiver, which is also part of the prompt. */

@@ -147,7 +147,7 @@ describe('an API server whose database connections are all in use', () => {
     const read = () => gateway.get(apiKey, `/api/v1/tasks/${taskId}`, { baseUrl });
     await eventually(async () => (await read()).status === 200);
     await gateway.database.transaction('begin', async (query) => {
-      await query({ name: '', text: 'lock table task in access exclusive mode' });
+      await query('', 'lock table task in access exclusive mode');
       const answers = await Promise.all(Array.from({ length: 20 }, read));
       for (const { status, headers, body } of answers) {
         expect([status, codeOf(body)]).toEqual([503, 'service_unavailable']);
@@ -201,13 +201,11 @@ describe('a process whose clock is ten minutes wrong', () => {
       statuses.filter((status) => status === 429).length,
     ]).toEqual([9, 5]);
     const [holds] = await gateway.database.query<{ wrong: number; counted: number }>(
-      {
-        name: '',
-        text: `select count(*)::float8 as counted, count(*) filter (where
-                 abs(extract(epoch from created_at - clock_timestamp())) > 60
-                 or extract(epoch from expires_at - created_at) not between 0 and 3700)::float8 as wrong
-               from reservation where key_id = $1`,
-      },
+      '',
+      `select count(*)::float8 as counted, count(*) filter (where
+         abs(extract(epoch from created_at - clock_timestamp())) > 60
+         or extract(epoch from expires_at - created_at) not between 0 and 3700)::float8 as wrong
+       from reservation where key_id = $1`,
       [keyId],
     );
     expect(holds).toEqual({ counted: 10, wrong: 0 });
@@ -227,7 +225,7 @@ async function taskRow(
     status: string;
     creditsQuoted: number;
     creditsCharged: number | null;
-  }>({ name: '', text: 'select status, credits_quoted, credits_charged from task where id = $1' }, [taskId]);
+  }>('', 'select status, credits_quoted, credits_charged from task where id = $1', [taskId]);
   return row ?? { status: 'none', creditsQuoted: 0, creditsCharged: null };
 }
 
@@ -260,13 +258,13 @@ function changedCatalog(): string {
 async function setReadOnly(on: boolean): Promise<void> {
   const name = new URL(gateway.databaseUrl).pathname.slice(1);
   await gateway.database.transaction('begin read write', (query) =>
-    query({ name: '', text: `alter database "${name}" set default_transaction_read_only = ${on ? 'on' : 'off'}` }),
+    query('', `alter database "${name}" set default_transaction_read_only = ${on ? 'on' : 'off'}`),
   );
-  await gateway.database.query({
-    name: '',
-    text: `select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and pid <> pg_backend_pid()`,
-  });
+  await gateway.database.query(
+    '',
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`,
+  );
 }
 
 /** The NODE_OPTIONS value that shifts the clock of a process. */

@@ -51,10 +51,10 @@ const brokenInvariants = async (graceSeconds: number): Promise<string[]> => {
 };
 
 const heldNow = async (): Promise<number> => {
-  const [row] = await gateway.database.query<{ held: number }>({
-    name: 'test-held',
-    text: `select count(*)::float8 as held from reservation where state = 'held'`,
-  });
+  const [row] = await gateway.database.query<{ held: number }>(
+    'test-held',
+    `select count(*)::float8 as held from reservation where state = 'held'`,
+  );
   return row?.held ?? 0;
 };
 
@@ -63,10 +63,8 @@ async function expectAnsweredCharged(projectId: string, credits: number, answere
   for (const answer of answered)
     expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settledAmount: 5 });
   const [row] = await gateway.database.query<{ settled: number }>(
-    {
-      name: 'test-settled',
-      text: `select coalesce(sum(settled_amount), 0)::bigint as settled from reservation where project_id = $1`,
-    },
+    'test-settled',
+    `select coalesce(sum(settled_amount), 0)::bigint as settled from reservation where project_id = $1`,
     [projectId],
   );
   const settled = row?.settled ?? 0;
@@ -116,11 +114,11 @@ describe('an API server that is killed under chat load', () => {
     });
     expect(broken.flat()).toEqual([]);
     expect(await brokenInvariants(0)).toEqual([]);
-    const [row] = await gateway.database.query<{ unknown: number; open: number }>({
-      name: 'test-unknown-attempts',
-      text: `select count(*) filter (where outcome = 'unknown')::float8 as unknown,
-               count(*) filter (where outcome is null)::float8 as open from attempt`,
-    });
+    const [row] = await gateway.database.query<{ unknown: number; open: number }>(
+      'test-unknown-attempts',
+      `select count(*) filter (where outcome = 'unknown')::float8 as unknown,
+         count(*) filter (where outcome is null)::float8 as open from attempt`,
+    );
     expect(row?.unknown).toBeGreaterThan(0);
     expect(row?.open).toBe(0);
     await expectAnsweredCharged(projectId, 100_000, answered);

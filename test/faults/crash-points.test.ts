@@ -235,14 +235,14 @@ async function killedBefore(
 ): Promise<void> {
   let driven: Promise<void> | undefined;
   await gateway.database.transaction('begin', async (query) => {
-    await query({ name: '', text: `lock table ${table} in share mode` });
+    await query('', `lock table ${table} in share mode`);
     driven = drive();
     // This promise is awaited below.
     driven.catch(() => undefined);
     const { pid } = await eventually(
       async () => {
         // PostgreSQL closes a session whose transaction is idle for ten seconds.
-        await query({ name: '', text: 'select 1' });
+        await query('', 'select 1');
         const [waiting] = await sql<{ pid: number }>(
           `select pid from pg_locks l join pg_stat_activity a using (pid)
            where l.relation = $1::regclass and not l.granted and a.datname = current_database() and a.query like $2`,
@@ -253,7 +253,7 @@ async function killedBefore(
       { what: `a session of ${verb} that waits for ${table}` },
     );
     await gateway.kill(name);
-    await query({ name: '', text: 'select pg_terminate_backend($1, 5000)' }, [pid]);
+    await query('', 'select pg_terminate_backend($1, 5000)', [pid]);
   });
   await driven;
 }
@@ -525,4 +525,4 @@ const onlyChannelsOf = (family: string | null): Promise<unknown> =>
   sql('update channel set enabled = ($1::text is null or adapter = $1)', [family]);
 
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
-  gateway.database.query<Row>({ name: '', text }, values);
+  gateway.database.query<Row>('', text, values);

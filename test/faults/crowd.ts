@@ -46,17 +46,16 @@ export async function insist(
 export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 60): Promise<Ended[]> {
   await eventually(secondsMax, async () => {
     const [row] = await gateway.database.query<{ open: number }>(
-      { name: 'open-tasks', text: `select count(*) as open from task where project_id = $1 and completed_at is null` },
+      'open-tasks',
+      `select count(*) as open from task where project_id = $1 and completed_at is null`,
       [projectId],
     );
     return row?.open === 0 || `${row?.open} tasks have not ended`;
   });
   return gateway.database.query<Ended>(
-    {
-      name: 'ended-tasks',
-      text: `select id, status, error_code, credits_charged, credits_refunded from task
-             where project_id = $1 and admission = 'reserved' order by id`,
-    },
+    'ended-tasks',
+    `select id, status, error_code, credits_charged, credits_refunded from task
+     where project_id = $1 and admission = 'reserved' order by id`,
     [projectId],
   );
 }
@@ -64,10 +63,8 @@ export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 6
 /** The number of the project's attempts that meet the SQL condition. */
 export async function countAttempts(gateway: Gateway, projectId: string, condition: string): Promise<number> {
   const [row] = await gateway.database.query<{ n: number }>(
-    {
-      name: '',
-      text: `select count(*) as n from attempt a join task t on t.id = a.request_id where t.project_id = $1 and ${condition}`,
-    },
+    '',
+    `select count(*) as n from attempt a join task t on t.id = a.request_id where t.project_id = $1 and ${condition}`,
     [projectId],
   );
   return row?.n ?? 0;
@@ -79,7 +76,8 @@ export async function expectOneSubmitPerAttempt(gateway: Gateway, text: string):
   const keys = submits.map(({ idempotency_key: key }) => key);
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
   const known = await gateway.database.query<{ id: string; channelName: string }>(
-    { name: '', text: 'select id, channel_name from attempt where id = any ($1)' },
+    '',
+    'select id, channel_name from attempt where id = any ($1)',
     [keys],
   );
   const channels = new Map(known.map(({ id, channelName }) => [id, channelName]));
@@ -95,11 +93,9 @@ export async function expectBooksInOrder(
   const report = await gateway.verifyLedger();
   expect(Object.entries(report.invariants).filter(([, { breaches }]) => breaches > 0)).toEqual([]);
   const [account] = await gateway.database.query<{ balance: number; reserved: number; charged: number }>(
-    {
-      name: '',
-      text: `select a.balance, a.reserved, (select coalesce(sum(t.credits_charged), 0)::bigint from task t where t.project_id = a.project_id) as charged
-             from credit_account a where a.project_id = $1`,
-    },
+    '',
+    `select a.balance, a.reserved, (select coalesce(sum(t.credits_charged), 0)::bigint from task t where t.project_id = a.project_id) as charged
+     from credit_account a where a.project_id = $1`,
     [projectId],
   );
   expect(account).toEqual({ balance: credits - (account?.charged ?? 0), reserved: 0, charged: account?.charged });

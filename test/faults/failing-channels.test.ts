@@ -34,19 +34,16 @@ beforeAll(async () => {
   });
   project = await gateway.project({ credits: 100_000 });
   const { database } = gateway;
-  await database.query({ name: 'test-few', text: `update channel set enabled = (adapter = 'fal')` });
+  await database.query('test-few', `update channel set enabled = (adapter = 'fal')`);
   for (const [name, { url }] of Object.entries({ 'sandbox-a-openai': a, 'sandbox-b-openai': b }))
-    await database.query(
-      { name: 'test-own', text: 'update channel set enabled = true, base_url = $2 where name = $1' },
-      [name, url],
-    );
+    await database.query('test-own', 'update channel set enabled = true, base_url = $2 where name = $1', [name, url]);
 });
 afterAll(async () => {
   await gateway?.stop();
   await Promise.allSettled([a?.die(), b?.die()]);
 });
 beforeEach(async () => {
-  await gateway.database.query({ name: 'test-all-available', text: 'delete from channel_health' });
+  await gateway.database.query('test-all-available', 'delete from channel_health');
   await setWeights(1_000_000, 1);
   for (const upstream of [a, b]) upstream.serve();
   // Wait until both API servers use the reset health.
@@ -63,16 +60,15 @@ const ask = ({ baseUrl = gateway.baseUrl, apiKey = project.apiKey, model = chatM
   chat(gateway, apiKey, 'hello', { baseUrl, fields: { model } });
 const setWeights = async (...weights: [number, number]): Promise<void> => {
   for (const [index, name] of ['sandbox-a-openai', 'sandbox-b-openai'].entries())
-    await gateway.database.query({ name: 'test-weigh', text: 'update channel set weight = $2 where name = $1' }, [
+    await gateway.database.query('test-weigh', 'update channel set weight = $2 where name = $1', [
       name,
       weights[index],
     ]);
 };
 const channelId = async (name: string): Promise<string> => {
-  const [row] = await gateway.database.query<{ id: string }>(
-    { name: 'test-channel', text: 'select id from channel where name = $1' },
-    [name],
-  );
+  const [row] = await gateway.database.query<{ id: string }>('test-channel', 'select id from channel where name = $1', [
+    name,
+  ]);
   if (!row) throw new Error(`There is no channel ${name}`);
   return row.id;
 };
@@ -101,12 +97,10 @@ const healthOf = async (name: string) => {
     unavailableFor: number;
     trippedFor: number;
   }>(
-    {
-      name: 'test-health',
-      text: `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as unavailable_for,
-               extract(epoch from h.closed_until - h.opened_at)::float8 as tripped_for
-             from channel_health h join channel c on c.id = h.channel_id where c.name = $1 and h.model_id <> $2`,
-    },
+    'test-health',
+    `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as unavailable_for,
+       extract(epoch from h.closed_until - h.opened_at)::float8 as tripped_for
+     from channel_health h join channel c on c.id = h.channel_id where c.name = $1 and h.model_id <> $2`,
     [name, otherModel],
   );
   return row;
@@ -234,7 +228,7 @@ describe('a tripped channel', () => {
   });
 
   it('is not blocked by a chat whose admission failed', async () => {
-    const sql = (name: string, text: string) => gateway.database.query({ name: `test-admission-${name}`, text });
+    const sql = (name: string, text: string) => gateway.database.query(`test-admission-${name}`, text);
     await awaitsProbe('sandbox-a-openai');
     await sql(
       'break',

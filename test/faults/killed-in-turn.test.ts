@@ -22,11 +22,9 @@ const crowd = 50;
 
 const submitsInFlight = (gateway: Gateway, projectId: string): Promise<{ id: string }[]> =>
   gateway.database.query(
-    {
-      name: '',
-      text: `select t.id from task t join attempt a on a.request_id = t.id
-             where t.project_id = $1 and a.operation is null and a.outcome is null`,
-    },
+    '',
+    `select t.id from task t join attempt a on a.request_id = t.id
+     where t.project_id = $1 and a.operation is null and a.outcome is null`,
     [projectId],
   );
 

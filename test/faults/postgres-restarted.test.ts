@@ -84,7 +84,8 @@ describe('while PostgreSQL is restarted', () => {
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
     await eventually(10, everyJobRuns);
     const [last] = await gateway.database.query<{ deadline: Date }>(
-      { name: '', text: 'select max(deadline_at) as deadline from task where project_id = $1' },
+      '',
+      'select max(deadline_at) as deadline from task where project_id = $1',
       [projectId],
     );
     await postgres.stop();

@@ -47,10 +47,8 @@ const attemptsReach = ({ projectId }: { projectId: string }, count: number, cond
 
 const operationsOf = ({ projectId }: { projectId: string }) =>
   gateway.database.query(
-    {
-      name: '',
-      text: 'select a.id, a.operation from attempt a join task t on t.id = a.request_id where t.project_id = $1',
-    },
+    '',
+    'select a.id, a.operation from attempt a join task t on t.id = a.request_id where t.project_id = $1',
     [projectId],
   );
 
@@ -75,9 +73,9 @@ describe('a worker that is killed', () => {
       creditsRefunded: imageCredits,
     });
     expect(await expectOneSubmitPerAttempt(gateway, 'killed while submitting')).toBeLessThanOrEqual(1);
-    expect(
-      await gateway.database.query({ name: '', text: 'select outcome_unknown from task where id = $1' }, [task?.id]),
-    ).toEqual([{ outcomeUnknown: true }]);
+    expect(await gateway.database.query('', 'select outcome_unknown from task where id = $1', [task?.id])).toEqual([
+      { outcomeUnknown: true },
+    ]);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });
 });
@@ -91,11 +89,9 @@ describe('creates while no worker runs', () => {
       const waiting = await ask();
       expect(waiting.status).toBe(202);
       const late = await gateway.database.query(
-        {
-          name: '',
-          text: `update task set created_at = created_at - interval '61 s'
-                 where id = $1 and workflow_started_at is null returning id`,
-        },
+        '',
+        `update task set created_at = created_at - interval '61 s'
+         where id = $1 and workflow_started_at is null returning id`,
         [waiting.taskId],
       );
       expect(late).toHaveLength(1);

@@ -40,7 +40,7 @@ describe('credits', () => {
     const taken = Promise.withResolvers<undefined>();
     const free = Promise.withResolvers<undefined>();
     const locked = gateway.database.transaction('begin', async (query) => {
-      await query({ name: '', text: 'select from credit_account where project_id = $1 for update' }, [projectId]);
+      await query('', 'select from credit_account where project_id = $1 for update', [projectId]);
       taken.resolve(undefined);
       await free.promise;
     });
@@ -206,10 +206,10 @@ describe('an Idempotency-Key', () => {
     const body = { model: 'ideogram-v3', prompt: 'a poster' };
     const first = await createWithKey(apiKey, key, body);
     expect(first.status).toBe(202);
-    await gateway.database.query({
-      name: 'test-model-off',
-      text: `update model set entry = jsonb_set(entry, '{status}', '"inactive"') where id = 'ideogram-v3'`,
-    });
+    await gateway.database.query(
+      'test-model-off',
+      `update model set entry = jsonb_set(entry, '{status}', '"inactive"') where id = 'ideogram-v3'`,
+    );
     expect(await createWithKey(apiKey, key, body)).toMatchObject({ status: 202, taskId: first.taskId });
   });
 });
@@ -229,10 +229,8 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 
 async function visibleTasks(projectId: string): Promise<number> {
   const [row] = await gateway.database.query<{ tasks: number }>(
-    {
-      name: 'test-visible-tasks',
-      text: `select count(*)::float8 as tasks from task where project_id = $1 and admission <> 'rejected'`,
-    },
+    'test-visible-tasks',
+    `select count(*)::float8 as tasks from task where project_id = $1 and admission <> 'rejected'`,
     [projectId],
   );
   return row?.tasks ?? -1;

@@ -104,10 +104,8 @@ describe('an image as data: URI', () => {
     const recorder = await startRecordingUpstream(gateway.sandboxUrl);
     try {
       await gateway.database.query(
-        {
-          name: 'test-record-upstream',
-          text: `update channel set base_url = $1 || substring(base_url from length($2) + 1)`,
-        },
+        'test-record-upstream',
+        `update channel set base_url = $1 || substring(base_url from length($2) + 1)`,
         [recorder.url, gateway.sandboxUrl],
       );
       // The worker caches the channels for up to two seconds.
@@ -127,7 +125,8 @@ describe('an image as data: URI', () => {
       expect(task.status).toBe('succeeded');
       expect(task.input).toMatchObject({ image: expect.stringMatching(/^file_[0-9a-z]{26}$/) });
       const files = await gateway.database.query<{ purpose: string; sha256: string }>(
-        { name: 'test-input-files', text: 'select purpose, sha256 from file where id = $1' },
+        'test-input-files',
+        'select purpose, sha256 from file where id = $1',
         [task.input?.['image']],
       );
       expect(files).toEqual([{ purpose: 'input', sha256: sha256(Buffer.from(picture, 'base64')) }]);
@@ -136,10 +135,8 @@ describe('an image as data: URI', () => {
       expect(submits[0]?.body).toContain(picture);
     } finally {
       await gateway.database.query(
-        {
-          name: 'test-restore-upstream',
-          text: `update channel set base_url = $2 || substring(base_url from length($1) + 1) where base_url like $1 || '%'`,
-        },
+        'test-restore-upstream',
+        `update channel set base_url = $2 || substring(base_url from length($1) + 1) where base_url like $1 || '%'`,
         [recorder.url, gateway.sandboxUrl],
       );
       await recorder.close();

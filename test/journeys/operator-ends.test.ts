@@ -153,10 +153,9 @@ const workflow = (taskId: string, runId?: string) => gateway.temporal.client.wor
 
 /** The fencing token of the task's only attempt. Each worker that takes the attempt over writes a new token. */
 async function fenceOf(taskId: string): Promise<string | undefined> {
-  const [row] = await gateway.database.query<{ fence: string }>(
-    { name: '', text: 'select fence from attempt where request_id = $1' },
-    [taskId],
-  );
+  const [row] = await gateway.database.query<{ fence: string }>('', 'select fence from attempt where request_id = $1', [
+    taskId,
+  ]);
   return row?.fence;
 }
 

@@ -18,10 +18,9 @@ beforeAll(async () => {
   provider = await listen(answerAsFal);
   // Loopback addresses are not allowed here, except the configured origins of the channels.
   gateway = await startGateway({ sandbox: false, env: { EGRESS_ALLOW_CIDRS: '' } });
-  await gateway.database.query(
-    { name: 'test-provider', text: `update channel set base_url = $1, enabled = (adapter = 'fal')` },
-    [provider.url],
-  );
+  await gateway.database.query('test-provider', `update channel set base_url = $1, enabled = (adapter = 'fal')`, [
+    provider.url,
+  ]);
 });
 afterAll(async () => {
   await gateway.stop();

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${privateTexts['query']}`);
   for (const taskId of taskIds) await gateway.poll(apiKey, taskId);
   await eventually(async () => {
-    const open = await gateway.database.query({ name: '', text: `select id from delivery where state = 'pending'` });
+    const open = await gateway.database.query('', `select id from delivery where state = 'pending'`);
     return open.length === 0;
   });
 });
@@ -120,17 +120,14 @@ function textOf(value: unknown): string {
 
 async function everyRow(): Promise<string> {
   const { database } = gateway;
-  const tables = await database.query<{ name: string }>({
-    name: '',
-    text: `select quote_ident(table_name) as name from information_schema.tables
-           where table_schema = 'public' and table_type = 'BASE TABLE'`,
-  });
+  const tables = await database.query<{ name: string }>(
+    '',
+    `select quote_ident(table_name) as name from information_schema.tables
+     where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  );
   const rows = await Promise.all(
     tables.map(({ name }) =>
-      database.query<{ rows: string | null }>({
-        name: '',
-        text: `select string_agg(each::text, E'\\n') as rows from ${name} each`,
-      }),
+      database.query<{ rows: string | null }>('', `select string_agg(each::text, E'\\n') as rows from ${name} each`),
     ),
   );
   return rows

@@ -22,9 +22,9 @@ afterAll(() => gateway.stop());
 beforeEach(async () => {
   project = await gateway.project({ credits: 100 });
   // With one provider family, three attempts go to sandbox-a, -b and -c. The health of earlier tests is reset below.
-  await gateway.database.query({ name: 'test-one-family', text: `update channel set enabled = (adapter = 'fal')` });
+  await gateway.database.query('test-one-family', `update channel set enabled = (adapter = 'fal')`);
   await setWeights({ 'sandbox-a': 3, 'sandbox-b': 1, 'sandbox-c': 1 });
-  await gateway.database.query({ name: 'test-all-available', text: 'delete from channel_health' });
+  await gateway.database.query('test-all-available', 'delete from channel_health');
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
@@ -67,11 +67,11 @@ describe('a channel that fails', () => {
     await setWeights({ 'sandbox-b': 0 });
     const first = await run('a fox [[fail=rate_limit on=sandbox-a]]');
     expect(first).toMatchObject({ status: 'succeeded', attempts: 2 });
-    const coolingDown = await gateway.database.query<{ name: string; reason: string }>({
-      name: 'test-cooling-down',
-      text: `update channel_health h set closed_until = clock_timestamp() + interval '10 minutes'
-             from channel c where c.id = h.channel_id and h.closed_until is not null returning c.name, h.reason`,
-    });
+    const coolingDown = await gateway.database.query<{ name: string; reason: string }>(
+      'test-cooling-down',
+      `update channel_health h set closed_until = clock_timestamp() + interval '10 minutes'
+       from channel c where c.id = h.channel_id and h.closed_until is not null returning c.name, h.reason`,
+    );
     // The update above extends the cool-down to ten minutes, so that the next task still meets it.
     expect(coolingDown).toEqual([{ name: 'sandbox-a', reason: 'rate_limit' }]);
     const second = await run('another fox');
@@ -160,7 +160,7 @@ describe('an accepted job that never succeeds', () => {
 
 describe('a model without an enabled channel', () => {
   it('gets 503 no_channel_available, and no row is written', async () => {
-    await gateway.database.query({ name: 'test-none-enabled', text: 'update channel set enabled = false' });
+    await gateway.database.query('test-none-enabled', 'update channel set enabled = false');
     const body = { model: 'aurora-image-1', prompt: 'a fox' };
     // The API server caches the channels for up to two seconds.
     await eventually(async () => (await gateway.create(project.apiKey, mediaRoutes.image, body)).status === 503);
@@ -207,7 +207,8 @@ const account = () => accountOf(gateway.database, project.projectId);
 
 async function isFlagged(task: Task): Promise<boolean | undefined> {
   const [row] = await gateway.database.query<{ outcomeUnknown: boolean }>(
-    { name: 'test-flagged', text: 'select outcome_unknown from task where id = $1' },
+    'test-flagged',
+    'select outcome_unknown from task where id = $1',
     [task.task_id],
   );
   return row?.outcomeUnknown;
@@ -215,10 +216,7 @@ async function isFlagged(task: Task): Promise<boolean | undefined> {
 
 async function setWeights(weights: Record<string, number>): Promise<void> {
   for (const [name, weight] of Object.entries(weights)) {
-    await gateway.database.query({ name: 'test-weight', text: 'update channel set weight = $2 where name = $1' }, [
-      name,
-      weight,
-    ]);
+    await gateway.database.query('test-weight', 'update channel set weight = $2 where name = $1', [name, weight]);
   }
 }
 

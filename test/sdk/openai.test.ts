@@ -304,10 +304,10 @@ describe('an error in the openai client', () => {
     expect(crowded).toMatchObject({ status: 503, code: 'no_channel_available' });
     // The API server answers the client before it writes the health of the channels.
     await eventually(async () => {
-      const [row] = await gateway.database.query<{ unavailable: number }>({
-        name: 'test-unavailable',
-        text: `select count(*)::float8 as unavailable from channel_health where model_id = '*' and closed_until > clock_timestamp()`,
-      });
+      const [row] = await gateway.database.query<{ unavailable: number }>(
+        'test-unavailable',
+        `select count(*)::float8 as unavailable from channel_health where model_id = '*' and closed_until > clock_timestamp()`,
+      );
       return row?.unavailable === 3;
     });
     const answer = await clientOf(early.apiKey).chat.completions.create(chatOf('patience'));

@@ -385,10 +385,8 @@ describe('GET /api/v1/tasks/{task_id}', () => {
     await gateway.poll(project.apiKey, taskId, { until: ({ status }) => status === 'processing' });
     await eventually(async () => (await gateway.hits(mark, 'submit')).length > 0);
     await gateway.database.query(
-      {
-        name: 'test-make-stale',
-        text: `update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`,
-      },
+      'test-make-stale',
+      `update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`,
       [taskId],
     );
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
@@ -515,10 +513,10 @@ describe('authentication', () => {
   it('issues keys with the prefix sk- and stores only their digests', async () => {
     spec('2.4 API key', '5 form of a key', '5 hashed at rest');
     expect(project.apiKey).toMatch(/^sk-[A-Za-z0-9]{46}$/);
-    const [row] = await gateway.database.query<{ text: string }>({
-      name: 'test-secrets',
-      text: `select json_agg(s)::text || json_agg(k)::text as text from api_key_secret s join api_key k on k.id = s.key_id`,
-    });
+    const [row] = await gateway.database.query<{ text: string }>(
+      'test-secrets',
+      `select json_agg(s)::text || json_agg(k)::text as text from api_key_secret s join api_key k on k.id = s.key_id`,
+    );
     expect(row?.text).toContain(project.keyId);
     expect(row?.text).not.toContain(project.apiKey);
     expect(row?.text).not.toContain(project.apiKey.slice(10, 40));

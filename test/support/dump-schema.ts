@@ -40,7 +40,7 @@ const insertOf = (table: string, row: string): string =>
   `insert into ${table} overriding system value\nselect * from jsonb_populate_record(null::${table}, '${row.replaceAll("'", "''")}');`;
 
 async function textsOf(database: Database, text: string): Promise<string[]> {
-  const rows = await database.query<{ text: string }>({ name: '', text });
+  const rows = await database.query<{ text: string }>('', text);
   return rows.map((row) => row.text);
 }
 

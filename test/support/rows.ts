@@ -2,10 +2,10 @@ import type { Database } from '../../src/db/database.ts';
 
 /** The number of rows in the tables that a request may write. */
 export async function countRows(database: Database): Promise<RowCounts> {
-  const [row] = await database.query<RowCounts>({
-    name: 'test-count-rows',
-    text: `select ${countedTables.map((table) => `(select count(*)::float8 from ${table}) as ${table}`).join(', ')}`,
-  });
+  const [row] = await database.query<RowCounts>(
+    'test-count-rows',
+    `select ${countedTables.map((table) => `(select count(*)::float8 from ${table}) as ${table}`).join(', ')}`,
+  );
   if (!row) throw new Error('The count returned no row');
   return row;
 }
@@ -15,7 +15,8 @@ const countedTables = ['task', 'reservation', 'idempotency', 'file', 'ledger_ent
 
 export async function accountOf(database: Database, projectId: string): Promise<{ balance: number; reserved: number }> {
   const [row] = await database.query<{ balance: number; reserved: number }>(
-    { name: 'test-account', text: 'select balance, reserved from credit_account where project_id = $1' },
+    'test-account',
+    'select balance, reserved from credit_account where project_id = $1',
     [projectId],
   );
   if (!row) throw new Error(`The project ${projectId} has no account`);
@@ -32,30 +33,24 @@ export interface AttemptFacts {
 
 export const attemptsOf = (database: Database, taskId: string): Promise<AttemptFacts[]> =>
   database.query<AttemptFacts>(
-    {
-      name: 'test-attempts',
-      text: 'select n, channel_name, outcome, code, error_class from attempt where request_id = $1 order by n',
-    },
+    'test-attempts',
+    'select n, channel_name, outcome, code, error_class from attempt where request_id = $1 order by n',
     [taskId],
   );
 
 /** The newest entry of the audit log about this subject, if it has one. */
 export const lastAuditOf = (database: Database, subject: unknown): Promise<{ action: string; detail: object }[]> =>
   database.query<{ action: string; detail: object }>(
-    {
-      name: 'test-last-audit',
-      text: 'select action, detail from audit_entry where subject = $1 order by id desc limit 1',
-    },
+    'test-last-audit',
+    'select action, detail from audit_entry where subject = $1 order by id desc limit 1',
     [subject],
   );
 
 /** The number of ledger entries of each kind for this task. */
 export async function entriesOf(database: Database, taskId: string): Promise<Record<string, number>> {
   const rows = await database.query<{ kind: string; entries: number }>(
-    {
-      name: 'test-entries',
-      text: 'select kind, count(*)::float8 as entries from ledger_entry where reservation_id = $1 group by kind',
-    },
+    'test-entries',
+    'select kind, count(*)::float8 as entries from ledger_entry where reservation_id = $1 group by kind',
     [taskId],
   );
   return Object.fromEntries(rows.map(({ kind, entries }) => [kind, entries]));

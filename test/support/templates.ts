@@ -24,7 +24,7 @@ export async function makeTemplates(): Promise<void> {
 
 /** Points the channels in a copy of TEST_GATEWAY_TEMPLATE at this sandbox. */
 export const leadChannelsTo = (sandboxUrl: string, database: Database): Promise<unknown> =>
-  database.query({ name: 'test-lead-channels', text: 'update channel set base_url = replace(base_url, $1, $2)' }, [
+  database.query('test-lead-channels', 'update channel set base_url = replace(base_url, $1, $2)', [
     placeholderUrl,
     sandboxUrl,
   ]);

@@ -30,7 +30,7 @@ export async function recordHistories(): Promise<void> {
     env: { ...quickCallbacks, CREATE_WAIT_MS: '1500', VIDEO_DEADLINE_SECONDS: '4', SWEEP_SILENT_SECONDS: '3' },
   });
   try {
-    await gateway.database.query({ name: 'one-family', text: `update channel set enabled = (adapter = 'fal')` });
+    await gateway.database.query('one-family', `update channel set enabled = (adapter = 'fal')`);
     // The first workflow of a worker is slow, and after a slow create the API server skips the update.
     const project = await gateway.project({ credits: 1_000 });
     const scene: Scene = { gateway, receiver, project };
@@ -128,10 +128,8 @@ const paths: Record<string, Path> = {
     await handle.terminate();
     // Due after the workflow's second start, and before the sweep counts the callback as overdue.
     await gateway.database.query(
-      {
-        name: '',
-        text: `update delivery set state = 'pending', ended_at = null, next_attempt_at = clock_timestamp() + interval '3 s', lease_until = null where task_id = $1`,
-      },
+      '',
+      `update delivery set state = 'pending', ended_at = null, next_attempt_at = clock_timestamp() + interval '3 s', lease_until = null where task_id = $1`,
       [taskId],
     );
     if ((await findPendingDelivery(gateway.database, taskId)) === null) throw new Error('the callback is not pending');
@@ -149,11 +147,11 @@ const paths: Record<string, Path> = {
 
   async 'waited-for-channel'(scene) {
     const { database } = scene.gateway;
-    await database.query({
-      name: 'cool-all-down',
-      text: `insert into channel_health (channel_id, model_id, closed_until, reason)
-             select id, '*', clock_timestamp() + interval '4 s', 'rate_limit' from channel`,
-    });
+    await database.query(
+      'cool-all-down',
+      `insert into channel_health (channel_id, model_id, closed_until, reason)
+       select id, '*', clock_timestamp() + interval '4 s', 'rate_limit' from channel`,
+    );
     // Until the worker's channel cache has expired.
     await sleep(2_500);
     return ended(scene, 'a fox', 'succeeded');
@@ -164,7 +162,8 @@ const paths: Record<string, Path> = {
     const taskId = await ended(scene, 'a fox', 'succeeded', takeIt);
     await gateway.create(project.apiKey, `/api/v1/tasks/${taskId}/callback/redeliver`, '');
     const [row] = await gateway.database.query<{ id: string }>(
-      { name: '', text: 'select id from delivery where task_id = $1 and workflow_id is not null' },
+      '',
+      'select id from delivery where task_id = $1 and workflow_id is not null',
       [taskId],
     );
     return row?.id ?? '';

@@ -14,7 +14,8 @@ export async function addCredits(
   given: { projectId: string; amount: number; reference: string; actor: string },
 ): Promise<Credits & { added: boolean }> {
   const [row] = await db.query<{ verdict: string; balance: number | null; reserved: number | null }>(
-    { name: 'add-credits', text: 'select verdict, balance, reserved from add_credits($1, $2, $3)' },
+    'add-credits',
+    'select verdict, balance, reserved from add_credits($1, $2, $3)',
     [given.projectId, given.amount, given.reference],
   );
   if (!row || row.verdict === 'project_not_found') throw new OperatorError(`There is no project ${given.projectId}.`);
@@ -35,7 +36,8 @@ export async function addCredits(
 
 export async function showCredits({ db }: Pick<Deps, 'db'>, projectId: string): Promise<Credits> {
   const [row] = await db.query<{ balance: number; reserved: number }>(
-    { name: 'show-credits', text: 'select balance, reserved from credit_account where project_id = $1' },
+    'show-credits',
+    'select balance, reserved from credit_account where project_id = $1',
     [projectId],
   );
   if (!row) throw new OperatorError(`There is no project ${projectId}.`);

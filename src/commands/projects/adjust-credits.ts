@@ -20,10 +20,8 @@ export async function adjustCredits(
     givenInAll: number | null;
     balance: number | null;
   }>(
-    {
-      name: 'adjust-credits',
-      text: 'select verdict, project_id, given, charged, given_in_all, balance from adjust_credits($1, $2, $3)',
-    },
+    'adjust-credits',
+    'select verdict, project_id, given, charged, given_in_all, balance from adjust_credits($1, $2, $3)',
     [requestId, amount, reason],
   );
   if (!row || row.verdict === 'not_found')

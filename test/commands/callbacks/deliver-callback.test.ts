@@ -283,10 +283,8 @@ describe('the rotation of a callback secret', () => {
     for (const secret of [old, fresh]) expect(verified(both!, secret).data.task_id).toBe(during.task.task_id);
 
     await gateway.database.query(
-      {
-        name: 'test-end-overlap',
-        text: `update project set callback_secret_previous_until = clock_timestamp() - interval '1 s' where id = $1`,
-      },
+      'test-end-overlap',
+      `update project set callback_secret_previous_until = clock_timestamp() - interval '1 s' where id = $1`,
       [projectId],
     );
     const after = await deliver('a fox', takeIt, { apiKey });
@@ -341,7 +339,8 @@ describe('a redelivered callback', () => {
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1 });
     expect(new Set(idsSoFar()).size).toBe(2);
     const states = await gateway.database.query<{ state: string }>(
-      { name: 'test-states', text: 'select state from delivery where task_id = $1 order by created_at' },
+      'test-states',
+      'select state from delivery where task_id = $1 order by created_at',
       [taskId],
     );
     expect(states).toEqual([{ state: 'exhausted' }, { state: 'delivered' }]);
@@ -350,7 +349,8 @@ describe('a redelivered callback', () => {
   it('is refused with 409 task_content_erased once the content is erased', async () => {
     const { name, task } = await deliver('a fox');
     await gateway.database.query(
-      { name: 'test-expire', text: `update task set expires_at = clock_timestamp() - interval '1 s' where id = $1` },
+      'test-expire',
+      `update task set expires_at = clock_timestamp() - interval '1 s' where id = $1`,
       [task.task_id],
     );
     const again = await post(`/api/v1/tasks/${task.task_id}/callback/redeliver`);
@@ -396,10 +396,8 @@ async function deliver(
 async function keyWithoutSecret(): Promise<string> {
   const { projectId, apiKey } = await gateway.project();
   await gateway.database.query(
-    {
-      name: 'test-lose-secret',
-      text: `update project set callback_secret = regexp_replace(callback_secret, '^v1[.][^.]+', 'v1.gone') where id = $1`,
-    },
+    'test-lose-secret',
+    `update project set callback_secret = regexp_replace(callback_secret, '^v1[.][^.]+', 'v1.gone') where id = $1`,
     [projectId],
   );
   return apiKey;
@@ -425,11 +423,9 @@ const post = (path: string, apiKey = project.apiKey) => gateway.create(apiKey, p
 /** The tries of all deliveries of a task. */
 const tries = (task: Task): Promise<{ status: number | null; errorClass: string | null }[]> =>
   gateway.database.query<{ status: number | null; errorClass: string | null }>(
-    {
-      name: 'test-tries',
-      text: `select a.status, a.error_class from delivery_attempt a join delivery d on d.id = a.delivery_id
-             where d.task_id = $1 order by a.n`,
-    },
+    'test-tries',
+    `select a.status, a.error_class from delivery_attempt a join delivery d on d.id = a.delivery_id
+     where d.task_id = $1 order by a.n`,
     [task.task_id],
   );
 

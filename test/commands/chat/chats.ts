@@ -65,10 +65,8 @@ export interface ChatFacts extends Record<string, unknown> {
 /** The reservation of a chat; undefined if it never held credits. */
 export async function chatFacts({ database }: Gateway, requestId: string): Promise<ChatFacts | undefined> {
   const [row] = await database.query<ChatFacts>(
-    {
-      name: 'test-chat-facts',
-      text: `select state, amount, settled_amount, input_tokens, output_tokens, usage_estimated from reservation where id = $1`,
-    },
+    'test-chat-facts',
+    `select state, amount, settled_amount, input_tokens, output_tokens, usage_estimated from reservation where id = $1`,
     [requestId],
   );
   return row;
@@ -80,7 +78,8 @@ export async function keyFacts(
   keyId: string,
 ): Promise<{ spent: number; reserved: number; inFlight: number } | undefined> {
   const [row] = await database.query<{ spent: number; reserved: number; inFlight: number }>(
-    { name: 'test-key-facts', text: 'select spent, reserved, in_flight from api_key where id = $1' },
+    'test-key-facts',
+    'select spent, reserved, in_flight from api_key where id = $1',
     [keyId],
   );
   return row;

@@ -147,7 +147,7 @@ describe('a chat', () => {
 
 describe('a hold', () => {
   const sql = (name: string, text: string, values: unknown[] = []) =>
-    gateway.database.query<Record<string, string>>({ name: `test-hold-${name}`, text }, values);
+    gateway.database.query<Record<string, string>>(`test-hold-${name}`, text, values);
 
   it('that expired and was refunded before the answer arrived makes the request end with 503 and no answer', async () => {
     const letGo = held.hold();
@@ -195,7 +195,7 @@ describe('a hold', () => {
 
 describe('a channel whose credential was sealed with a missing master key', () => {
   const sql = (name: string, text: string, values: unknown[] = []) =>
-    gateway.database.query<Record<string, string>>({ name: `test-sealed-${name}`, text }, values);
+    gateway.database.query<Record<string, string>>(`test-sealed-${name}`, text, values);
   const sealForeign = (names: string) => {
     const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
     return sql('seal', 'update channel set credential = $1 where name like $2', [
@@ -377,10 +377,10 @@ describe('an Idempotency-Key', () => {
 
   it('stores answers encrypted', async () => {
     await ask('secret text', keyed('sealed'));
-    const rows = await gateway.database.query<{ body: string }>({
-      name: 'test-sealed-bodies',
-      text: 'select body from idempotency where body is not null',
-    });
+    const rows = await gateway.database.query<{ body: string }>(
+      'test-sealed-bodies',
+      'select body from idempotency where body is not null',
+    );
     expect(rows.length).toBeGreaterThan(0);
     expect(JSON.stringify(rows)).not.toMatch(/Sandbox answer|secret text/);
   });

@@ -22,7 +22,7 @@ const group = 'deepseek';
 
 export async function openHeldChannel({ database, env }: Pick<Gateway, 'database' | 'env'>): Promise<HeldChannel> {
   const upstream = await startChatUpstream();
-  await database.query({ name: 'test-held', text: 'update channel set groups = array_remove(groups, $1)' }, [group]);
+  await database.query('test-held', 'update channel set groups = array_remove(groups, $1)', [group]);
   await ensureChannel(
     { db: database, sealer: createSealer(loadConfig(env).secrets.masterKeys) },
     {

@@ -164,10 +164,10 @@ describe('the detail recorder', () => {
     );
     const refuse = db.query.bind(db);
     let unavailable = true;
-    db.query = (statement, values) =>
+    db.query = (name, text, values) =>
       unavailable
         ? Promise.reject(Object.assign(new Error('unavailable'), { code: 'ECONNREFUSED' }))
-        : refuse(statement, values);
+        : refuse(name, text, values);
     try {
       await ensureDetailPartitions(gateway.database);
       for (let n = 0; n < 26; n++) recorder.record(aRow(`${name}_${String(n).padStart(2, '0')}`));

@@ -10,7 +10,7 @@ import {
 } from '../../../src/commands/tasks/start-tasks.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { noteChannelFailure } from '../../../src/db/channels.ts';
-import type { Database, Statement } from '../../../src/db/database.ts';
+import type { Database } from '../../../src/db/database.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { buildDeps, type Built } from '../../../src/main/build-deps.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
@@ -139,19 +139,20 @@ describe('stale tasks', () => {
     await change(ids, `deadline_at = clock_timestamp() - interval '1 minute'`);
     const cancelled: string[] = [];
     const cancel = (taskId: string) => Promise.resolve(cancelled.push(taskId) > 0);
-    await expect(endStaleTasks(depsWith({ cancel }, { db: failingAt('expire-chats') }))).rejects.toThrow('odd');
+    await expect(endStaleTasks(depsWith({ cancel }, { db: failingAt('expire_chats') }))).rejects.toThrow('odd');
     expect(cancelled.sort()).toEqual(ids.sort());
   });
 });
 
 /** The same database, in which one statement fails. */
-const failingAt = (name: string): Database =>
+const failingAt = (failing: string): Database =>
   new Proxy(db, {
     get: (target, property) => {
       if (property === 'orm') return target.orm.bind(target);
       if (property === 'transaction') return target.transaction.bind(target);
-      return (statement: Statement, values?: unknown[]) =>
-        statement.name === name ? throws() : target.query(statement, values);
+      if (property !== 'query') return Reflect.get(target, property) as unknown;
+      return (name: string, text: string, values?: unknown[]) =>
+        name === failing ? throws() : target.query(name, text, values);
     },
   });
 

@@ -13,10 +13,8 @@ export interface RunRow {
 /** All stored runs of a job, oldest first. */
 export const runsOf = ({ database }: Gateway, name: string): Promise<RunRow[]> =>
   database.query<RunRow>(
-    {
-      name: 'test-job-runs',
-      text: 'select id, name, trigger, state, summary from job_run where name = $1 order by requested_at, id',
-    },
+    'test-job-runs',
+    'select id, name, trigger, state, summary from job_run where name = $1 order by requested_at, id',
     [name],
   );
 

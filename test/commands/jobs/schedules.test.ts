@@ -70,16 +70,15 @@ const acceptWithCallback = (apiKey: string, prompt: string, url: string): Promis
 /** Makes the retries of these callbacks overdue. */
 const endWait = (taskIds: string[]) =>
   gateway.database.query(
-    {
-      name: 'test-end-wait',
-      text: `update delivery set next_attempt_at = clock_timestamp() - interval '2 s' where task_id = any ($1)`,
-    },
+    'test-end-wait',
+    `update delivery set next_attempt_at = clock_timestamp() - interval '2 s' where task_id = any ($1)`,
     [taskIds],
   );
 
 async function deliveryOf(taskId: string): Promise<{ state: string; attempts: number; adopted: boolean }> {
   const [row] = await gateway.database.query<{ state: string; attempts: number; adopted: boolean }>(
-    { name: '', text: 'select state, attempts, adopted_at is not null as adopted from delivery where task_id = $1' },
+    '',
+    'select state, attempts, adopted_at is not null as adopted from delivery where task_id = $1',
     [taskId],
   );
   return row ?? { state: 'none', attempts: 0, adopted: false };
@@ -144,7 +143,8 @@ describe('a job whose worker is killed half-way', () => {
     expect(await deliveryOf(hanging)).toMatchObject({ state: 'pending', adopted: true });
     // Only the next run can find the delivery due, because this run holds the lock of the job.
     await gateway.database.query(
-      { name: 'test-end-lease', text: 'update delivery set lease_until = clock_timestamp() where task_id = $1' },
+      'test-end-lease',
+      'update delivery set lease_until = clock_timestamp() where task_id = $1',
       [hanging],
     );
     await gateway.kill('worker-1');
@@ -177,10 +177,8 @@ describe('while Temporal is stopped', () => {
       );
       const pastDeadline = () =>
         gateway.database.query(
-          {
-            name: '',
-            text: `update task set deadline_at = clock_timestamp() where project_id = $1 and completed_at is null`,
-          },
+          '',
+          `update task set deadline_at = clock_timestamp() where project_id = $1 and completed_at is null`,
           [projectId],
         );
       await pastDeadline();

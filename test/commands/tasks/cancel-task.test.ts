@@ -281,7 +281,7 @@ describe('a cancel that races with success', () => {
 const races = 200;
 
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
-  gateway.database.query<Row>({ name: '', text }, values);
+  gateway.database.query<Row>('', text, values);
 
 /** Records a cancel request as if an API server had done so a minute ago and died. */
 const abandonCancel = (taskId: string) =>

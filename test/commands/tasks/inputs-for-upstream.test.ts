@@ -23,10 +23,8 @@ beforeAll(async () => {
   gateway = await startGateway();
   recorder = await startRecordingUpstream(gateway.sandboxUrl);
   await gateway.database.query(
-    {
-      name: 'test-record-upstream',
-      text: `update channel set base_url = $1 || substring(base_url from length($2) + 1)`,
-    },
+    'test-record-upstream',
+    `update channel set base_url = $1 || substring(base_url from length($2) + 1)`,
     [recorder.url, gateway.sandboxUrl],
   );
   [project, otherProject] = await Promise.all([gateway.project({ credits: 10_000 }), gateway.project()]);
@@ -57,10 +55,8 @@ const submitted = (prompt: string): string => {
 
 const secondsLeft = async (fileId: string): Promise<number> => {
   const [row] = await gateway.database.query<{ left: number }>(
-    {
-      name: 'test-seconds-left',
-      text: 'select extract(epoch from expires_at - clock_timestamp())::float8 as left from file where id = $1',
-    },
+    'test-seconds-left',
+    'select extract(epoch from expires_at - clock_timestamp())::float8 as left from file where id = $1',
     [fileId],
   );
   return row?.left ?? 0;
@@ -68,18 +64,18 @@ const secondsLeft = async (fileId: string): Promise<number> => {
 
 const expireIn = (fileId: string, seconds: number): Promise<unknown> =>
   gateway.database.query(
-    {
-      name: 'test-expire-in',
-      text: 'update file set expires_at = clock_timestamp() + make_interval(secs => $2) where id = $1',
-    },
+    'test-expire-in',
+    'update file set expires_at = clock_timestamp() + make_interval(secs => $2) where id = $1',
     [fileId, seconds],
   );
 
 const changeFile = (fileId: string, as: { purpose: string; mime_type: string; bytes: number }): Promise<unknown> =>
-  gateway.database.query(
-    { name: 'test-change-file', text: 'update file set purpose = $2, mime_type = $3, bytes = $4 where id = $1' },
-    [fileId, as.purpose, as.mime_type, as.bytes],
-  );
+  gateway.database.query('test-change-file', 'update file set purpose = $2, mime_type = $3, bytes = $4 where id = $1', [
+    fileId,
+    as.purpose,
+    as.mime_type,
+    as.bytes,
+  ]);
 
 describe('an uploaded picture as an input', () => {
   it('can be used for a video: the upstream gets its bytes and the task shows its id', async () => {
@@ -165,10 +161,9 @@ describe('an uploaded picture as an input', () => {
       await uploaded(await png()),
     ];
     await expireIn(expired.id, -1);
-    await gateway.database.query(
-      { name: 'test-delete-file', text: 'update file set deleted_at = clock_timestamp() where id = $1' },
-      [deleted.id],
-    );
+    await gateway.database.query('test-delete-file', 'update file set deleted_at = clock_timestamp() where id = $1', [
+      deleted.id,
+    ]);
     const before = await countRows(gateway.database);
     const lost = [foreign, expired, deleted].flatMap(({ id, url }) => [id, url]);
     const unknown = newId('file');

@@ -344,277 +344,277 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T06:54:57.066135+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_c6fabd6135d60353", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T09:27:36.133446+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_70ff6f62dcad58db", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_c6fabd6135d60353", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T06:54:56.680118+00:00", "expires_at": null, "project_id": "prj_1c1494c0f9366720", "revoked_at": null, "last_used_at": "2026-11-22T06:54:56.733954+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_70ff6f62dcad58db", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T09:27:35.924762+00:00", "expires_at": null, "project_id": "prj_43e0b9c653459181", "revoked_at": null, "last_used_at": "2026-11-22T09:27:35.977454+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_eca2eff00fa4039f", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T06:54:56.681785+00:00", "expires_at": null, "project_id": "prj_1c1494c0f9366720", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_e3f08948610ea294", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T09:27:35.930807+00:00", "expires_at": null, "project_id": "prj_43e0b9c653459181", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_c6fabd6135d60353", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T06:54:56.682798+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_70ff6f62dcad58db", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T09:27:35.931822+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_122e87179bb6f9ce", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_6c44bea8fed69d50", "started_at": "2026-11-22T06:54:56.753539+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:54:56.753538+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_27cf6fafeaee7be1", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_ddc2bf9c856f0aa3", "started_at": "2026-11-22T09:27:35.982685+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:27:35.982685+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_5dec0725debe1a1e", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T06:54:56.845259+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_50770f70506e2e70", "started_at": "2026-11-22T06:54:56.845259+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:54:56.845259+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_298af0464ae6da4c", "code": null, "fence": "att_298af0464ae6da4c", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:27:36.096107+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_006e031c1189875c", "started_at": "2026-11-22T09:27:36.093912+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:30:36.093911+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_6a46b374d938ac18", "code": null, "fence": "att_6a46b374d938ac18", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:54:56.963992+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_a71f895dff3b52b4", "started_at": "2026-11-22T06:54:56.940904+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:57:56.940902+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_61649d06234c5590", "code": null, "fence": "att_61649d06234c5590", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:27:36.090698+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_5a1af84acf66f1a6", "started_at": "2026-11-22T09:27:36.084762+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:30:36.084761+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_95e6a5e7bc22ef33", "code": null, "fence": "att_95e6a5e7bc22ef33", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T06:54:56.986403+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_84b4b6329abfd0bc", "started_at": "2026-11-22T06:54:56.977614+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:57:56.977613+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e162972451feda5e", "code": null, "fence": "att_e162972451feda5e", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_50720da53eb3ac5e", "started_at": "2026-11-22T09:27:36.103232+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:27:36.103231+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_a522286779206163", "code": null, "fence": "att_a522286779206163", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_1b29a309e965bada", "started_at": "2026-11-22T06:54:57.003417+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T06:54:57.003415+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f6d613a6dc9af5bd", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T09:27:36.030115+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_99ce7f2819ea3fc1", "started_at": "2026-11-22T09:27:36.030115+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:27:36.030115+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T06:54:56.676343+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_1c1494c0f9366720"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T09:27:35.9237+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_43e0b9c653459181"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T06:54:56.685095+00:00", "credential": "sealed", "updated_at": "2026-11-22T06:54:56.685095+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T09:27:35.941186+00:00", "credential": "sealed", "updated_at": "2026-11-22T09:27:35.941186+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T06:54:56.687617+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T06:54:56.686715+00:00", "probe_until": null, "closed_until": "2026-11-22T06:55:06.687617+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T09:27:35.945337+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T09:27:35.944755+00:00", "probe_until": null, "closed_until": "2026-11-22T09:27:45.945336+00:00"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_1c1494c0f9366720"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_43e0b9c653459181"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_7973e51f66c33e3d", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_50770f70506e2e70", "attempts": 1, "ended_at": null, "event_id": "evt_e520387eb19df1dc", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T06:54:56.856289+00:00", "project_id": "prj_1c1494c0f9366720", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T06:54:56.874933+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_e40214fb29a264ad", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_99ce7f2819ea3fc1", "attempts": 1, "ended_at": null, "event_id": "evt_b6615b6a6ba0ef60", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T09:27:36.045516+00:00", "project_id": "prj_43e0b9c653459181", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T09:27:36.061999+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T06:54:56.875251+00:00", "started_at": "2026-11-22T06:54:56.874448+00:00", "delivery_id": "dlv_7973e51f66c33e3d", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T09:27:36.062168+00:00", "started_at": "2026-11-22T09:27:36.061728+00:00", "delivery_id": "dlv_e40214fb29a264ad", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_2f227653966f2f66", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_50770f70506e2e70", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T06:54:56.879669+00:00", "deleted_at": null, "expires_at": "2026-11-29T06:54:56.879669+00:00", "project_id": "prj_1c1494c0f9366720", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_08f2de14cb91124f", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_99ce7f2819ea3fc1", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T09:27:36.063532+00:00", "deleted_at": null, "expires_at": "2026-11-29T09:27:36.063532+00:00", "project_id": "prj_43e0b9c653459181", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_6c44bea8fed69d50", "bound_at": null, "created_at": "2026-11-22T06:54:56.724803+00:00", "expires_at": "2026-11-22T07:54:56.724796+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_633a8bc9cae8b391", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_ddc2bf9c856f0aa3", "bound_at": null, "created_at": "2026-11-22T09:27:35.968176+00:00", "expires_at": "2026-11-22T10:27:35.968175+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_d8adc4a7db1c48d7", "fingerprint": "same body"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T06:54:56.963914+00:00", "created_at": "2026-11-22T06:54:56.93344+00:00", "expires_at": "2026-11-23T06:54:56.933441+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_a71f895dff3b52b4", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T09:27:36.090651+00:00", "created_at": "2026-11-22T09:27:36.083617+00:00", "expires_at": "2026-11-23T09:27:36.083617+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_5a1af84acf66f1a6", "fingerprint": "same body"}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T06:54:57.030678+00:00", "started_at": "2026-11-22T06:54:57.015342+00:00", "lease_until": "2026-11-22T06:55:57.015342+00:00", "requested_at": "2026-11-22T06:54:57.015342+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T09:27:36.11261+00:00", "started_at": "2026-11-22T09:27:36.110975+00:00", "lease_until": "2026-11-22T09:28:36.110975+00:00", "requested_at": "2026-11-22T09:27:36.110975+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T06:54:56.990755+00:00", "covers_until": "2026-11-22T06:54:56.989926+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T09:27:36.099852+00:00", "covers_until": "2026-11-22T09:27:36.099458+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_1c1494c0f9366720", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_43e0b9c653459181", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_c6fabd6135d60353", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_70ff6f62dcad58db", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T06:54:56.668882+00:00", "d_reserved": 0, "project_id": "prj_1c1494c0f9366720", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T09:27:35.919941+00:00", "d_reserved": 0, "project_id": "prj_43e0b9c653459181", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T06:54:56.96406+00:00", "d_reserved": -7, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_a71f895dff3b52b4"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T09:27:36.09077+00:00", "d_reserved": -7, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_5a1af84acf66f1a6"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T06:54:56.977527+00:00", "d_reserved": 8, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_84b4b6329abfd0bc"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T09:27:36.093854+00:00", "d_reserved": 8, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_006e031c1189875c"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T06:54:56.986454+00:00", "d_reserved": -8, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_84b4b6329abfd0bc"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T09:27:36.096134+00:00", "d_reserved": -8, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_006e031c1189875c"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T06:54:57.003332+00:00", "d_reserved": 9, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_1b29a309e965bada"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T09:27:36.103148+00:00", "d_reserved": 9, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_50720da53eb3ac5e"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T06:54:56.739208+00:00", "d_reserved": 10, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_6c44bea8fed69d50"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T09:27:35.980223+00:00", "d_reserved": 10, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_ddc2bf9c856f0aa3"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T06:54:56.768206+00:00", "d_reserved": 20, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_1a39e6137fc2c8e4"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T09:27:35.993962+00:00", "d_reserved": 20, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_8262be517b395d28"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T06:54:56.781632+00:00", "d_reserved": 30, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_732a5f423e1dabb2"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T09:27:36.002065+00:00", "d_reserved": 30, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_3ee7c21faf0ade87"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T06:54:56.8069+00:00", "d_reserved": -30, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_732a5f423e1dabb2"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T09:27:36.017288+00:00", "d_reserved": -30, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_3ee7c21faf0ade87"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T06:54:56.835126+00:00", "d_reserved": 40, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_50770f70506e2e70"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T09:27:36.026056+00:00", "d_reserved": 40, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_99ce7f2819ea3fc1"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T06:54:56.854026+00:00", "d_reserved": -40, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_50770f70506e2e70"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T09:27:36.045293+00:00", "d_reserved": -40, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_99ce7f2819ea3fc1"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_c6fabd6135d60353", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T06:54:56.893171+00:00", "d_reserved": 0, "project_id": "prj_1c1494c0f9366720", "reservation_id": "task_50770f70506e2e70"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_70ff6f62dcad58db", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T09:27:36.072069+00:00", "d_reserved": 0, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_99ce7f2819ea3fc1"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_c6fabd6135d60353", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T06:54:56.940598+00:00", "d_reserved": 7, "project_id": "prj_1c1494c0f9366720", "reservation_id": "req_a71f895dff3b52b4"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T09:27:36.084577+00:00", "d_reserved": 7, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_5a1af84acf66f1a6"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T06:54:56.684157+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T09:27:35.935118+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_1c1494c0f9366720", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_43e0b9c653459181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_1c1494c0f9366720", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_43e0b9c653459181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_1c1494c0f9366720", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_43e0b9c653459181", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_1c1494c0f9366720", "name": "test", "status": "active", "created_at": "2026-11-22T06:54:56.657388+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_43e0b9c653459181", "name": "test", "status": "active", "created_at": "2026-11-22T09:27:35.894128+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795330496, "key_id": "key_c6fabd6135d60353"}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795339656, "key_id": "key_70ff6f62dcad58db"}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_1b29a309e965bada", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_c6fabd6135d60353", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:57.003178+00:00", "expires_at": "2026-11-22T06:54:57.003176+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_006e031c1189875c", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.096008+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:27:36.093717+00:00", "expires_at": "2026-11-22T09:30:36.093716+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_84b4b6329abfd0bc", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.98613+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:54:56.977365+00:00", "expires_at": "2026-11-22T06:57:56.977363+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_50720da53eb3ac5e", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_70ff6f62dcad58db", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:36.102974+00:00", "expires_at": "2026-11-22T09:27:36.102973+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_a71f895dff3b52b4", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.96367+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T06:54:56.940217+00:00", "expires_at": "2026-11-22T06:57:56.940215+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_5a1af84acf66f1a6", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.090374+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:27:36.084378+00:00", "expires_at": "2026-11-22T09:30:36.084377+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_1a39e6137fc2c8e4", "kind": "media", "state": "held", "amount": 20, "key_id": "key_c6fabd6135d60353", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:56.768046+00:00", "expires_at": "2026-11-22T07:04:56.75739+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_3ee7c21faf0ade87", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.016911+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:36.001975+00:00", "expires_at": "2026-11-22T09:37:35.995287+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_50770f70506e2e70", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.853801+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T06:54:56.834929+00:00", "expires_at": "2026-11-22T07:04:56.821994+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_8262be517b395d28", "kind": "media", "state": "held", "amount": 20, "key_id": "key_70ff6f62dcad58db", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:35.993861+00:00", "expires_at": "2026-11-22T09:37:35.98755+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_6c44bea8fed69d50", "kind": "media", "state": "held", "amount": 10, "key_id": "key_c6fabd6135d60353", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:56.734067+00:00", "expires_at": "2026-11-22T07:04:56.725536+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_99ce7f2819ea3fc1", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.045134+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T09:27:36.025957+00:00", "expires_at": "2026-11-22T09:37:36.021896+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_732a5f423e1dabb2", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_c6fabd6135d60353", "ended_at": "2026-11-22T06:54:56.797829+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T06:54:56.78149+00:00", "expires_at": "2026-11-22T07:04:56.775926+00:00", "project_id": "prj_1c1494c0f9366720", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_ddc2bf9c856f0aa3", "kind": "media", "state": "held", "amount": 10, "key_id": "key_70ff6f62dcad58db", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:35.977637+00:00", "expires_at": "2026-11-22T09:37:35.968592+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T06:54:56.440683+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T09:27:35.735855+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T06:54:56.441677+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T09:27:35.736653+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "92a4e1472501c201241b29e8ea47e03d7cd00a599b24f8ebfa2c8b91280f9336", "applied_at": "2026-11-22T06:54:56.446567+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "49a9183e9f485cd515c080aa23602edef6cd3af2dd5aacdc00c7d8aaecbb9832", "applied_at": "2026-11-22T09:27:35.742162+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T06:54:56.447733+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T09:27:35.743206+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a26a0928cb386bcad001f05ecfe835138bbdcaf660fede1c044412e475f6a9f4", "applied_at": "2026-11-22T06:54:56.451636+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "d0336cad77dfbe4b172abce3a2fab1aac602202b8ba676255200e6582f966bc5", "applied_at": "2026-11-22T09:27:35.746749+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T06:54:56.452672+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T09:27:35.748729+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T06:54:56.457183+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T09:27:35.753091+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T06:54:56.458017+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T09:27:35.755033+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T06:54:56.462621+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T09:27:35.755569+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "72fdf5e19e42306079100f72cd7d2dcaef2a84f4fa02354cddacd76286ef4a97", "applied_at": "2026-11-22T06:54:56.465654+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T09:27:35.758628+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T06:54:56.467873+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T09:27:35.760985+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T06:54:56.474565+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T09:27:35.763453+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "5048ef697fe21202928931659efb8d36fe7d8d383151d284419525cba33156d1", "applied_at": "2026-11-22T06:54:56.47997+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "5048ef697fe21202928931659efb8d36fe7d8d383151d284419525cba33156d1", "applied_at": "2026-11-22T09:27:35.764027+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T06:54:56.480739+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T09:27:35.770656+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T06:54:56.48138+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T09:27:35.771269+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T06:54:56.481983+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T09:27:35.771818+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T06:54:56.482609+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T09:27:35.772228+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T06:54:56.488148+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T09:27:35.776519+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T06:54:56.490477+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T09:27:35.785222+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T06:54:56.491592+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T09:27:35.788763+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T06:54:56.494823+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T09:27:35.791111+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T06:54:56.495628+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T09:27:35.791567+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T06:54:56.498535+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T09:27:35.792162+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T06:54:56.499664+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T09:27:35.798599+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T06:54:56.101625+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T09:27:35.459951+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T06:54:56.500323+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T09:27:35.79928+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T06:54:56.500959+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T09:27:35.799767+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T06:54:56.506854+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T09:27:35.810307+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T06:54:56.508354+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T09:27:35.814894+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T06:54:56.543469+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T09:27:35.819449+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T06:54:56.544655+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T09:27:35.819906+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T06:54:56.103846+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T09:27:35.460967+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "60a6f9f87dcd731b1521a4e76e0a554948ecbf5b154f94bc0c731d1c2917d809", "applied_at": "2026-11-22T06:54:56.551019+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T09:27:35.823411+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T06:54:56.558593+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T09:27:35.823905+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T06:54:56.563686+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T09:27:35.824343+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T06:54:56.07291+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T09:27:35.447585+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T06:54:57.033947+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T09:27:36.114719+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_1a39e6137fc2c8e4", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:54:56.75739+00:00", "error_code": null, "expires_at": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_07a4d93af8696908", "started_at": null, "deadline_at": "2026-11-22T07:04:56.75739+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:54:56.768285+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.768285+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_3ee7c21faf0ade87", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:27:35.995287+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T10:27:36.017531+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_101d0f12e8f613a8", "started_at": null, "deadline_at": "2026-11-22T09:37:35.995287+00:00", "callback_url": null, "completed_at": "2026-11-22T09:27:36.017531+00:00", "last_seen_at": "2026-11-22T09:27:36.002115+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:36.002115+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_50770f70506e2e70", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T06:54:56.821994+00:00", "error_code": null, "expires_at": "2026-11-22T07:54:56.854142+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_99117597239c7299", "started_at": null, "deadline_at": "2026-11-22T07:04:56.821994+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T06:54:56.854142+00:00", "last_seen_at": "2026-11-22T06:54:56.835211+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.835211+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_8262be517b395d28", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:27:35.98755+00:00", "error_code": null, "expires_at": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_d4407226d79a9492", "started_at": null, "deadline_at": "2026-11-22T09:37:35.98755+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:27:35.994013+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:35.994013+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_6c44bea8fed69d50", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:54:56.725536+00:00", "error_code": null, "expires_at": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_633a8bc9cae8b391", "started_at": null, "deadline_at": "2026-11-22T07:04:56.725536+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:54:56.739702+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.739702+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_99ce7f2819ea3fc1", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T09:27:36.021896+00:00", "error_code": null, "expires_at": "2026-11-22T10:27:36.045369+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_5d04e519f702b476", "started_at": null, "deadline_at": "2026-11-22T09:37:36.021896+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T09:27:36.045369+00:00", "last_seen_at": "2026-11-22T09:27:36.026106+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:36.026106+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_732a5f423e1dabb2", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T06:54:56.775926+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T07:54:56.807527+00:00", "project_id": "prj_1c1494c0f9366720", "request_id": "req_d50d7593e3c5849a", "started_at": null, "deadline_at": "2026-11-22T07:04:56.775926+00:00", "callback_url": null, "completed_at": "2026-11-22T06:54:56.807527+00:00", "last_seen_at": "2026-11-22T06:54:56.781703+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T06:54:56.781703+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_ddc2bf9c856f0aa3", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:27:35.968592+00:00", "error_code": null, "expires_at": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_d8adc4a7db1c48d7", "started_at": null, "deadline_at": "2026-11-22T09:37:35.968592+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:27:35.980792+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:35.980792+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_83bbb6d6d121b8ee", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c6fabd6135d60353", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T06:54:56.705311+00:00", "error_code": null, "expires_at": null, "project_id": "prj_1c1494c0f9366720", "request_id": "req_e1d8c08652a87547", "started_at": null, "deadline_at": "2026-11-22T07:04:56.705311+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T06:54:56.705316+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_e1d7db09d1567c34", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T09:27:35.955238+00:00", "error_code": null, "expires_at": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_75da0ade3bb2298a", "started_at": null, "deadline_at": "2026-11-22T09:37:35.955238+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:27:35.955238+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T06:54:56.815826+00:00", "outcome": "bought", "task_id": "task_732a5f423e1dabb2", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T09:27:36.019062+00:00", "outcome": "bought", "task_id": "task_3ee7c21faf0ade87", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -999,8 +999,8 @@ begin
 
   for m in
     select * from jsonb_to_recordset(members) as x (
-      ord int, request_id text, project_id text, key_id text, model_id text, amount bigint,
-      route text, idempotency_key text, fingerprint text, idempotency_seconds float8) order by x.ord
+      ord int, request_id text, project_id text, key_id text, model_id text, credits bigint,
+      route text, key text, fingerprint text, kept_seconds float8) order by x.ord
   loop
     ord := m.ord;
     original_request_id := null;
@@ -1024,16 +1024,16 @@ begin
         when jsonb_typeof(allowlists[k]) = 'array' and not allowlists[k] ? m.model_id then 'model_not_allowed'
       end;
     end if;
-    if verdict is null and m.idempotency_key is not null then
-      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+    if verdict is null and m.key is not null then
+      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
         and i.expires_at <= clock_timestamp();
       insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (m.project_id, m.route, m.idempotency_key, m.fingerprint, m.request_id,
-              clock_timestamp() + make_interval(secs => m.idempotency_seconds))
+      values (m.project_id, m.route, m.key, m.fingerprint, m.request_id,
+              clock_timestamp() + make_interval(secs => m.kept_seconds))
       on conflict do nothing;
       if not found then
         select i.fingerprint, i.request_id, i.status into earlier from idempotency i
-        where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key;
+        where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
         if found then
           original_request_id := earlier.request_id;
           verdict := case
@@ -1049,20 +1049,20 @@ begin
     if verdict is null then
       verdict := case
         when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < m.amount then 'insufficient_credits'
-        when rooms[k] < m.amount then 'key_budget_exceeded'
+        when balances[p] < m.credits then 'insufficient_credits'
+        when rooms[k] < m.credits then 'key_budget_exceeded'
         else 'admitted'
       end;
       if verdict = 'admitted' then
-        balances[p] := balances[p] - m.amount;
-        held_by_project[p] := held_by_project[p] + m.amount;
-        rooms[k] := rooms[k] - m.amount;
-        held_by_key[k] := held_by_key[k] + m.amount;
+        balances[p] := balances[p] - m.credits;
+        held_by_project[p] := held_by_project[p] + m.credits;
+        rooms[k] := rooms[k] - m.credits;
+        held_by_key[k] := held_by_key[k] + m.credits;
         places[k] := places[k] - 1;
         begun_by_key[k] := begun_by_key[k] + 1;
         admitted_ords := admitted_ords || m.ord;
-      elsif m.idempotency_key is not null then
-        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+      elsif m.key is not null then
+        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
           and i.request_id = m.request_id;
       end if;
     elsif verdict = 'again' then
@@ -1080,12 +1080,12 @@ begin
     from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
     where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
     insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)
+    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.credits, clock_timestamp() + make_interval(secs => x.hold_seconds)
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, credits bigint, hold_seconds float8)
     where x.ord = any (admitted_ords);
     insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-    select x.project_id, x.key_id, x.request_id, 'hold', -x.amount, x.amount
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, amount bigint)
+    select x.project_id, x.key_id, x.request_id, 'hold', -x.credits, x.credits
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, credits bigint)
     where x.ord = any (admitted_ords) order by x.ord;
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
     select x.attempt_id, x.request_id, 1, x.channel_id, x.channel_name, x.attempt_id,
@@ -1096,7 +1096,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.begin_attempt(p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds double precision, p_cost bigint, p_probe_seconds double precision, p_adapter text)
- RETURNS TABLE(id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms double precision)
+ RETURNS TABLE(attempt_id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms double precision)
  LANGUAGE plpgsql
 AS $function$
 #variable_conflict use_column
@@ -1125,7 +1125,7 @@ begin
     update attempt set fence = p_fence where attempt.id = a.id;
     update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
   end if;
-  id := a.id;
+  attempt_id := a.id;
   outcome := a.outcome;
   code := a.code;
   operation := a.operation;
@@ -1238,84 +1238,72 @@ CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
-  member jsonb;
+  m record;
   existing record;
   earlier record;
   funds record;
 begin
   -- In the order of their keys, so that two batches with the same keys wait for each other instead of deadlocking.
-  for member in
-    select m from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
-    order by m->>'project_id', m->>'route', m->>'idempotency_key'
+  for m in
+    select * from jsonb_to_recordset(members) as x (project_id text, route text, key text)
+    where x.key is not null order by x.project_id, x.route, x.key
   loop
     delete from idempotency i
-    where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-      and i.expires_at <= clock_timestamp();
+    where i.project_id = m.project_id and i.route = m.route and i.key = m.key and i.expires_at <= clock_timestamp();
   end loop;
   insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-  select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
-         clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
-  from jsonb_array_elements(members) with ordinality as given (m, ord)
-  where m->>'idempotency_key' is not null
-  order by m->>'project_id', m->>'route', m->>'idempotency_key', ord
+  select x.project_id, x.route, x.key, x.fingerprint, x.request_id, x.task_id, clock_timestamp() + make_interval(secs => x.kept_seconds)
+  from jsonb_to_recordset(members) as x (
+    ord int, project_id text, route text, key text, fingerprint text, request_id text, task_id text, kept_seconds float8)
+  where x.key is not null order by x.project_id, x.route, x.key, x.ord
   on conflict do nothing;
 
-  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
-    task_id := member->>'task_id';
+  for m in
+    select * from jsonb_to_recordset(members) as x (
+      ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
+      snapshot jsonb, credits bigint, callback_url text, deadline_seconds float8, route text, key text, fingerprint text,
+      kept_seconds float8) order by x.ord
+  loop
+    task_id := m.task_id;
     original_task_id := null;
-    if member->>'idempotency_key' is not null then
+    if m.key is not null then
       select i.fingerprint, i.task_id into existing from idempotency i
-      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key';
+      where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
       if not found then
-        -- An earlier member of this batch with the same key was refused and took its row along.
+        -- An earlier member of this batch with the same key was refused, and its idempotency row was deleted.
         insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-        values (member->>'project_id', member->>'route', member->>'idempotency_key', member->>'fingerprint',
-                member->>'request_id', task_id,
-                clock_timestamp() + make_interval(secs => (member->>'idempotency_seconds')::float8));
+        values (m.project_id, m.route, m.key, m.fingerprint, m.request_id, task_id,
+                clock_timestamp() + make_interval(secs => m.kept_seconds));
       elsif existing.task_id is distinct from task_id then
-        if existing.fingerprint = member->>'fingerprint' then
-          verdict := 'replay';
-          original_task_id := existing.task_id;
-        else
-          verdict := 'reused';
-        end if;
+        verdict := case when existing.fingerprint = m.fingerprint then 'replay' else 'reused' end;
+        original_task_id := case when verdict = 'replay' then existing.task_id end;
         return next;
         continue;
       end if;
     end if;
 
-    select t.admission, t.refusal_code into earlier from task t where t.id = member->>'task_id';
+    select t.admission, t.refusal_code into earlier from task t where t.id = m.task_id;
     if found then
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
-      if earlier.admission = 'rejected' and member->>'idempotency_key' is not null then
-        delete from idempotency i
-        where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-          and i.task_id = member->>'task_id';
-      end if;
-      return next;
-      continue;
-    end if;
-
-    select a.balance, k.budget, k.spent, k.reserved into funds
-    from credit_account a join api_key k on k.project_id = a.project_id
-    where a.project_id = member->>'project_id' and k.id = member->>'key_id';
-    if not found or funds.balance < (member->>'credits')::bigint then
-      verdict := 'insufficient_credits';
-    elsif funds.budget is not null and funds.budget - funds.spent - funds.reserved < (member->>'credits')::bigint then
-      verdict := 'key_budget_exceeded';
     else
-      insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                        callback_url, deadline_at)
-      values (member->>'task_id', member->>'project_id', member->>'key_id', member->>'request_id', member->>'dialect',
-              member->>'type', member->>'model_id', member->'input', member->'snapshot', (member->>'credits')::bigint,
-              member->>'callback_url',
-              clock_timestamp() + make_interval(secs => (member->>'deadline_seconds')::float8));
-      verdict := 'created';
+      select a.balance, k.budget, k.spent, k.reserved into funds
+      from credit_account a join api_key k on k.project_id = a.project_id
+      where a.project_id = m.project_id and k.id = m.key_id;
+      verdict := case
+        when not found or funds.balance < m.credits then 'insufficient_credits'
+        when funds.budget - funds.spent - funds.reserved < m.credits then 'key_budget_exceeded'
+        else 'created'
+      end;
+      if verdict = 'created' then
+        insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
+                          callback_url, deadline_at)
+        values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
+                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds));
+      end if;
     end if;
-    if verdict <> 'created' and member->>'idempotency_key' is not null then
+    if verdict <> 'created' and m.key is not null then
       delete from idempotency i
-      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-        and i.task_id = member->>'task_id';
+      where i.project_id = m.project_id and i.route = m.route and i.key = m.key and i.task_id = m.task_id;
     end if;
     return next;
   end loop;
@@ -1850,7 +1838,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project integer)
- RETURNS TABLE(task_id text, admission text, refusal_code text, remaining_ms double precision, status text)
+ RETURNS TABLE(task_id text, admitted boolean, refusal_code text, remaining_ms double precision, status text)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1859,7 +1847,7 @@ AS $function$
 declare
   t record;
   account credit_account;
-  api_key_row api_key;
+  k api_key;
   project_status text;
   code text;
 begin
@@ -1874,33 +1862,31 @@ begin
     cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
   loop
     task_id := t.id;
-    admission := t.admission;
+    admitted := t.admission = 'reserved';
     refusal_code := t.refusal_code;
     status := t.status;
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
       select * into account from credit_account a where a.project_id = t.project_id;
-      select * into api_key_row from api_key k where k.id = t.key_id;
+      select * into k from api_key where id = t.key_id;
       select p.status into project_status from project p where p.id = t.project_id;
       code := case
-        when project_status <> 'active' or api_key_row.revoked_at is not null or api_key_row.expires_at <= clock_timestamp()
+        when project_status <> 'active' or k.revoked_at is not null or k.expires_at <= clock_timestamp()
           then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when account.in_flight >= in_flight_max_per_project or api_key_row.in_flight >= api_key_row.in_flight_max
+        when account.in_flight >= in_flight_max_per_project or k.in_flight >= k.in_flight_max
           then 'concurrency_limit_exceeded'
         when account.balance < t.credits_quoted then 'insufficient_credits'
-        when api_key_row.budget is not null and api_key_row.budget - api_key_row.spent - api_key_row.reserved < t.credits_quoted
-          then 'key_budget_exceeded'
+        when k.budget - k.spent - k.reserved < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
         update credit_account a
         set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
         where a.project_id = t.project_id;
-        update api_key k set reserved = k.reserved + t.credits_quoted, in_flight = k.in_flight + 1,
-          last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at
-                              else clock_timestamp() end
-        where k.id = t.key_id;
+        update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
+          last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
+        where id = t.key_id;
         insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
         values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
         insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
@@ -1908,13 +1894,12 @@ begin
         update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
           workflow_started_at = case when by_workflow then clock_timestamp() end
         where task.id = t.id;
-        admission := 'reserved';
+        admitted := true;
       else
         update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
           input = null
         where task.id = t.id;
         delete from idempotency i where i.task_id = t.id;
-        admission := 'rejected';
         refusal_code := code;
         status := 'failed';
       end if;

@@ -712,8 +712,8 @@ begin
 
   for m in
     select * from jsonb_to_recordset(members) as x (
-      ord int, request_id text, project_id text, key_id text, model_id text, amount bigint,
-      route text, idempotency_key text, fingerprint text, idempotency_seconds float8) order by x.ord
+      ord int, request_id text, project_id text, key_id text, model_id text, credits bigint,
+      route text, key text, fingerprint text, kept_seconds float8) order by x.ord
   loop
     ord := m.ord;
     original_request_id := null;
@@ -737,16 +737,16 @@ begin
         when jsonb_typeof(allowlists[k]) = 'array' and not allowlists[k] ? m.model_id then 'model_not_allowed'
       end;
     end if;
-    if verdict is null and m.idempotency_key is not null then
-      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+    if verdict is null and m.key is not null then
+      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
         and i.expires_at <= clock_timestamp();
       insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (m.project_id, m.route, m.idempotency_key, m.fingerprint, m.request_id,
-              clock_timestamp() + make_interval(secs => m.idempotency_seconds))
+      values (m.project_id, m.route, m.key, m.fingerprint, m.request_id,
+              clock_timestamp() + make_interval(secs => m.kept_seconds))
       on conflict do nothing;
       if not found then
         select i.fingerprint, i.request_id, i.status into earlier from idempotency i
-        where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key;
+        where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
         if found then
           original_request_id := earlier.request_id;
           verdict := case
@@ -762,20 +762,20 @@ begin
     if verdict is null then
       verdict := case
         when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < m.amount then 'insufficient_credits'
-        when rooms[k] < m.amount then 'key_budget_exceeded'
+        when balances[p] < m.credits then 'insufficient_credits'
+        when rooms[k] < m.credits then 'key_budget_exceeded'
         else 'admitted'
       end;
       if verdict = 'admitted' then
-        balances[p] := balances[p] - m.amount;
-        held_by_project[p] := held_by_project[p] + m.amount;
-        rooms[k] := rooms[k] - m.amount;
-        held_by_key[k] := held_by_key[k] + m.amount;
+        balances[p] := balances[p] - m.credits;
+        held_by_project[p] := held_by_project[p] + m.credits;
+        rooms[k] := rooms[k] - m.credits;
+        held_by_key[k] := held_by_key[k] + m.credits;
         places[k] := places[k] - 1;
         begun_by_key[k] := begun_by_key[k] + 1;
         admitted_ords := admitted_ords || m.ord;
-      elsif m.idempotency_key is not null then
-        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+      elsif m.key is not null then
+        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
           and i.request_id = m.request_id;
       end if;
     elsif verdict = 'again' then
@@ -793,12 +793,12 @@ begin
     from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
     where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
     insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)
+    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.credits, clock_timestamp() + make_interval(secs => x.hold_seconds)
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, credits bigint, hold_seconds float8)
     where x.ord = any (admitted_ords);
     insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-    select x.project_id, x.key_id, x.request_id, 'hold', -x.amount, x.amount
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, amount bigint)
+    select x.project_id, x.key_id, x.request_id, 'hold', -x.credits, x.credits
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, credits bigint)
     where x.ord = any (admitted_ords) order by x.ord;
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
     select x.attempt_id, x.request_id, 1, x.channel_id, x.channel_name, x.attempt_id,
@@ -809,7 +809,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.begin_attempt(p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds double precision, p_cost bigint, p_probe_seconds double precision, p_adapter text)
- RETURNS TABLE(id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms double precision)
+ RETURNS TABLE(attempt_id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms double precision)
  LANGUAGE plpgsql
 AS $function$
 #variable_conflict use_column
@@ -838,7 +838,7 @@ begin
     update attempt set fence = p_fence where attempt.id = a.id;
     update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
   end if;
-  id := a.id;
+  attempt_id := a.id;
   outcome := a.outcome;
   code := a.code;
   operation := a.operation;
@@ -951,84 +951,72 @@ CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
-  member jsonb;
+  m record;
   existing record;
   earlier record;
   funds record;
 begin
   -- In the order of their keys, so that two batches with the same keys wait for each other instead of deadlocking.
-  for member in
-    select m from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
-    order by m->>'project_id', m->>'route', m->>'idempotency_key'
+  for m in
+    select * from jsonb_to_recordset(members) as x (project_id text, route text, key text)
+    where x.key is not null order by x.project_id, x.route, x.key
   loop
     delete from idempotency i
-    where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-      and i.expires_at <= clock_timestamp();
+    where i.project_id = m.project_id and i.route = m.route and i.key = m.key and i.expires_at <= clock_timestamp();
   end loop;
   insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-  select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
-         clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
-  from jsonb_array_elements(members) with ordinality as given (m, ord)
-  where m->>'idempotency_key' is not null
-  order by m->>'project_id', m->>'route', m->>'idempotency_key', ord
+  select x.project_id, x.route, x.key, x.fingerprint, x.request_id, x.task_id, clock_timestamp() + make_interval(secs => x.kept_seconds)
+  from jsonb_to_recordset(members) as x (
+    ord int, project_id text, route text, key text, fingerprint text, request_id text, task_id text, kept_seconds float8)
+  where x.key is not null order by x.project_id, x.route, x.key, x.ord
   on conflict do nothing;
 
-  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
-    task_id := member->>'task_id';
+  for m in
+    select * from jsonb_to_recordset(members) as x (
+      ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
+      snapshot jsonb, credits bigint, callback_url text, deadline_seconds float8, route text, key text, fingerprint text,
+      kept_seconds float8) order by x.ord
+  loop
+    task_id := m.task_id;
     original_task_id := null;
-    if member->>'idempotency_key' is not null then
+    if m.key is not null then
       select i.fingerprint, i.task_id into existing from idempotency i
-      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key';
+      where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
       if not found then
-        -- An earlier member of this batch with the same key was refused and took its row along.
+        -- An earlier member of this batch with the same key was refused, and its idempotency row was deleted.
         insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-        values (member->>'project_id', member->>'route', member->>'idempotency_key', member->>'fingerprint',
-                member->>'request_id', task_id,
-                clock_timestamp() + make_interval(secs => (member->>'idempotency_seconds')::float8));
+        values (m.project_id, m.route, m.key, m.fingerprint, m.request_id, task_id,
+                clock_timestamp() + make_interval(secs => m.kept_seconds));
       elsif existing.task_id is distinct from task_id then
-        if existing.fingerprint = member->>'fingerprint' then
-          verdict := 'replay';
-          original_task_id := existing.task_id;
-        else
-          verdict := 'reused';
-        end if;
+        verdict := case when existing.fingerprint = m.fingerprint then 'replay' else 'reused' end;
+        original_task_id := case when verdict = 'replay' then existing.task_id end;
         return next;
         continue;
       end if;
     end if;
 
-    select t.admission, t.refusal_code into earlier from task t where t.id = member->>'task_id';
+    select t.admission, t.refusal_code into earlier from task t where t.id = m.task_id;
     if found then
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
-      if earlier.admission = 'rejected' and member->>'idempotency_key' is not null then
-        delete from idempotency i
-        where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-          and i.task_id = member->>'task_id';
-      end if;
-      return next;
-      continue;
-    end if;
-
-    select a.balance, k.budget, k.spent, k.reserved into funds
-    from credit_account a join api_key k on k.project_id = a.project_id
-    where a.project_id = member->>'project_id' and k.id = member->>'key_id';
-    if not found or funds.balance < (member->>'credits')::bigint then
-      verdict := 'insufficient_credits';
-    elsif funds.budget is not null and funds.budget - funds.spent - funds.reserved < (member->>'credits')::bigint then
-      verdict := 'key_budget_exceeded';
     else
-      insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                        callback_url, deadline_at)
-      values (member->>'task_id', member->>'project_id', member->>'key_id', member->>'request_id', member->>'dialect',
-              member->>'type', member->>'model_id', member->'input', member->'snapshot', (member->>'credits')::bigint,
-              member->>'callback_url',
-              clock_timestamp() + make_interval(secs => (member->>'deadline_seconds')::float8));
-      verdict := 'created';
+      select a.balance, k.budget, k.spent, k.reserved into funds
+      from credit_account a join api_key k on k.project_id = a.project_id
+      where a.project_id = m.project_id and k.id = m.key_id;
+      verdict := case
+        when not found or funds.balance < m.credits then 'insufficient_credits'
+        when funds.budget - funds.spent - funds.reserved < m.credits then 'key_budget_exceeded'
+        else 'created'
+      end;
+      if verdict = 'created' then
+        insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
+                          callback_url, deadline_at)
+        values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
+                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds));
+      end if;
     end if;
-    if verdict <> 'created' and member->>'idempotency_key' is not null then
+    if verdict <> 'created' and m.key is not null then
       delete from idempotency i
-      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-        and i.task_id = member->>'task_id';
+      where i.project_id = m.project_id and i.route = m.route and i.key = m.key and i.task_id = m.task_id;
     end if;
     return next;
   end loop;
@@ -1563,7 +1551,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project integer)
- RETURNS TABLE(task_id text, admission text, refusal_code text, remaining_ms double precision, status text)
+ RETURNS TABLE(task_id text, admitted boolean, refusal_code text, remaining_ms double precision, status text)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1572,7 +1560,7 @@ AS $function$
 declare
   t record;
   account credit_account;
-  api_key_row api_key;
+  k api_key;
   project_status text;
   code text;
 begin
@@ -1587,33 +1575,31 @@ begin
     cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
   loop
     task_id := t.id;
-    admission := t.admission;
+    admitted := t.admission = 'reserved';
     refusal_code := t.refusal_code;
     status := t.status;
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
       select * into account from credit_account a where a.project_id = t.project_id;
-      select * into api_key_row from api_key k where k.id = t.key_id;
+      select * into k from api_key where id = t.key_id;
       select p.status into project_status from project p where p.id = t.project_id;
       code := case
-        when project_status <> 'active' or api_key_row.revoked_at is not null or api_key_row.expires_at <= clock_timestamp()
+        when project_status <> 'active' or k.revoked_at is not null or k.expires_at <= clock_timestamp()
           then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when account.in_flight >= in_flight_max_per_project or api_key_row.in_flight >= api_key_row.in_flight_max
+        when account.in_flight >= in_flight_max_per_project or k.in_flight >= k.in_flight_max
           then 'concurrency_limit_exceeded'
         when account.balance < t.credits_quoted then 'insufficient_credits'
-        when api_key_row.budget is not null and api_key_row.budget - api_key_row.spent - api_key_row.reserved < t.credits_quoted
-          then 'key_budget_exceeded'
+        when k.budget - k.spent - k.reserved < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
         update credit_account a
         set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
         where a.project_id = t.project_id;
-        update api_key k set reserved = k.reserved + t.credits_quoted, in_flight = k.in_flight + 1,
-          last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at
-                              else clock_timestamp() end
-        where k.id = t.key_id;
+        update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
+          last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
+        where id = t.key_id;
         insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
         values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
         insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
@@ -1621,13 +1607,12 @@ begin
         update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
           workflow_started_at = case when by_workflow then clock_timestamp() end
         where task.id = t.id;
-        admission := 'reserved';
+        admitted := true;
       else
         update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
           input = null
         where task.id = t.id;
         delete from idempotency i where i.task_id = t.id;
-        admission := 'rejected';
         refusal_code := code;
         status := 'failed';
       end if;

@@ -47,10 +47,10 @@ const deps = () => ({ db: gateway.database, config });
 
 /** Moves the counted requests of this key the given number of seconds into the past. */
 const age = (keyId: string, seconds: number) =>
-  gateway.database.query(
-    { name: 'test-age-slots', text: 'update rate_slot set slot = slot - $2 where key_id = $1 and $2 > 0' },
-    [keyId, seconds],
-  );
+  gateway.database.query('test-age-slots', 'update rate_slot set slot = slot - $2 where key_id = $1 and $2 > 0', [
+    keyId,
+    seconds,
+  ]);
 
 describe("a key's budget", () => {
   it('admits exactly 100 of 500 parallel chats if it covers 100 holds and each chat costs its whole hold', async () => {
@@ -155,7 +155,7 @@ describe("a key's requests per minute", () => {
 
   it('count a chat for which no channel is available', async () => {
     const switchAll = (enabled: boolean) =>
-      gateway.database.query({ name: 'test-switch-all', text: 'update channel set enabled = $1' }, [enabled]);
+      gateway.database.query('test-switch-all', 'update channel set enabled = $1', [enabled]);
     const unlimited = await gateway.project();
     const { apiKey } = await gateway.project({ rpm: 2 });
     await switchAll(false);

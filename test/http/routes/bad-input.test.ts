@@ -362,10 +362,9 @@ describe('POST /api/v1/images/generate', () => {
       callback_url: 'https://EXAMPLE。com/hook',
     });
     expect(answer.status).toBe(202);
-    const rows = await gateway.database.query(
-      { name: 'test-callback', text: 'select callback_url from task where id = $1' },
-      [answer.taskId],
-    );
+    const rows = await gateway.database.query('test-callback', 'select callback_url from task where id = $1', [
+      answer.taskId,
+    ]);
     expect(rows).toEqual([{ callbackUrl: 'https://example.com/hook' }]);
   });
 

@@ -334,7 +334,8 @@ const bytesOf = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'b
 /** Replaces the stored image of a task by a file of this size. */
 async function enlarge(taskId: string, bytes: number): Promise<void> {
   const [file] = await gateway.database.query<{ storageKey: string }>(
-    { name: 'test-enlarge', text: 'update file set bytes = $2 where task_id = $1 returning storage_key' },
+    'test-enlarge',
+    'update file set bytes = $2 where task_id = $1 returning storage_key',
     [taskId, bytes],
   );
   await writeFile(join(gateway.env['FILES_LOCAL_DIR'] ?? '', file?.storageKey ?? ''), Buffer.alloc(bytes, 'fox'));

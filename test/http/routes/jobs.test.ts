@@ -125,7 +125,8 @@ describe('two schedulers that call every job at the same moment', () => {
       ),
     );
     await gateway.database.query(
-      { name: '', text: `update task set deadline_at = clock_timestamp() - interval '1 second' where project_id = $1` },
+      '',
+      `update task set deadline_at = clock_timestamp() - interval '1 second' where project_id = $1`,
       [projectId],
     );
     const answers = await Promise.all(
@@ -152,10 +153,10 @@ describe('two schedulers that call every job at the same moment', () => {
 describe('check-api-channels', () => {
   it('makes a tripped channel that answers available again, and no channel that is cooling down, dead or disabled', async () => {
     spec('4.8 check-api-channels');
-    const channels = await gateway.database.query<{ id: string; name: string }>({
-      name: '',
-      text: 'select id, name from channel order by name limit 4',
-    });
+    const channels = await gateway.database.query<{ id: string; name: string }>(
+      '',
+      'select id, name from channel order by name limit 4',
+    );
     const [answering, dead, coolingDown, disabled] = channels.map(({ id }) => id);
     for (const channelId of [answering, dead, disabled]) {
       const call = { channelId: channelId ?? '', modelId: 'some-model', ageSeconds: 0, reason: 'connect', trip: true };
@@ -167,20 +168,17 @@ describe('check-api-channels', () => {
       seconds: 600,
       reason: 'account',
     });
-    await gateway.database.query(
-      { name: '', text: `update channel set base_url = 'http://127.0.0.1:1' where id = $1` },
-      [dead],
-    );
-    await gateway.database.query({ name: '', text: 'update channel set enabled = false where id = $1' }, [disabled]);
+    await gateway.database.query('', `update channel set base_url = 'http://127.0.0.1:1' where id = $1`, [dead]);
+    await gateway.database.query('', 'update channel set enabled = false where id = $1', [disabled]);
 
     // Each process caches the channels for up to two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     const { body } = await runByCall(gateway, 'check-api-channels');
     expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
-    const unavailable = await gateway.database.query<{ channelId: string }>({
-      name: '',
-      text: 'select channel_id from channel_health where closed_until > clock_timestamp()',
-    });
+    const unavailable = await gateway.database.query<{ channelId: string }>(
+      '',
+      'select channel_id from channel_health where closed_until > clock_timestamp()',
+    );
     expect(unavailable.map(({ channelId: id }) => id).sort()).toEqual([dead, coolingDown, disabled].sort());
   });
 });

@@ -18,10 +18,8 @@ beforeAll(async () => {
   upstream = await startRecordingUpstream(gateway.sandboxUrl);
   project = await gateway.project({ credits: 10_000 });
   await gateway.database.query(
-    {
-      name: 'test-record-upstream',
-      text: `update channel set base_url = $1 || substring(base_url from length($2) + 1), enabled = (adapter = 'fal')`,
-    },
+    'test-record-upstream',
+    `update channel set base_url = $1 || substring(base_url from length($2) + 1), enabled = (adapter = 'fal')`,
     [upstream.url, gateway.sandboxUrl],
   );
 });

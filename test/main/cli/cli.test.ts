@@ -436,10 +436,7 @@ describe('tollgate ledger verify', () => {
     );
 
     const shift = (by: number) =>
-      db.query(
-        { name: `shift-${by}`, text: `update credit_account set balance = balance + ${by} where project_id = $1` },
-        [projectId],
-      );
+      db.query(`shift-${by}`, `update credit_account set balance = balance + ${by} where project_id = $1`, [projectId]);
     await shift(7);
     try {
       const dirty = await json(Report, ['ledger', 'verify', '--full'], { code: 1 });

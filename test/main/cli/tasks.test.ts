@@ -11,12 +11,12 @@ let project: TestProject;
 beforeAll(async () => {
   gateway = await startGateway();
   // One family, so that the attempts are those of sandbox-a, -b and -c.
-  await gateway.database.query({ name: 'test-one-family', text: `update channel set enabled = (adapter = 'fal')` });
+  await gateway.database.query('test-one-family', `update channel set enabled = (adapter = 'fal')`);
   project = await gateway.project();
 });
 afterAll(() => gateway.stop());
 afterEach(async () => {
-  await gateway.database.query({ name: 'test-all-open', text: 'delete from channel_health' });
+  await gateway.database.query('test-all-open', 'delete from channel_health');
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
 });
 

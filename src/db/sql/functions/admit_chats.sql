@@ -66,8 +66,8 @@ begin
 
   for m in
     select * from jsonb_to_recordset(members) as x (
-      ord int, request_id text, project_id text, key_id text, model_id text, amount bigint,
-      route text, idempotency_key text, fingerprint text, idempotency_seconds float8) order by x.ord
+      ord int, request_id text, project_id text, key_id text, model_id text, credits bigint,
+      route text, key text, fingerprint text, kept_seconds float8) order by x.ord
   loop
     ord := m.ord;
     original_request_id := null;
@@ -91,16 +91,16 @@ begin
         when jsonb_typeof(allowlists[k]) = 'array' and not allowlists[k] ? m.model_id then 'model_not_allowed'
       end;
     end if;
-    if verdict is null and m.idempotency_key is not null then
-      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+    if verdict is null and m.key is not null then
+      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
         and i.expires_at <= clock_timestamp();
       insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (m.project_id, m.route, m.idempotency_key, m.fingerprint, m.request_id,
-              clock_timestamp() + make_interval(secs => m.idempotency_seconds))
+      values (m.project_id, m.route, m.key, m.fingerprint, m.request_id,
+              clock_timestamp() + make_interval(secs => m.kept_seconds))
       on conflict do nothing;
       if not found then
         select i.fingerprint, i.request_id, i.status into earlier from idempotency i
-        where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key;
+        where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
         if found then
           original_request_id := earlier.request_id;
           verdict := case
@@ -116,20 +116,20 @@ begin
     if verdict is null then
       verdict := case
         when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < m.amount then 'insufficient_credits'
-        when rooms[k] < m.amount then 'key_budget_exceeded'
+        when balances[p] < m.credits then 'insufficient_credits'
+        when rooms[k] < m.credits then 'key_budget_exceeded'
         else 'admitted'
       end;
       if verdict = 'admitted' then
-        balances[p] := balances[p] - m.amount;
-        held_by_project[p] := held_by_project[p] + m.amount;
-        rooms[k] := rooms[k] - m.amount;
-        held_by_key[k] := held_by_key[k] + m.amount;
+        balances[p] := balances[p] - m.credits;
+        held_by_project[p] := held_by_project[p] + m.credits;
+        rooms[k] := rooms[k] - m.credits;
+        held_by_key[k] := held_by_key[k] + m.credits;
         places[k] := places[k] - 1;
         begun_by_key[k] := begun_by_key[k] + 1;
         admitted_ords := admitted_ords || m.ord;
-      elsif m.idempotency_key is not null then
-        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.idempotency_key
+      elsif m.key is not null then
+        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
           and i.request_id = m.request_id;
       end if;
     elsif verdict = 'again' then
@@ -147,12 +147,12 @@ begin
     from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
     where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
     insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.amount, clock_timestamp() + make_interval(secs => x.hold_seconds)
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, amount bigint, hold_seconds float8)
+    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.credits, clock_timestamp() + make_interval(secs => x.hold_seconds)
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, credits bigint, hold_seconds float8)
     where x.ord = any (admitted_ords);
     insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-    select x.project_id, x.key_id, x.request_id, 'hold', -x.amount, x.amount
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, amount bigint)
+    select x.project_id, x.key_id, x.request_id, 'hold', -x.credits, x.credits
+    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, credits bigint)
     where x.ord = any (admitted_ords) order by x.ord;
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
     select x.attempt_id, x.request_id, 1, x.channel_id, x.channel_name, x.attempt_id,

@@ -7,7 +7,7 @@
 -- neither waits for other attempts nor for an operator who disables the channel.
 create or replace function begin_attempt(
   p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds float8, p_cost bigint, p_probe_seconds float8, p_adapter text)
-returns table (id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms float8)
+returns table (attempt_id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms float8)
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -36,7 +36,7 @@ begin
     update attempt set fence = p_fence where attempt.id = a.id;
     update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
   end if;
-  id := a.id;
+  attempt_id := a.id;
   outcome := a.outcome;
   code := a.code;
   operation := a.operation;

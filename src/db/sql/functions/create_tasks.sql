@@ -15,84 +15,72 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  member jsonb;
+  m record;
   existing record;
   earlier record;
   funds record;
 begin
   -- In the order of their keys, so that two batches with the same keys wait for each other instead of deadlocking.
-  for member in
-    select m from jsonb_array_elements(members) m where m->>'idempotency_key' is not null
-    order by m->>'project_id', m->>'route', m->>'idempotency_key'
+  for m in
+    select * from jsonb_to_recordset(members) as x (project_id text, route text, key text)
+    where x.key is not null order by x.project_id, x.route, x.key
   loop
     delete from idempotency i
-    where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-      and i.expires_at <= clock_timestamp();
+    where i.project_id = m.project_id and i.route = m.route and i.key = m.key and i.expires_at <= clock_timestamp();
   end loop;
   insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-  select m->>'project_id', m->>'route', m->>'idempotency_key', m->>'fingerprint', m->>'request_id', m->>'task_id',
-         clock_timestamp() + make_interval(secs => (m->>'idempotency_seconds')::float8)
-  from jsonb_array_elements(members) with ordinality as given (m, ord)
-  where m->>'idempotency_key' is not null
-  order by m->>'project_id', m->>'route', m->>'idempotency_key', ord
+  select x.project_id, x.route, x.key, x.fingerprint, x.request_id, x.task_id, clock_timestamp() + make_interval(secs => x.kept_seconds)
+  from jsonb_to_recordset(members) as x (
+    ord int, project_id text, route text, key text, fingerprint text, request_id text, task_id text, kept_seconds float8)
+  where x.key is not null order by x.project_id, x.route, x.key, x.ord
   on conflict do nothing;
 
-  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
-    task_id := member->>'task_id';
+  for m in
+    select * from jsonb_to_recordset(members) as x (
+      ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
+      snapshot jsonb, credits bigint, callback_url text, deadline_seconds float8, route text, key text, fingerprint text,
+      kept_seconds float8) order by x.ord
+  loop
+    task_id := m.task_id;
     original_task_id := null;
-    if member->>'idempotency_key' is not null then
+    if m.key is not null then
       select i.fingerprint, i.task_id into existing from idempotency i
-      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key';
+      where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
       if not found then
-        -- An earlier member of this batch with the same key was refused and took its row along.
+        -- An earlier member of this batch with the same key was refused, and its idempotency row was deleted.
         insert into idempotency (project_id, route, key, fingerprint, request_id, task_id, expires_at)
-        values (member->>'project_id', member->>'route', member->>'idempotency_key', member->>'fingerprint',
-                member->>'request_id', task_id,
-                clock_timestamp() + make_interval(secs => (member->>'idempotency_seconds')::float8));
+        values (m.project_id, m.route, m.key, m.fingerprint, m.request_id, task_id,
+                clock_timestamp() + make_interval(secs => m.kept_seconds));
       elsif existing.task_id is distinct from task_id then
-        if existing.fingerprint = member->>'fingerprint' then
-          verdict := 'replay';
-          original_task_id := existing.task_id;
-        else
-          verdict := 'reused';
-        end if;
+        verdict := case when existing.fingerprint = m.fingerprint then 'replay' else 'reused' end;
+        original_task_id := case when verdict = 'replay' then existing.task_id end;
         return next;
         continue;
       end if;
     end if;
 
-    select t.admission, t.refusal_code into earlier from task t where t.id = member->>'task_id';
+    select t.admission, t.refusal_code into earlier from task t where t.id = m.task_id;
     if found then
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
-      if earlier.admission = 'rejected' and member->>'idempotency_key' is not null then
-        delete from idempotency i
-        where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-          and i.task_id = member->>'task_id';
-      end if;
-      return next;
-      continue;
-    end if;
-
-    select a.balance, k.budget, k.spent, k.reserved into funds
-    from credit_account a join api_key k on k.project_id = a.project_id
-    where a.project_id = member->>'project_id' and k.id = member->>'key_id';
-    if not found or funds.balance < (member->>'credits')::bigint then
-      verdict := 'insufficient_credits';
-    elsif funds.budget is not null and funds.budget - funds.spent - funds.reserved < (member->>'credits')::bigint then
-      verdict := 'key_budget_exceeded';
     else
-      insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                        callback_url, deadline_at)
-      values (member->>'task_id', member->>'project_id', member->>'key_id', member->>'request_id', member->>'dialect',
-              member->>'type', member->>'model_id', member->'input', member->'snapshot', (member->>'credits')::bigint,
-              member->>'callback_url',
-              clock_timestamp() + make_interval(secs => (member->>'deadline_seconds')::float8));
-      verdict := 'created';
+      select a.balance, k.budget, k.spent, k.reserved into funds
+      from credit_account a join api_key k on k.project_id = a.project_id
+      where a.project_id = m.project_id and k.id = m.key_id;
+      verdict := case
+        when not found or funds.balance < m.credits then 'insufficient_credits'
+        when funds.budget - funds.spent - funds.reserved < m.credits then 'key_budget_exceeded'
+        else 'created'
+      end;
+      if verdict = 'created' then
+        insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
+                          callback_url, deadline_at)
+        values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
+                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds));
+      end if;
     end if;
-    if verdict <> 'created' and member->>'idempotency_key' is not null then
+    if verdict <> 'created' and m.key is not null then
       delete from idempotency i
-      where i.project_id = member->>'project_id' and i.route = member->>'route' and i.key = member->>'idempotency_key'
-        and i.task_id = member->>'task_id';
+      where i.project_id = m.project_id and i.route = m.route and i.key = m.key and i.task_id = m.task_id;
     end if;
     return next;
   end loop;

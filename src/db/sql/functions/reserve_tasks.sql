@@ -3,7 +3,7 @@
 -- Called again, it returns the stored verdict. remaining_ms is the time to the deadline by the clock of the database.
 -- by_workflow: the caller is the task's workflow, which is thereby known to have started.
 create or replace function reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project int)
-returns table (task_id text, admission text, refusal_code text, remaining_ms float8, status text)
+returns table (task_id text, admitted boolean, refusal_code text, remaining_ms float8, status text)
 language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -12,7 +12,7 @@ as $$
 declare
   t record;
   account credit_account;
-  api_key_row api_key;
+  k api_key;
   project_status text;
   code text;
 begin
@@ -27,33 +27,31 @@ begin
     cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
   loop
     task_id := t.id;
-    admission := t.admission;
+    admitted := t.admission = 'reserved';
     refusal_code := t.refusal_code;
     status := t.status;
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
       select * into account from credit_account a where a.project_id = t.project_id;
-      select * into api_key_row from api_key k where k.id = t.key_id;
+      select * into k from api_key where id = t.key_id;
       select p.status into project_status from project p where p.id = t.project_id;
       code := case
-        when project_status <> 'active' or api_key_row.revoked_at is not null or api_key_row.expires_at <= clock_timestamp()
+        when project_status <> 'active' or k.revoked_at is not null or k.expires_at <= clock_timestamp()
           then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when account.in_flight >= in_flight_max_per_project or api_key_row.in_flight >= api_key_row.in_flight_max
+        when account.in_flight >= in_flight_max_per_project or k.in_flight >= k.in_flight_max
           then 'concurrency_limit_exceeded'
         when account.balance < t.credits_quoted then 'insufficient_credits'
-        when api_key_row.budget is not null and api_key_row.budget - api_key_row.spent - api_key_row.reserved < t.credits_quoted
-          then 'key_budget_exceeded'
+        when k.budget - k.spent - k.reserved < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
         update credit_account a
         set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
         where a.project_id = t.project_id;
-        update api_key k set reserved = k.reserved + t.credits_quoted, in_flight = k.in_flight + 1,
-          last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at
-                              else clock_timestamp() end
-        where k.id = t.key_id;
+        update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
+          last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
+        where id = t.key_id;
         insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
         values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
         insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
@@ -61,13 +59,12 @@ begin
         update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
           workflow_started_at = case when by_workflow then clock_timestamp() end
         where task.id = t.id;
-        admission := 'reserved';
+        admitted := true;
       else
         update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
           input = null
         where task.id = t.id;
         delete from idempotency i where i.task_id = t.id;
-        admission := 'rejected';
         refusal_code := code;
         status := 'failed';
       end if;
