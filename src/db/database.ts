@@ -83,7 +83,7 @@ export class Database {
   }
 }
 
-/** The rows of an SQL function, by this `query`. */
+/** The rows of an SQL function, which `query` runs. */
 export const callFunction = <Row extends object>(query: Query, name: string, values: unknown[]): Promise<Row[]> =>
   query<Row>(name, `select * from ${name}(${values.map((_, index) => `$${index + 1}`).join(', ')})`, values);
 

@@ -13,7 +13,7 @@ export interface FileRow {
   width: number | null;
   height: number | null;
   duration: number | null;
-  /** Unix seconds, like its end. */
+  /** Unix seconds, as is `expiresAt`. */
   createdAt: number;
   expiresAt: number;
 }
@@ -21,15 +21,15 @@ export interface FileRow {
 const columns = `id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration,
   ${unixSeconds('created_at')} as created_at, ${unixSeconds('expires_at')} as expires_at`;
 
-/** Where a file's bytes will be, and whose they are. */
+/** The id of a file and the place of its bytes, before the bytes exist. */
 export interface FileDraft {
   id: string;
   storageKey: string;
 }
 
 /**
- * Writes rows for files before their bytes, so that retention finds whatever a death leaves of them. Until `recordFile` nobody
- * is told their ids.
+ * Writes the rows of files before their bytes, so that retention finds the bytes after a crash. No client learns the ids before
+ * `recordFile`.
  */
 export async function draftFiles(
   database: Database,
@@ -54,8 +54,8 @@ export async function draftFiles(
 }
 
 /**
- * Records a stored file, drafted or not, under the id that its storage key has. Throws where retention has taken the draft
- * meanwhile: its bytes are gone, or about to be.
+ * Records a stored file. If a draft has the same storage key, the file gets the id of the draft. Throws if retention has deleted
+ * the draft in the meantime, because then the bytes are deleted or about to be.
  */
 export async function recordFile(
   database: Database,
@@ -84,11 +84,11 @@ export async function recordFile(
       file.keptSeconds,
     ],
   );
-  if (!row) throw new Error('the file row was not written');
+  if (!row) throw new Error('the row of the file was not written, because retention has deleted the draft');
   return row;
 }
 
-/** The copy of what a client's URL led to, if the task has one. It lives as long as its task at least. */
+/** The task's copy of the file at a client's URL, if it has one. The copy is kept at least as long as the task. */
 export async function findSourced(database: Database, taskId: string, source: string): Promise<FileRow | null> {
   return database.first<FileRow>(
     'find-sourced',
@@ -97,7 +97,7 @@ export async function findSourced(database: Database, taskId: string, source: st
   );
 }
 
-/** Makes a recorded file the task's only copy of `source`; false where another one is it already. */
+/** Makes a recorded file the task's only copy of `source`; false if the task already has one. */
 export async function nameSource(database: Database, fileId: string, source: string): Promise<boolean> {
   try {
     const rows = await database.query(
@@ -122,8 +122,8 @@ export async function findFile(database: Database, fileId: string): Promise<File
 }
 
 /**
- * A project's own file, kept for at least `seconds` from now on; null when there is none. Retention cannot take it in
- * between: a file that would end sooner is prolonged by the statement that finds it.
+ * A project's own file, which is kept for at least `seconds` from now on; null if there is none. The statement that finds the file
+ * also extends its expiry, so that retention cannot delete it in between.
  */
 export async function holdFile(
   database: Database,
@@ -141,7 +141,7 @@ export async function holdFile(
   return file?.projectId === projectId ? file : null;
 }
 
-/** Forgets a file whose bytes are gone. */
+/** Deletes the row of a file whose bytes are deleted. */
 export async function removeFile(database: Database, fileId: string): Promise<void> {
   await database.query('remove-file', 'delete from file where id = $1', [fileId]);
 }

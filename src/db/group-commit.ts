@@ -2,34 +2,34 @@ import { isConnectionLost, retryTransient } from './retry-transient.ts';
 
 export interface GroupLimits {
   membersMax: number;
-  /** The longest that a member waits for its verdict, in milliseconds: as long as one answer of the database may take. 4 s when absent. */
+  /** The longest that a caller waits for its verdict, in milliseconds. The default is 4 s. */
   patienceMs?: number;
 }
 
 export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
-  /** One call and one commit for all; verdicts in the members' order. Must be idempotent per member. */
+  /** Runs all members in one call and one commit. Returns the verdicts in the members' order. Must be idempotent per member. */
   run: (members: Member[]) => Promise<Verdict[]>;
   /**
-   * Told of a member that was turned away when its verdict came all the same; null where the connection was lost and nobody
-   * knows what was decided.
+   * Called for a member whose caller has stopped waiting, once its verdict is known. The verdict is null if the connection was
+   * lost, because then it is unknown what was decided.
    */
   late?: (member: Member, verdict: Verdict | null) => void;
 }
 
 interface Waiting<Member, Verdict> {
   member: Member;
-  /** Nobody waits any more for what was turned away, but its statement may be on its way. */
+  /** `turned_away`: the caller has received an error, but the statement may still be executed. */
   state: 'waiting' | 'turned_away' | 'decided';
   resolve: (verdict: Verdict) => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Groups concurrent calls of one process into one call and one commit. Nobody waits when idle: a lone call goes out at
- * once, and whoever arrives while a batch is on its way goes with the next. A batch that fails is run member by member, so
- * one member that cannot be written does not fail the others; after a lost connection each is asked for again by its id,
- * which the verbs answer as they did the first time. While the database does not answer nobody waits longer than the patience,
- * and who was turned away is not asked for any more: what was on its way by then `late` is told of.
+ * Groups concurrent calls of one process into one call and one commit. A single call runs at once. Calls that arrive while a batch
+ * runs form the next batch. If a batch fails, its members run one by one, so that a member that cannot be written does not fail the
+ * others. After a lost connection the batch runs again, and returns the verdicts of the first run, because `run` is idempotent. If
+ * the database does not answer within `patienceMs`, all waiting callers receive an error, and their members do not run again. If
+ * such a member was already running, `late` receives its verdict.
  */
 export class GroupCommit<Member, Verdict> {
   readonly #options: GroupCommitOptions<Member, Verdict>;
@@ -48,7 +48,7 @@ export class GroupCommit<Member, Verdict> {
     return verdict;
   }
 
-  /** Resolves when everything submitted so far has been answered. */
+  /** Resolves when every call so far has its answer. */
   async flush(): Promise<void> {
     while (this.#running) await this.#running;
   }
@@ -57,7 +57,7 @@ export class GroupCommit<Member, Verdict> {
     while (this.#queue.length > 0) {
       await endOfTurn();
       const batch = this.#queue.splice(0, this.#options.membersMax);
-      // One timer for all: whoever is there when it fires has waited so long at most.
+      // One timer for all callers: when it fires, none of them has waited for longer than this.
       const impatience = setInterval(() => {
         const error = new NotAnswered();
         for (const one of [...batch, ...this.#queue.splice(0)]) turnAway(one, error);
@@ -73,7 +73,7 @@ export class GroupCommit<Member, Verdict> {
       await this.#answerTogether(batch);
     } catch (error) {
       if (isConnectionLost(error)) {
-        // The batch may have been committed: asking again by the same ids answers what was decided.
+        // The batch may have been committed. Then the second run returns the verdicts of the first.
         await this.#answerTogether(batch).catch((again: unknown) => batch.forEach((one) => turnAway(one, again)));
         for (const { member, state } of batch) if (state === 'turned_away') this.#options.late?.(member, null);
         return;
@@ -89,7 +89,7 @@ export class GroupCommit<Member, Verdict> {
       if (asked.length === 0) return;
       const verdicts = await this.#options.run(asked.map(({ member }) => member));
       if (verdicts.length !== asked.length)
-        throw new Error('the batch answered another number of verdicts than it has members');
+        throw new Error('the batch returned another number of verdicts than it has members');
       verdicts.forEach((verdict, index) => {
         const one = asked[index];
         if (one) this.#decide(one, verdict);
@@ -113,7 +113,7 @@ function turnAway(one: Waiting<unknown, never>, error: unknown): void {
 
 const defaultPatienceMs = 4_000;
 
-/** The database did not answer in time; what was asked of it may still happen. */
+/** The database did not answer in time. The statement may still be executed. */
 class NotAnswered extends Error {
   readonly code = 'ETIMEDOUT';
 
@@ -122,5 +122,5 @@ class NotAnswered extends Error {
   }
 }
 
-/** Lets whatever arrived in this turn of the event loop travel together; when idle it costs microseconds. */
+/** Waits for the end of this turn of the event loop, so that all calls of the turn share a batch. Costs microseconds when idle. */
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -17,8 +17,8 @@ export interface JobRun {
 export type JobVerdict = 'requested' | 'running' | 'already_running';
 
 /**
- * Takes the lock of a job for `leaseSeconds`, or with `request` only announces a run; whoever then begins the job takes
- * the announced run over. The answer's run is the one that has the lock now: ours under the id that stands, or another's.
+ * Takes the lock of a job for `leaseSeconds`, or with `request` only announces a run. The process that begins the job takes the
+ * announced run over. Returns the id of the run that has the lock, which may be an announced run or that of another process.
  */
 export async function beginJob(
   database: Database,
@@ -29,11 +29,11 @@ export async function beginJob(
     'select verdict, run_id from begin_job($1, $2, $3, $4, $5)',
     [given.name, given.runId, given.trigger, given.leaseSeconds, given.request],
   );
-  if (!row) throw new Error('begin_job answered no row');
+  if (!row) throw new Error('begin_job returned no row');
   return row;
 }
 
-/** Keeps the lock of a run; false when it has been lost. */
+/** Extends the lock of a run; false if the lock was lost. */
 export async function extendJobLease(database: Database, runId: string, leaseSeconds: number): Promise<boolean> {
   return database.returnsRow(
     'extend-job-lease',
@@ -43,7 +43,7 @@ export async function extendJobLease(database: Database, runId: string, leaseSec
   );
 }
 
-/** Ends a run and gives its lock back; false when the run had been counted as lost before. */
+/** Ends a run and releases its lock; false if the run already counted as lost. */
 export async function endJob(
   database: Database,
   given: { runId: string; state: 'succeeded' | 'failed'; summary: JobSummary },
@@ -56,12 +56,12 @@ export async function endJob(
   );
 }
 
-/** One run as it stands; null for an unknown id. */
+/** The current state of a run; null for an unknown id. */
 export async function findJobRun(database: Database, runId: string): Promise<JobRun | null> {
   return database.first<JobRun>('find-job-run', `select ${runColumns} from job_run where id = $1`, [runId]);
 }
 
-/** The newest first. */
+/** The latest runs of a job, newest first. */
 export async function listJobRuns(database: Database, name: JobName, limit: number): Promise<JobRun[]> {
   return database.query<JobRun>(
     'list-job-runs',
@@ -71,8 +71,8 @@ export async function listJobRuns(database: Database, name: JobName, limit: numb
 }
 
 /**
- * The jobs that nobody has begun for three of their intervals, or that somebody asked for and nobody took up. Where a job
- * has never run, the time counts that whoever asks has been `upSeconds` up.
+ * The jobs that have not begun for three of their intervals, and the jobs with an announced run that no process has begun. For a
+ * job that has never run, the wait starts with the calling process, which has run for `upSeconds`.
  */
 export async function listOverdueJobs(
   database: Database,
@@ -94,7 +94,7 @@ export async function listOverdueJobs(
   return rows.map(({ name }) => name);
 }
 
-/** Deletes what ran more than `days` ago, at most `limit` rows; answers how many. */
+/** Deletes at most `limit` runs that ended more than `days` ago, and returns how many. */
 export async function purgeJobRuns(database: Database, days: number, limit: number): Promise<number> {
   const rows = await database.query(
     'purge-job-runs',
@@ -105,7 +105,7 @@ export async function purgeJobRuns(database: Database, days: number, limit: numb
   return rows.length;
 }
 
-/** An announced run is begun within a moment, or whoever should have is not there. */
+/** If no process has begun an announced run within this time, the process that should begin it is not running. */
 const requestTakenUpSeconds = 10;
 
 const times = ['requested_at', 'started_at', 'ended_at'].map((column) => `${unixSeconds(column)} as ${column}`);

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
-/** A live key as the door needs it. Budgets are not here: only admission reads them. */
+/** A valid key, as authentication needs it. Budgets are missing, because only admission reads them. */
 export interface LiveKey {
   keyId: string;
   projectId: string;
@@ -30,7 +30,7 @@ export interface KeyRow {
   projectId: string;
   name: string;
   state: 'active' | 'expired' | 'revoked';
-  /** Of the newest secret; the secret itself is nowhere. */
+  /** The first characters of the newest secret. The secret itself is not stored. */
   prefix: string | null;
   last4: string | null;
   models: string[] | null;
@@ -64,7 +64,7 @@ export async function listKeys(database: Database, projectId: string | null, lim
   );
 }
 
-/** Marks a key as revoked, once; null when there is no such key. Admission itself reads the mark, so it counts at once. */
+/** Marks a key as revoked, once; null if there is no such key. Admission reads the mark, so it takes effect immediately. */
 export async function markKeyRevoked(
   database: Database,
   keyId: string,
@@ -76,7 +76,7 @@ export async function markKeyRevoked(
   return key?.revokedAt ? { projectId: key.projectId, revokedAt: key.revokedAt, changed: marked > 0 } : null;
 }
 
-/** What an operator may change about a key; null is no limit. */
+/** The settings of a key that an operator may change; null means no limit. */
 export interface KeyLimits {
   name: string;
   models: string[] | null;
@@ -86,7 +86,7 @@ export interface KeyLimits {
   expiresAt: Date | null;
 }
 
-/** Changes what is given and leaves the rest, under the key's lock; the key's money is not touched. */
+/** Changes the given settings of a key under its lock. Spent and reserved credits do not change. */
 export async function updateKeyLimits(
   database: Database,
   keyId: string,
@@ -118,7 +118,7 @@ export interface NewKeySecret {
   last4: string;
 }
 
-/** Adds one more secret to a key; those before it end after the overlap. Two rotations at once come one after the other. */
+/** Adds a secret to a key. Its older secrets expire after the overlap. Concurrent rotations of a key run one after the other. */
 export async function addKeySecret(
   database: Database,
   { keyId, secret, overlapSeconds }: { keyId: string; secret: NewKeySecret; overlapSeconds: number },

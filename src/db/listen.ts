@@ -5,16 +5,19 @@ export interface ChangeListener {
 }
 
 interface ListenOptions {
-  /** A direct connection: a transaction pooler would swallow notifications. */
+  /** The URL of a direct connection, because a transaction pooler loses notifications. */
   url: string;
   logger: { warn: (about: object, sentence: string) => void };
-  /** Told which table changed; with `*` everything may have, for a while nobody listened. */
+  /** Called with the changed table, or `*` if every table may have changed. */
   onChange: (table: string) => void;
 }
 
 const retryMs = 2_000;
 
-/** Hears of changed catalog, channels, keys and projects, and listens again after every loss. Losing it costs only freshness. */
+/**
+ * Listens for changes of the catalog, channels, keys and projects, and reconnects after a loss. While it is disconnected, caches
+ * refresh only by time.
+ */
 export function listenForChanges({ url, logger, onChange }: ListenOptions): ChangeListener {
   let client: pg.Client | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -22,7 +25,11 @@ export function listenForChanges({ url, logger, onChange }: ListenOptions): Chan
 
   const again = (error?: Error) => {
     if (closed || timer) return;
-    if (error) logger.warn({ err: error }, 'the change listener was lost; caches refresh by time meanwhile');
+    if (error)
+      logger.warn(
+        { err: error },
+        'the listener for changes lost its connection; caches refresh only by time until it reconnects',
+      );
     client?.removeAllListeners();
     client?.on('error', () => undefined);
     void client?.end().catch(() => undefined);

@@ -3,18 +3,18 @@ import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
 import { sqlFunctions, type SqlFunction } from './sql/functions.ts';
 
-/** One lock for all processes that migrate: the second one waits, and then finds nothing to do. */
+/** An advisory lock. A second process that migrates waits for it, and then has nothing to do. */
 const migrationLock = 7_105_001;
 
 /**
- * Brings the tables and functions up to this code's version, in one transaction: a failure leaves the schema as it was. Safe to
- * call from several processes at once. Returns the names of the migrations and functions that it applied.
+ * Brings the tables and functions up to this code's version, in one transaction: a failure leaves the schema as it was. Several
+ * processes may call it at the same time. Returns the names of the migrations and functions that it applied.
  */
 export async function migrate(database: Database): Promise<string[]> {
   const orm = await database.orm();
   return orm.em.getConnection().transactional(async (transaction) => {
     const run = inTransaction(orm, transaction);
-    // Another process may take minutes to migrate. Waiting for tables has its limit again, because clients wait behind it.
+    // Another process may take minutes to migrate, so this lock has no timeout. Locks of tables have one, because clients wait behind them.
     await run(`select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
                       set_config('idle_in_transaction_session_timeout', '0', true)`);
     await run(`select pg_advisory_xact_lock(${migrationLock}), set_config('lock_timeout', '2s', true)`);
@@ -46,7 +46,7 @@ const inTransaction =
   (text, values) =>
     orm.em.getConnection().execute(text, values, 'all', transaction);
 
-/** Functions of this release may not replace those of a newer one, and nothing here knows the tables of 0.1.0. */
+/** Refuses a newer release's database, whose functions must not be replaced, and one of 0.1.0, which cannot be upgraded. */
 async function refuseUnknownMigrations(run: Run): Promise<void> {
   const [bookkeeping] = await run(`select to_regclass('schema_migration')::text as name`);
   const rows = bookkeeping?.name ? await run('select name from schema_migration order by id') : [];

@@ -7,7 +7,7 @@ import type { DatabaseOptions } from './database.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 
-/** Opens MikroORM with a small pool of its own; connects lazily. */
+/** Opens MikroORM with its own small connection pool, which connects at the first query. */
 export const openOrm = (options: DatabaseOptions, sessionSettings: string): Promise<MikroORM> =>
   MikroORM.init({
     clientUrl: options.url,

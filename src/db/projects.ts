@@ -12,7 +12,7 @@ export interface ProjectRow {
   createdAt: Date;
 }
 
-/** The oldest projects first, with their credits. */
+/** Projects with their credits, oldest first. */
 export async function listProjects(database: Database, limit: number): Promise<ProjectRow[]> {
   const accounts = await (
     await database.orm()
@@ -29,7 +29,7 @@ export async function listProjects(database: Database, limit: number): Promise<P
   }));
 }
 
-/** Switches a project; false when it was so before, null when there is none. */
+/** Enables or disables a project; false if it had that status already, null if there is no such project. */
 export async function switchProject(database: Database, projectId: string, enabled: boolean): Promise<boolean | null> {
   const em = (await database.orm()).em.fork();
   const status = enabled ? 'active' : 'disabled';
@@ -40,13 +40,13 @@ export async function switchProject(database: Database, projectId: string, enabl
 /** A project's callback secrets, sealed. */
 export interface StoredSecret {
   sealed: string;
-  /** While it signs too. */
+  /** The previous secret while it also signs. */
   sealedPrevious: string | null;
-  /** Unix seconds; null when no rotation overlaps. */
+  /** The end of the overlap in unix seconds; null if no rotation overlaps. */
   previousUntil: number | null;
 }
 
-/** By the database's clock, as a callback's signatures are; null when there is no such project. */
+/** Uses the clock of the database, as the signatures of callbacks do. Null if there is no such project. */
 export async function readProjectSecret(database: Database, projectId: string): Promise<StoredSecret | null> {
   return database.first<StoredSecret>(
     'operator-project-secret',
@@ -61,8 +61,8 @@ export async function readProjectSecret(database: Database, projectId: string): 
 }
 
 /**
- * Puts a new callback secret in the place of the one that signs, which goes on beside it for `overlapSeconds`. Changes nothing
- * and answers false for an unknown project and, unless forced, while an earlier rotation overlaps.
+ * Replaces the callback secret. The replaced secret also signs for `overlapSeconds`. Changes nothing and returns false for an unknown
+ * project and, unless forced, during the overlap of an earlier rotation.
  */
 export async function replaceProjectSecret(
   database: Database,

@@ -1,14 +1,14 @@
 import type { Database } from './database.ts';
 import { TaskResolution } from './entities/task-resolution.ts';
 
-/** What an operator found out about a task whose outcome upstream was not known. */
+/** What an operator found out about a task with an unknown outcome. */
 export interface Resolution {
   outcome: 'bought' | 'not_bought';
-  /** The provider's, or a ticket's. */
+  /** Such as the number of the provider's invoice or of a ticket. */
   reference: string;
 }
 
-/** Closes the case of a task, once: what was written first stands and is answered. The task's own row is not touched. */
+/** Records the resolution of a task once and returns the recorded one, which may be an earlier one. The task's row does not change. */
 export async function insertResolution(
   database: Database,
   taskId: string,
@@ -24,7 +24,7 @@ export async function insertResolution(
   return standing && { standing, changed: inserted.length > 0 };
 }
 
-/** How an operator has closed the case of this task; null while it is open. */
+/** The recorded resolution of a task; null if there is none. */
 export async function findResolution(database: Database, taskId: string): Promise<Resolution | null> {
   const row = await (await database.orm()).em.fork().findOne(TaskResolution, { taskId });
   return row && { outcome: row.outcome, reference: row.reference };

@@ -2,15 +2,15 @@ import type { Database } from './database.ts';
 import { longTransaction } from './long-transaction.ts';
 
 /**
- * What is deleted when its time is over, by the database's clock. Each call is one transaction of at most `limit` rows;
- * fewer than asked for means that nothing more is due. A call that was interrupted changed nothing.
+ * The counts of one call. Every function below deletes expired data, by the clock of the database, in one transaction of at most
+ * `limit` rows. A smaller result means that no more rows have expired. An interrupted call changes nothing.
  */
 export interface ErasedContents {
   tasks: number;
   bodies: number;
 }
 
-/** Inputs, outputs and callback bodies of ended tasks past their `expires_at`. */
+/** Erases inputs, outputs and callback bodies of ended tasks past their `expires_at`. */
 export async function eraseContents(database: Database, limit: number): Promise<ErasedContents> {
   const [row] = await longTransaction(database, (query) =>
     query<ErasedContents>('erase-contents', 'select tasks, bodies from erase_contents($1)', [limit]),
@@ -18,19 +18,19 @@ export async function eraseContents(database: Database, limit: number): Promise<
   return { tasks: row?.tasks ?? 0, bodies: row?.bodies ?? 0 };
 }
 
-/** Ended tasks with their attempts and deliveries; those of a month that is not summarised for good stay. */
+/** Deletes ended tasks with their attempts and deliveries, but not those of a month that is not frozen yet. */
 export const purgeTasks = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(database, 'purge-tasks', 'select purge_tasks($1, $2) as n', [seconds, limit]);
 
-/** Tasks that were never admitted. */
+/** Deletes tasks that were never admitted. */
 export const purgeRejectedTasks = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(database, 'purge-rejected-tasks', 'select purge_rejected_tasks($1, $2) as n', [seconds, limit]);
 
-/** Attempts of chats that hold nothing any more, once their month is summarised for good. */
+/** Deletes attempts of chats whose hold has ended and whose month is frozen. */
 export const purgeChatAttempts = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(database, 'purge-chat-attempts', 'select purge_chat_attempts($1, $2) as n', [seconds, limit]);
 
-/** Idempotency keys, each past its own `expires_at`. */
+/** Deletes expired idempotency keys. */
 export const purgeIdempotency = (database: Database, limit: number): Promise<number> =>
   counted(
     database,
@@ -42,7 +42,7 @@ export const purgeIdempotency = (database: Database, limit: number): Promise<num
     [limit],
   );
 
-/** Tries of callbacks that have ended; a callback that is still on its way keeps its own. */
+/** Deletes the tries of ended callbacks. A pending callback keeps its tries. */
 export const purgeDeliveryAttempts = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(
     database,
@@ -56,7 +56,7 @@ export const purgeDeliveryAttempts = (database: Database, seconds: number, limit
     [seconds, limit],
   );
 
-/** Marks files past their `expires_at` as deleted, so that nobody finds them; one that a live task names is left alone. */
+/** Marks expired files as deleted, so that no request finds them. A file that a running task uses is kept. */
 export const claimExpiredFiles = (database: Database, limit: number): Promise<number> =>
   counted(database, 'claim-expired-files', 'select claim_expired_files($1) as n', [limit]);
 
@@ -65,7 +65,7 @@ export interface DeletedFile {
   storageKey: string;
 }
 
-/** Files marked as deleted whose row is still there: their bytes may be too. In the order of their ids, after `afterId`. */
+/** Files that are marked as deleted and whose bytes may still exist, ordered by id, after `afterId`. */
 export async function listDeletedFiles(database: Database, afterId: string, limit: number): Promise<DeletedFile[]> {
   return database.query<DeletedFile>(
     'list-deleted-files',
@@ -74,7 +74,7 @@ export async function listDeletedFiles(database: Database, afterId: string, limi
   );
 }
 
-/** Forgets files whose bytes are gone. */
+/** Deletes the rows of files whose bytes are deleted. */
 export async function forgetFiles(database: Database, ids: readonly string[]): Promise<void> {
   await longTransaction(database, (query) =>
     query('forget-files', 'delete from file where id = any ($1) and deleted_at is not null', [ids]),

@@ -1,7 +1,7 @@
-/** Deadlock, serialization failure, lock timeout: the transaction rolled back whole, so it may simply run again. */
+/** Deadlock, serialization failure and lock timeout: the whole transaction was rolled back, so it may run again. */
 const rolledBack = new Set(['40P01', '40001', '55P03']);
 
-/** SQLSTATEs and socket errors after which it is not known whether the statement took effect. */
+/** SQLSTATEs and socket errors after which it is unknown whether the statement took effect. */
 const lost = new Set([
   '57P01', '57P02', '57P03', '08000', '08003', '08006', 'ECONNRESET', 'EPIPE', 'ECONNREFUSED', 'ETIMEDOUT',
 ]); // prettier-ignore
@@ -9,7 +9,7 @@ const lost = new Set([
 const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Whether the connection was lost under way, so that nobody knows whether the statement took effect. */
+/** Whether the connection was lost during a statement, so that it is unknown whether the statement took effect. */
 export const isConnectionLost = (error: unknown): boolean =>
   lost.has(codeOf(error)) ||
   (error instanceof Error &&
@@ -17,7 +17,7 @@ export const isConnectionLost = (error: unknown): boolean =>
       error.message,
     ));
 
-/** Runs `work` again, three times at most, after an error that says the whole transaction was rolled back. */
+/** Runs `work`, and up to three times again after an error that rolled the whole transaction back. */
 export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
   const triesMax = 4;
   for (let tries = 1; ; tries++) {

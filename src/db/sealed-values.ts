@@ -12,7 +12,7 @@ const sealedColumns = {
 } as const;
 export type SealedPlace = keyof typeof sealedColumns;
 
-/** The next sealed values of one place in the order of their rows' ids. */
+/** The next sealed values of one column, ordered by the id of their row. */
 export async function listSealed(
   database: Database,
   place: SealedPlace,
@@ -26,7 +26,7 @@ export async function listSealed(
   );
 }
 
-/** Replaces a sealed value that is still the one that was read; false when it was changed meanwhile. */
+/** Replaces a sealed value; false if it has changed since it was read as `from`. */
 export async function replaceSealed(
   database: Database,
   place: SealedPlace,

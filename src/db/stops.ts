@@ -8,7 +8,7 @@ export interface AcceptedJob {
   operation: JsonObject;
 }
 
-/** The jobs that the end of `taskId` should stop: accepted upstream, not known to be over, and nobody has told them yet. */
+/** The jobs to stop after the end of `taskId`: the upstream has accepted them, they may still run, and no stop was claimed. */
 export async function listStops(database: Database, taskId: string): Promise<AcceptedJob[]> {
   return database.query<AcceptedJob>(
     'list-stops',
@@ -21,8 +21,8 @@ export async function listStops(database: Database, taskId: string): Promise<Acc
 }
 
 /**
- * True for the one who may tell this job's upstream to stop. `againAfterSeconds`: a claim that is older than this may be made
- * anew, for whoever made it is gone or never learned what came of it; null: once for ever.
+ * Claims the stop of a job; true for the one caller that may send it. A claim older than `againAfterSeconds` can be claimed again,
+ * because its process has ended or received no answer. Null: a claim never expires.
  */
 export async function claimStop(
   database: Database,
@@ -38,7 +38,7 @@ export async function claimStop(
   );
 }
 
-/** Nothing was done to the job: its stop may be claimed again. */
+/** Releases the claim of a stop that did nothing to the job, so that the stop can be claimed again. */
 export async function releaseStop(database: Database, attemptId: string): Promise<void> {
   await database.query('release-stop', 'update attempt set stop_sent_at = null where id = $1', [attemptId]);
 }

@@ -5,7 +5,7 @@ import { unixSeconds } from './unix-seconds.ts';
 export interface RebuiltMonth {
   /** `YYYY-MM`, UTC. */
   month: string;
-  /** `frozen`: for the last time. `frozen_before`: somebody else was quicker. */
+  /** `frozen`: rebuilt for the last time. `frozen_before`: another process had frozen the month, so nothing changed. */
   state: 'rebuilt' | 'frozen' | 'frozen_before';
 }
 
@@ -25,8 +25,8 @@ export async function listOpenMonths(database: Database): Promise<string[]> {
 }
 
 /**
- * Builds one month anew from ledger, reservations and attempts (rules "Jobs and retention"), or leaves it alone when it
- * is frozen. Twice gives the same rows. `lagSeconds`: entries younger than this wait for the next time.
+ * Rebuilds one month from ledger, reservations and attempts (rules "Jobs and retention"), unless it is frozen. A second call gives
+ * the same rows. Entries younger than `lagSeconds` are left for the next call.
  */
 export async function rebuildMonth(
   database: Database,
@@ -40,16 +40,16 @@ export async function rebuildMonth(
       given.freezeAfterDays,
     ]),
   );
-  if (!row) throw new Error('rebuild_summary answered no row');
+  if (!row) throw new Error('rebuild_summary returned no row');
   return { month: given.month, state: row.state };
 }
 
 export interface SummaryRow {
   projectId: string;
-  /** Empty for what belongs to no model. */
+  /** Empty for credits that belong to no model. */
   model: string;
   channelId: string;
-  /** The channel's name now; null when it is gone or there was none. */
+  /** The current name of the channel; null if the channel was deleted or there was none. */
   channel: string | null;
   requests: number;
   successes: number;
@@ -71,7 +71,7 @@ export interface MonthlySummary {
   rows: SummaryRow[];
 }
 
-/** A month as it was last built; null when it never was. */
+/** A month as it was last built; null if it never was. */
 export async function readSummary(database: Database, month: string): Promise<MonthlySummary | null> {
   return database.transaction('begin isolation level repeatable read read only', async (query) => {
     const [about] = await query<Omit<MonthlySummary, 'rows'>>(

@@ -3,24 +3,23 @@ import type { Database } from './database.ts';
 import { longTransaction } from './long-transaction.ts';
 
 export interface InvariantResult {
-  /** What holds when there is no breach. */
+  /** The sentence that is true if there is no breach. */
   promise: string;
   breaches: number;
-  /** Ids of up to ten offenders. */
+  /** Ids of up to ten accounts, keys, reservations or tasks that break the invariant. */
   examples: string[];
 }
 
 export interface LedgerReport {
   ok: boolean;
-  /** The proof took this checkpoint's sums for granted; null when it is of all time. */
+  /** The checkpoint whose sums were trusted; null if all entries were added up. */
   since: { checkpoint_id: number; through_entry_id: number; covers_until: string } | null;
   invariants: Record<string, InvariantResult>;
 }
 
 /**
- * Proves the books by adding them up, in one REPEATABLE READ transaction: all of time, or with `full: false` what happened
- * since the last checkpoint, whose sums are taken for granted. `graceSeconds` is how long after its expiry a hold may still
- * wait for the sweep.
+ * Verifies the ledger by adding up its entries, in one REPEATABLE READ transaction. With `full: false` it adds only the entries since
+ * the last checkpoint to the sums of that checkpoint. An expired hold may wait `graceSeconds` for the sweep.
  */
 export async function verifyLedger(
   database: Database,
@@ -41,7 +40,7 @@ export async function verifyLedger(
       for (const [name, { promise, offenders }] of Object.entries(invariants)) {
         const rows = await query<{ breaches: number; examples: string[] | null }>(
           `verify-${name}-${checkpoint ? 'since' : 'full'}`,
-          // The first part only tells the types of parameters that an invariant may not use.
+          // `given` declares the types of the parameters, because not every invariant uses all of them.
           `with given as (select $1::float8, $2::bigint, $3::bigint, $4::timestamptz),
            offender as (${offenders(checkpoint ? sinceCheckpoint : allOfTime)})
            select count(*)::float8 as breaches, (array_agg(id))[1:10] as examples from offender`,
@@ -64,15 +63,15 @@ const sinceOf = (checkpoint: Checkpoint | null): LedgerReport['since'] =>
     covers_until: checkpoint.coversUntil.toISOString(),
   };
 
-/** Where a proof looks. Parameters: $1 grace in seconds, $2 checkpoint, $3 its last entry, $4 until when it covers. */
+/** The rows that are checked. Parameters: $1 grace in seconds, $2 checkpoint, $3 its last entry, $4 the end of its time range. */
 interface Scope {
   /** A key's spent credits, as (key_id, spent). */
   spent: string;
-  /** Ids of the reservations to look at. */
+  /** Ids of the reservations to check. */
   reservations: string;
-  /** Ids of the tasks to look at. */
+  /** Ids of the tasks to check. */
   tasks: string;
-  /** The first month whose summary is looked at. */
+  /** The first month whose summary is checked. */
   firstMonth: string;
 }
 
@@ -86,7 +85,7 @@ const allOfTime: Scope = {
   firstMonth: `''`,
 };
 
-/** Whatever was held, began, ended or got an entry since; each part has its index. */
+/** Everything that is held now, or that began, ended or got an entry since the checkpoint. Each part of the query has its index. */
 const sinceCheckpoint: Scope = {
   spent: `select key_id, sum(spent) as spent from (
             select key_id, spent from ledger_checkpoint_key where checkpoint_id = $2
@@ -101,7 +100,7 @@ const sinceCheckpoint: Scope = {
   firstMonth: `to_char($4 at time zone 'UTC', 'YYYY-MM')`,
 };
 
-/** Each query lists the offenders; none is the proof. */
+/** Each query lists the rows that break the invariant. */
 const invariants: Record<string, { promise: string; offenders: (scope: Scope) => string }> = {
   C1: {
     promise: 'Per project, balance and reserved each equal the sum of their entries.',
@@ -114,7 +113,7 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
   },
   C2: {
     promise:
-      'Reserved equals the held reservations, per account and per key; spent equals what was settled, less what was given back.',
+      'Per account and key, reserved equals the held reservations. Per key, spent equals the settled credits less the adjustments.',
     offenders: ({ spent }) => `select a.project_id as id from credit_account a
       left join (select project_id, sum(amount) as held, count(*) filter (where kind = 'media') as tasks
                  from reservation where ended_at is null group by 1) r using (project_id)
@@ -127,7 +126,7 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
       where k.reserved <> coalesce(r.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(r.begun, 0)`,
   },
   C3: {
-    promise: 'Nothing is negative, at any entry.',
+    promise: 'No balance and no reserved sum is negative, now or after any entry.',
     offenders: () => `select project_id as id from credit_account where balance < 0 or reserved < 0
       union all select id from api_key where spent < 0 or reserved < 0
       union all select distinct project_id from (
@@ -138,7 +137,8 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         window by_time as (partition by project_id order by id)) running where b < 0 or r < 0`,
   },
   C4: {
-    promise: 'Each reservation has one hold, and once over exactly one settle or refund of its own amount.',
+    promise:
+      'Each reservation has one hold entry and, once it has ended, exactly one settle or refund entry of its amount.',
     offenders: ({ reservations }) => `select r.id from (${reservations}) scope join reservation r using (id)
       left join (select reservation_id,
                    count(*) filter (where kind = 'hold') as holds, count(*) filter (where kind = 'settle') as settles,
@@ -152,12 +152,13 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
          or e.taken <> case r.state when 'held' then r.amount when 'settled' then r.settled_amount else 0 end`,
   },
   C5: {
-    promise: 'Nothing stays held past its expiry and one sweep.',
+    promise: 'No hold outlives its expiry by more than one sweep.',
     offenders: () =>
       `select id from reservation where ended_at is null and expires_at < clock_timestamp() - make_interval(secs => $1)`,
   },
   C6: {
-    promise: 'Of admitted tasks, succeeded if and only if settled, failed or canceled if and only if refunded.',
+    promise:
+      'An admitted task has succeeded if and only if it is settled, and has failed or is canceled if and only if it is refunded.',
     offenders: ({ tasks, reservations }) => `select t.id
       from (${tasks} union ${reservations}) scope join task t using (id) left join reservation r on r.id = t.id
       where t.admission = 'reserved' and (r.id is null
@@ -169,9 +170,9 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
       select t.id from (${reservations}) scope join task t using (id) where t.admission <> 'reserved'`,
   },
   C7: {
-    promise: "Each monthly summary equals the ledger's month.",
-    // A month that is still open holds the entries up to the one it was built through; a frozen one holds them all. A failure's
-    // channel is not in the ledger, so failures are compared per model.
+    promise: 'Each monthly summary equals the sum of the ledger entries of its month.',
+    // An open month has the entries up to the last entry when it was built, and a frozen month has all entries. The ledger does not
+    // know the channel of a failure, so failures are compared per model.
     offenders: ({ firstMonth }) => `select concat_ws(' ', month, project_id, model_id, channel_id) as id from (
         with built as materialized (
           select *, (month || '-01')::timestamp at time zone 'UTC' as first_at,

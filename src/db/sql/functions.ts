@@ -10,13 +10,13 @@ export interface SqlFunction {
   text: string;
   /** SHA-256 of the file. */
   checksum: string;
-  /** A trigger needs its function before it is created; every other function needs its tables. */
+  /** A trigger function is created before the tables, because triggers refer to it. Other functions refer to tables. */
   isTrigger: boolean;
 }
 
 /**
- * The SQL functions, one a file, as this release calls them. `migrate` applies every file that changed. A function whose
- * parameters or columns change gets a new name: while a rollout is under way, the release before still calls the old one.
+ * The SQL functions that this release calls, one file each. `migrate` applies every changed file. A function whose parameters or
+ * columns change gets a new name, because the previous release still calls the old one during a rollout.
  */
 export const sqlFunctions: readonly SqlFunction[] = readdirSync(folder)
   .sort()
