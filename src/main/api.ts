@@ -54,14 +54,8 @@ const routes = createRoutes(httpDeps);
 const adminDrainSeconds = 10;
 const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
 const admin = await startAdminListener();
-const app =
-  admin === null
-    ? createApp(httpDeps, routes)
-    : createApp(
-        httpDeps,
-        routes.filter((route) => !isInternal(route)),
-        { probes: false },
-      );
+const publicRoutes = admin ? routes.filter((route) => !isInternal(route)) : routes;
+const app = createApp(httpDeps, publicRoutes, { probes: admin === null });
 const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
 logger.info({ url: server.url }, 'the API serves');
 announce(server.url);

@@ -28,17 +28,8 @@ export interface Built {
 }
 
 /** How to reach Temporal, by the configuration. */
-export const temporalAccess = ({
-  address,
-  namespace,
-  apiKey,
-  caFile,
-  certFile,
-  keyFile,
-}: Config['temporal']): TemporalAccess => ({
-  address,
-  namespace,
-  apiKey,
+export const temporalAccess = ({ caFile, certFile, keyFile, ...server }: Config['temporal']): TemporalAccess => ({
+  ...server,
   tls: { caFile, certFile, keyFile },
 });
 
@@ -65,10 +56,7 @@ const chatBatchMax = 128;
 export async function buildDeps(config: Config, name: string): Promise<Built> {
   const logger = createLogger(config.logging.level, name);
   const db = openDatabase({
-    url: config.database.url,
-    poolMax: config.database.poolMax,
-    connectTimeoutMs: config.database.connectTimeoutMs,
-    statementTimeoutMs: config.database.statementTimeoutMs,
+    ...config.database,
     // The pool attaches its whole client to the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
@@ -98,10 +86,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
   // At least the statement timeout plus the time that the answer may take beyond it.
   const patienceMs = config.database.statementTimeoutMs + 1_000;
-  const ledger = new Ledger(db, {
-    membersMax: config.tasks.createBatchMax,
-    patienceMs,
-  });
+  const ledger = new Ledger(db, { membersMax: config.tasks.createBatchMax, patienceMs });
   const chatBatches = { membersMax: chatBatchMax, patienceMs };
   const chatLedger = new ChatLedger(db, chatBatches);
   const rateLimiter = new RateLimiter(db, chatBatches);

@@ -1,4 +1,5 @@
 import { createSandbox } from '../sandbox/create-sandbox.ts';
+import { announce, stopOnSignals } from './run-process.ts';
 
 /**
  * The program of the sandbox upstream. `PORT` (8090; 0 means a free one) and `HOST` (127.0.0.1). Prints `{"listening":"…"}` when it is
@@ -11,15 +12,5 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
 }
 
 const sandbox = await createSandbox({ port, host: process.env.HOST || '127.0.0.1' });
-console.log(JSON.stringify({ listening: sandbox.url }));
-
-const stop = (): void => {
-  void sandbox.close().then(() => process.exit(0));
-};
-process.once('SIGTERM', stop);
-process.once('SIGINT', stop);
-if (process.env.TOLLGATE_PARENT_PIPE === '1') {
-  process.stdin.once('end', stop);
-  process.stdin.once('error', stop);
-  process.stdin.resume();
-}
+announce(sandbox.url);
+stopOnSignals(() => sandbox.close(), console.error);

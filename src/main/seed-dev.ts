@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { addCredits } from '../commands/projects/add-credits.ts';
 import { applyCatalog } from '../commands/catalog/apply-catalog.ts';
@@ -13,7 +12,7 @@ import type { Deps } from '../deps.ts';
 import { SealError } from '../platform/crypto/seal.ts';
 import { buildDeps } from './build-deps.ts';
 import { syncProviderChannels, type ProviderChannel } from './dev/provider-channels.ts';
-import { writePrivate } from './dev/write-private.ts';
+import { readJsonFile, writePrivate } from './dev/json-file.ts';
 import { configOrExit } from './run-process.ts';
 
 const Secrets = z.object({ project_id: z.string(), api_key: z.string(), webhook_secret: z.string() });
@@ -36,7 +35,7 @@ async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { provid
 }
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
-  const remembered = await readSecrets(secretsFile);
+  const remembered = readJsonFile(Secrets, secretsFile);
   if (remembered && (await (await deps.db.orm()).em.fork().findOne(Project, { id: remembered.project_id }))) {
     return { ...remembered, webhook_secret: await currentSecret(deps, remembered) };
   }
@@ -90,13 +89,6 @@ async function ensureSandboxChannels(deps: Deps, family: string, groups: string[
 async function allGroups({ catalog }: Deps): Promise<string[]> {
   const entries = await catalog.entries();
   return [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
-}
-
-async function readSecrets(file: string): Promise<Secrets | null> {
-  const text = await readFile(file, 'utf8').catch(() => null);
-  if (text === null) return null;
-  const parsed = Secrets.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data : null;
 }
 
 const secretsFile = process.env['TOLLGATE_DEV_SECRETS_FILE'];

@@ -8,24 +8,17 @@ import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
 
-export interface Loops {
-  /** Stops the loops after their current turn. */
-  stop(): Promise<void>;
-}
-
 /**
  * The loops of every worker: they start waiting tasks, resume silent ones, decide abandoned cancels and end stale tasks. They run the
  * commands of the jobs more often and without their lock or record, so that tasks end even without Temporal and a scheduler. The last
- * loop runs overdue jobs.
+ * loop runs overdue jobs. `stop` ends the loops after their current turn.
  */
-export function startLoops(deps: Deps): Loops {
+export function startLoops(deps: Deps) {
   const { config } = deps;
   const stopping = new AbortController();
   const startedAt = performance.now();
-  const jobsMs =
-    1000 *
-    Math.min(config.sweeps.intervalSeconds, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds));
   const sweepMs = config.sweeps.intervalSeconds * 1000;
+  const jobsMs = Math.min(sweepMs, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds * 1000));
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
       const { claimed, started } = await startUnstartedTasks(deps);
@@ -33,22 +26,12 @@ export function startLoops(deps: Deps): Loops {
       if (claimed > started) return 1_000;
       return claimed === STARTER_BATCH_MAX ? 0 : config.starter.intervalMs;
     }),
-    loop(deps, stopping.signal, 'pending sweep', async () => {
-      await resumeSilentTasks(deps);
-      return sweepMs;
-    }),
-    loop(deps, stopping.signal, 'cancel sweep', async () => {
-      await decideAbandonedCancels(deps);
-      return sweepMs;
-    }),
-    loop(deps, stopping.signal, 'callback sweep', async () => {
-      await processCallbacks(deps);
-      return sweepMs;
-    }),
-    loop(deps, stopping.signal, 'stale sweep', async () => {
-      await endStaleTasks(deps);
-      return sweepMs;
-    }),
+    ...Object.entries(sweeps).map(([name, sweep]) =>
+      loop(deps, stopping.signal, name, async () => {
+        await sweep(deps);
+        return sweepMs;
+      }),
+    ),
     loop(deps, stopping.signal, 'Temporal', async () => {
       const ensureMs = config.temporal.ensureSeconds * 1000;
       await pause(ensureMs, stopping.signal);
@@ -61,12 +44,19 @@ export function startLoops(deps: Deps): Loops {
     }),
   ];
   return {
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       await Promise.all(loops);
     },
   };
 }
+
+const sweeps = {
+  'pending sweep': resumeSilentTasks,
+  'cancel sweep': decideAbandonedCancels,
+  'callback sweep': processCallbacks,
+  'stale sweep': endStaleTasks,
+};
 
 const afterErrorMs = 2_000;
 

@@ -14,9 +14,7 @@ export function openUpstreams(config: Config, db: Database) {
   const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
   const logger = createLogger('warn', 'cli');
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
-  const ledger = new Ledger(db, {
-    membersMax: config.tasks.createBatchMax,
-  });
+  const ledger = new Ledger(db, { membersMax: config.tasks.createBatchMax });
   return {
     deps: {
       ledger,

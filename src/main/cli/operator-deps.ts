@@ -35,7 +35,8 @@ export type SecretsDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'urls'>;
 export const databaseAndSecrets: Needs<SecretsDeps> = async (env) => {
   const config = loadConfig(operatorEnvironment(env));
   const db = await openOperatorDatabase(config.database);
-  return { deps: { db, ...secretTools(config) }, close: () => db.close() };
+  const sealer = createSealer(config.secrets.masterKeys);
+  return { deps: { db, config, sealer, urls: createFileUrls(config) }, close: () => db.close() };
 };
 
 export type UpstreamDeps = SecretsDeps & Pick<Deps, 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters'>;
@@ -44,14 +45,13 @@ export type UpstreamDeps = SecretsDeps & Pick<Deps, 'ledger' | 'logger' | 'workf
 export const upstreams: Needs<UpstreamDeps> = async (env) => {
   // Loading Temporal's client takes longer than most commands take to run.
   const { openUpstreams } = await import('./open-upstreams.ts');
-  const config = loadConfig(operatorEnvironment(env));
-  const db = await openOperatorDatabase(config.database);
-  const opened = openUpstreams(config, db);
+  const { deps, close } = await databaseAndSecrets(env);
+  const opened = openUpstreams(deps.config, deps.db);
   return {
-    deps: { db, ...secretTools(config), ...opened.deps },
+    deps: { ...deps, ...opened.deps },
     async close() {
       await opened.close();
-      await db.close();
+      await close();
     },
   };
 };
@@ -68,22 +68,9 @@ export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = 
   return { deps: { ...opened.deps, egress, files: await createFileStore(config.files) }, close: opened.close };
 };
 
-function secretTools(config: Config): Omit<SecretsDeps, 'db'> {
-  return {
-    config,
-    sealer: createSealer(config.secrets.masterKeys),
-    urls: createFileUrls(config),
-  };
-}
-
-async function openOperatorDatabase({ url, connectTimeoutMs }: Config['database']) {
-  const db = openDatabase({
-    url,
-    poolMax: 2,
-    connectTimeoutMs,
-    // Adding up years of entries may take an operator minutes. No client request may.
-    statementTimeoutMs: 300_000,
-  });
+async function openOperatorDatabase(settings: Config['database']) {
+  // Adding up years of entries may take an operator minutes. No client request may.
+  const db = openDatabase({ ...settings, poolMax: 2, statementTimeoutMs: 300_000 });
   try {
     await assertSchemaVersion(db);
     return db;

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { OperatorError } from '../../commands/operator-error.ts';
 import { devSecrets } from '../dev/dev-secrets.ts';
+import { readJsonFile } from '../dev/json-file.ts';
 import type { Environment } from './operator-deps.ts';
 
 /**
@@ -18,7 +19,7 @@ export function operatorEnvironment(env: Environment): Environment {
     if (named !== null) return env;
     throw new OperatorError(`No installation runs here: ${file} is missing. Run "npm start", or set DATABASE_URL.`);
   }
-  const running = readDevFile(file);
+  const running = readJsonFile(DevFile, file);
   if (named !== null && named !== running?.database_url) return env;
   if (!running) throw new OperatorError(`${file} cannot be read. Restart "npm start", or set DATABASE_URL.`);
 
@@ -44,11 +45,3 @@ const DevFile = z.object({
   temporal_address: z.string().default(''),
   base_url: z.string().default(''),
 });
-
-function readDevFile(file: string): z.infer<typeof DevFile> | null {
-  try {
-    return DevFile.parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch {
-    return null;
-  }
-}

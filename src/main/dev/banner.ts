@@ -1,9 +1,6 @@
-export interface BannerFacts {
-  baseUrl: string;
-  apiKey: string;
-  temporalAddress: string;
-  temporalUiUrl: string;
-  sandboxUrl: string;
+import type { DevFacts } from './dev-home.ts';
+
+interface BannerNotes {
   /** Channels for the provider keys in the environment. They are tried before the sandbox. */
   providers: readonly { channel: string; variable: string; enabled: boolean }[];
   home: string;
@@ -12,8 +9,8 @@ export interface BannerFacts {
 }
 
 /** The last output of `npm start`: every address, and commands for a first image. */
-export function banner(facts: BannerFacts): string {
-  const { baseUrl, apiKey, temporalAddress, temporalUiUrl, sandboxUrl, providers, home, notes } = facts;
+export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes): string {
+  const { base_url: baseUrl, api_key: apiKey, temporal_ui_url: temporalUiUrl } = facts;
   const firstAsked = providers.map(
     ({ channel, variable, enabled }) =>
       `\n    provider      ${channel}   (from ${variable}; ${enabled ? 'tried before the sandbox, costs real money' : 'disabled by an operator'})`,
@@ -23,8 +20,8 @@ export function banner(facts: BannerFacts): string {
 
     API           ${baseUrl}
     demo key      ${apiKey}
-    Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${temporalAddress})` : temporalUiUrl}
-    sandbox       ${sandboxUrl}   (the provider that serves every model here)${firstAsked.join('')}
+    Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${facts.temporal_address})` : temporalUiUrl}
+    sandbox       ${facts.sandbox_url}   (the provider that serves every model here)${firstAsked.join('')}
     state, logs   ${home}
 ${notes.map((note) => `\n    ${note}`).join('')}${notes.length > 0 ? '\n' : ''}
   Create an image:

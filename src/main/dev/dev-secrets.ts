@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writePrivate } from './write-private.ts';
+import { writePrivate } from './json-file.ts';
 
 const DevSecrets = z.object({
   key_peppers: z.string().min(1),

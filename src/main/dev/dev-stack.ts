@@ -9,7 +9,8 @@ import { createPorts, wantedPorts } from './dev-ports.ts';
 import { devSecrets } from './dev-secrets.ts';
 import { nodeOptions, startDatabase, startEngine, startSandbox, type ServerContext } from './dev-servers.ts';
 import { noteChildren, stopFormerChildren } from './former-children.ts';
-import { readLine, runNodeOnce, startNodeChild } from './node-child.ts';
+import { parseJson } from './json-file.ts';
+import { runNodeOnce, startNodeChild } from './node-child.ts';
 import { withProgress } from './progress.ts';
 import { createSupervisor } from './supervisor.ts';
 
@@ -96,16 +97,7 @@ export class DevStack {
       sandbox_url: sandboxUrl,
     };
     writeDevFacts(home, this.#facts, this.#context.supervisor.pids());
-    return banner({
-      baseUrl,
-      apiKey: demo.api_key,
-      temporalAddress: temporal.address,
-      temporalUiUrl: temporal.uiUrl,
-      sandboxUrl,
-      providers: demo.providers,
-      home,
-      notes: ports.notes,
-    });
+    return banner(this.#facts, { providers: demo.providers, home, notes: ports.notes });
   }
 
   /** Stops everything in order. Resolves when nothing runs any more. Every wait is bounded. */
@@ -126,7 +118,7 @@ export class DevStack {
       runNodeOnce({ ...nodeOptions(this.#context, name, script, env), graceSeconds: 5 });
     await this.#progress('migrating the database', run('migrate', programs.migrate, common));
     const lines = await this.#progress('applying the catalog', run('seed-dev', programs.seed, whole));
-    const demo = lines.map((line) => readLine(Seeded, line)).find((line) => line !== null);
+    const demo = lines.map((line) => parseJson(Seeded, line)).find((line) => line !== null);
     if (demo) return demo;
     throw new Error(
       `seed-dev said nothing that can be read; its log is ${join(this.#context.logFolder, 'seed-dev.log')}`,

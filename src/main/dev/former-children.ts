@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { processStart } from '../servers/process-identity.ts';
 import { stopProcess } from '../servers/stop-process.ts';
-import { writePrivate } from './write-private.ts';
+import { readJsonFile, writePrivate } from './json-file.ts';
 
 const Former = z.record(z.string(), z.object({ pid: z.number().int(), start: z.string() }));
 
@@ -18,9 +18,7 @@ export function noteChildren(home: string, pids: Record<string, number>): void {
 
 /** Stops the processes of an earlier run. Normally there are none, unless supervisor and guardian were killed together. */
 export async function stopFormerChildren(home: string): Promise<void> {
-  if (!existsSync(file(home))) return;
-  const parsed = Former.safeParse(readJson(file(home)));
-  const children = Object.entries(parsed.data ?? {});
+  const children = Object.entries(readJsonFile(Former, file(home)) ?? {});
   // Servers are stopped last, because the other processes use them while they stop.
   const servers = new Set(['temporal', 'postgres']);
   for (const late of [false, true]) {
@@ -36,11 +34,3 @@ export async function stopFormerChildren(home: string): Promise<void> {
 }
 
 const file = (home: string) => join(home, 'children.json');
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return null;
-  }
-}

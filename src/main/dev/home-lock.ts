@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { processStart } from '../servers/process-identity.ts';
+import { parseJson, readText } from './json-file.ts';
 
 export type HomeLock =
   | { kind: 'taken'; tookOverFrom: number | null; release(): void }
@@ -25,7 +26,7 @@ export function takeHomeLock(home: string): HomeLock {
     if (createWhole(file, mine)) return { kind: 'taken', tookOverFrom, release: () => releaseOwn(file, mine) };
     const text = readText(file);
     if (text === null) continue;
-    const owner = parseOwner(text);
+    const owner = parseJson(Owner, text);
     if (owner !== null && owner.start === processStart(owner.pid)) return { kind: 'running', pid: owner.pid };
     if (moveAside(file, text)) tookOverFrom = owner?.pid ?? 0;
   }
@@ -66,20 +67,4 @@ function moveAside(file: string, stale: string): boolean {
 
 function releaseOwn(file: string, mine: string): void {
   if (readText(file) === mine) rmSync(file, { force: true });
-}
-
-function parseOwner(text: string): z.infer<typeof Owner> | null {
-  try {
-    return Owner.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
-function readText(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return null;
-  }
 }

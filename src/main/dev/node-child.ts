@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { launch, type LaunchedProcess } from '../servers/launch.ts';
 import type { Guardian } from '../servers/start-guardian.ts';
+import { parseJson } from './json-file.ts';
 
 export interface NodeChildOptions {
   name: string;
@@ -16,17 +17,17 @@ export interface NodeChildOptions {
   readySecondsMax?: number;
 }
 
-export interface ReadyChild extends LaunchedProcess {
-  /** Its URL. Null for a process that does not listen. */
-  listening: string | null;
-}
-
-/** Starts one of Tollgate's programs and waits for its line `{"listening": …}`. If that does not come, stops it and rejects. */
-export async function startNodeChild(options: NodeChildOptions): Promise<ReadyChild> {
-  const { name, readySecondsMax = 60 } = options;
+/**
+ * Starts one of Tollgate's programs and waits for its line `{"listening": …}`, which has its URL, or null if it does not listen. If the
+ * line does not come, stops the program and rejects.
+ */
+export async function startNodeChild(
+  options: NodeChildOptions,
+): Promise<LaunchedProcess & { listening: string | null }> {
+  const { readySecondsMax = 60 } = options;
   const said = Promise.withResolvers<string | null>();
   const child = await launchNode(options, (line) => {
-    const ready = readLine(ReadyLine, line);
+    const ready = parseJson(ReadyLine, line);
     if (ready !== null) said.resolve(ready.listening);
   });
   const limit = setTimeout(
@@ -39,18 +40,15 @@ export async function startNodeChild(options: NodeChildOptions): Promise<ReadyCh
     return { ...child, listening };
   } catch (error) {
     await child.stop();
-    throw new Error(failure(options, error instanceof Error ? error.message : String(error), child), { cause: error });
+    throw failure(options, error instanceof Error ? error.message : String(error), child, error);
   } finally {
     clearTimeout(limit);
-  }
-  function failure(of: NodeChildOptions, what: string, process: LaunchedProcess): string {
-    return `${name}: ${what}; its log is ${logFile(of)}\n${process.logTail()}`;
   }
 }
 
 /** Runs one of Tollgate's programs to its end. Returns the lines it wrote. Rejects if it fails or takes too long. */
 export async function runNodeOnce(options: NodeChildOptions): Promise<string[]> {
-  const { name, readySecondsMax = 120 } = options;
+  const { readySecondsMax = 120 } = options;
   const lines: string[] = [];
   const child = await launchNode(options, (line) => {
     if (lines.length < linesMax) lines.push(line);
@@ -59,17 +57,11 @@ export async function runNodeOnce(options: NodeChildOptions): Promise<string[]> 
   const how = await child.exited;
   clearTimeout(limit);
   if (how === 'ended with code 0') return lines;
-  throw new Error(`${name}: it ${how}; its log is ${logFile(options)}\n${child.logTail()}`);
+  throw failure(options, `it ${how}`, child);
 }
 
-/** The line if it has this shape, else null. */
-export function readLine<T>(shape: z.ZodType<T>, line: string): T | null {
-  try {
-    return shape.parse(JSON.parse(line));
-  } catch {
-    return null;
-  }
-}
+const failure = (options: NodeChildOptions, what: string, child: LaunchedProcess, cause?: unknown) =>
+  new Error(`${options.name}: ${what}; its log is ${logFile(options)}\n${child.logTail()}`, { cause });
 
 const ReadyLine = z.object({ listening: z.string().nullable() });
 const linesMax = 1_000;

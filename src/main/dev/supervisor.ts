@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LaunchedProcess } from '../servers/launch.ts';
 
 /** A child process that can be restarted. */
 export interface ChildPlan<Child extends RunningChild = RunningChild> {
@@ -7,12 +8,7 @@ export interface ChildPlan<Child extends RunningChild = RunningChild> {
   start: () => Promise<Child>;
 }
 
-export interface RunningChild {
-  pid: number;
-  /** Resolves with a description once the child has ended. Never rejects. */
-  exited: Promise<string>;
-  stop(): Promise<void>;
-}
+export type RunningChild = Pick<LaunchedProcess, 'pid' | 'exited' | 'stop'>;
 
 export interface SupervisorOptions {
   say: (text: string) => void;

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { processStart } from './process-identity.ts';
 import type { Guardian } from './start-guardian.ts';
 import { stopProcess } from './stop-process.ts';
@@ -77,6 +78,29 @@ export async function launch(options: LaunchOptions): Promise<LaunchedProcess> {
     },
     logTail: () => (logFile === undefined ? '' : tail(logFile, logStart)),
   };
+}
+
+/**
+ * Calls `answers` every 100 ms until it resolves while the server runs, and returns null then. If the server ends, or has not answered
+ * at `until` (milliseconds), returns the reason with the end of its log.
+ */
+export async function untilReady(
+  server: LaunchedProcess,
+  until: number,
+  answers: () => Promise<unknown>,
+): Promise<string | null> {
+  let last = '';
+  while (Date.now() < until) {
+    if (server.hasExited()) return `it ${await server.exited}\n${server.logTail()}`;
+    try {
+      await answers();
+      if (!server.hasExited()) return null;
+    } catch (error) {
+      last = error instanceof Error ? error.message : String(error);
+    }
+    await sleep(100);
+  }
+  return `${last}\n${server.logTail()}`;
 }
 
 const logBytesMax = 10_000_000;

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { choosePort } from './choose-port.ts';
-import { launch, type LaunchedProcess } from './launch.ts';
+import { launch, untilReady, type LaunchedProcess } from './launch.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { unprivileged, type Account } from './postgres-account.ts';
 import { processCommand, processStart } from './process-identity.ts';
@@ -29,14 +29,11 @@ export interface PostgresOptions {
   guardian?: Guardian;
 }
 
-export interface PostgresServer {
-  pid: number;
+/** Its stop is a fast shutdown: it rolls open transactions back and keeps committed data. */
+export interface PostgresServer extends LaunchedProcess {
   port: number;
   /** The connection URL of the database `tollgate`. */
   url: string;
-  exited: Promise<string>;
-  /** A fast shutdown: rolls open transactions back and keeps committed data. */
-  stop(): Promise<void>;
 }
 
 /**
@@ -59,7 +56,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     await server.stop();
     throw error;
   }
-  return { pid: server.pid, port, url: url('tollgate'), exited: server.exited, stop: () => server.stop() };
+  return { ...server, port, url: url('tollgate') };
 }
 
 // Parameters and rows of a failing statement may have keys and prompts, so they are not logged.
@@ -152,7 +149,7 @@ async function launchReady(options: PostgresOptions & { account: Account; url: s
       guardian,
       rank: 0,
     });
-    const refusal = await untilReady({ server, url, until });
+    const refusal = await untilReady(server, until, () => query(url, 'SELECT 1'));
     if (refusal === null) return server;
     await server.stop();
     const mayPass = /pre-existing shared memory block|lock file "postmaster.pid"/.test(refusal);
@@ -163,21 +160,6 @@ async function launchReady(options: PostgresOptions & { account: Account; url: s
 
 // Recovery after a kill replays the log, which takes seconds on a laptop's disk.
 const readySecondsMax = 60;
-
-async function untilReady({ server, url, until }: { server: LaunchedProcess; url: string; until: number }) {
-  let last = '';
-  while (Date.now() < until) {
-    if (server.hasExited()) return `it ${await server.exited}\n${server.logTail()}`;
-    try {
-      await query(url, 'SELECT 1');
-      return null;
-    } catch (error) {
-      last = error instanceof Error ? error.message : String(error);
-    }
-    await sleep(100);
-  }
-  return `${last}\n${server.logTail()}`;
-}
 
 async function createDatabase(url: string): Promise<void> {
   const rows = await query(url, `SELECT 1 FROM pg_database WHERE datname = 'tollgate'`);

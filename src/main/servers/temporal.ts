@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { choosePort } from './choose-port.ts';
-import { launch, type LaunchedProcess } from './launch.ts';
+import { launch, untilReady, type LaunchedProcess } from './launch.ts';
 import type { Guardian } from './start-guardian.ts';
 
 export interface TemporalOptions {
@@ -20,15 +19,12 @@ export interface TemporalOptions {
   guardian?: Guardian;
 }
 
-export interface TemporalServer {
-  pid: number;
+export interface TemporalServer extends LaunchedProcess {
   port: number;
   uiPort: number;
   /** For clients: host and port. */
   address: string;
   uiUrl: string;
-  exited: Promise<string>;
-  stop(): Promise<void>;
 }
 
 /** Starts Temporal with its UI on loopback. Resolves when the namespace `default` is usable; rejects after a minute. */
@@ -55,13 +51,16 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     guardian,
     rank: 1,
   });
-  const refusal = await untilServing(server, address);
+  const ownAnswerAfter = Date.now() + ownAnswerAfterMs;
+  const refusal = await untilReady(server, Date.now() + servingSecondsMax * 1_000, async () => {
+    await describeDefault(address);
+    if (Date.now() < ownAnswerAfter) throw new Error('it answers, but the answer may come from another server');
+  });
   if (refusal !== null) {
     await server.stop();
     throw new Error(`Temporal did not start on port ${port}: ${refusal}`);
   }
-  const uiUrl = `http://127.0.0.1:${uiPort}`;
-  return { pid: server.pid, port, uiPort, address, uiUrl, exited: server.exited, stop: () => server.stop() };
+  return { ...server, port, uiPort, address, uiUrl: `http://127.0.0.1:${uiPort}` };
 }
 
 /** start-dev never upgrades the schema of a file, so every version has its own file. */
@@ -75,26 +74,13 @@ const servingSecondsMax = 60;
 // A server whose port is taken ends within this time. Until then the answer could come from another server.
 const ownAnswerAfterMs = 1_000;
 
-async function untilServing(server: LaunchedProcess, address: string): Promise<string | null> {
-  const launchedAt = Date.now();
-  const until = launchedAt + servingSecondsMax * 1_000;
-  let last = '';
-  while (Date.now() < until) {
-    if (server.hasExited()) return `it ${await server.exited}\n${server.logTail()}`;
-    try {
-      const connection = await Connection.connect({ address, connectTimeout: 2_000 });
-      try {
-        await connection.withDeadline(Date.now() + 2_000, () =>
-          connection.workflowService.describeNamespace({ namespace: 'default' }),
-        );
-        if (Date.now() - launchedAt >= ownAnswerAfterMs && !server.hasExited()) return null;
-      } finally {
-        await connection.close();
-      }
-    } catch (error) {
-      last = error instanceof Error ? error.message : String(error);
-    }
-    await sleep(100);
+async function describeDefault(address: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 2_000 });
+  try {
+    await connection.withDeadline(Date.now() + 2_000, () =>
+      connection.workflowService.describeNamespace({ namespace: 'default' }),
+    );
+  } finally {
+    await connection.close();
   }
-  return `${last}\n${server.logTail()}`;
 }

@@ -133,16 +133,19 @@ describe("a provider's key in the environment", () => {
     const wrong = () => loadConfig({ ...settings, OPENAI_API_KEY: 'two words' });
     expect(wrong).toThrow(ConfigError);
     expect(wrong).toThrow(/^(?=[^]*OPENAI_API_KEY)(?![^]*two words)/);
-    const said = banner({
-      baseUrl: 'http://127.0.0.1:8080',
-      apiKey: 'sk-demo',
-      temporalAddress: '127.0.0.1:7233',
-      temporalUiUrl: '',
-      sandboxUrl: 'http://127.0.0.1:8090',
-      providers: await start({ OPENAI_API_KEY: 'sk-openai' }),
-      home: '/tmp/x',
-      notes: [],
-    });
+    const facts = {
+      base_url: 'http://127.0.0.1:8080',
+      api_key: 'sk-demo',
+      project_id: 'prj_demo',
+      internal_job_token: 'token',
+      webhook_secret: 'whsec_demo',
+      database_url: 'postgresql://127.0.0.1:5432/tollgate',
+      temporal_address: '127.0.0.1:7233',
+      temporal_ui_url: '',
+      sandbox_url: 'http://127.0.0.1:8090',
+    };
+    const providers = await start({ OPENAI_API_KEY: 'sk-openai' });
+    const said = banner(facts, { providers, home: '/tmp/x', notes: [] });
     expect(said).toMatch(/provider +env-openai +\(from OPENAI_API_KEY; tried before the sandbox/);
     expect(said).not.toContain('sk-openai');
     expect(Object.values(withoutProviderKeys<Record<string, string | undefined>>({ ...keys, PORT: '1' }))).toEqual([
