@@ -19,9 +19,9 @@ const Environment = z.object(groups).superRefine((config, context) => {
   const refuse = (group: string, key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [group, key], message });
   const { callbacks, development, files, temporal } = config;
-  // Production never has a sandbox, so a crash point that was left in its environment cannot kill anything there.
+  // Production never has a sandbox, so a left-over crash point cannot kill a process there.
   if (development.crashPoint !== null && development.sandboxUrl === '') {
-    refuse('development', 'crashPoint', 'is for development only, where there is a SANDBOX_URL');
+    refuse('development', 'crashPoint', 'is for development only and requires SANDBOX_URL');
   }
   if (files.driver === 's3') {
     for (const key of ['s3Bucket', 's3AccessKeyId', 's3SecretAccessKey'] as const) {
@@ -36,7 +36,7 @@ const Environment = z.object(groups).superRefine((config, context) => {
     );
   }
   if ((temporal.certFile === '') !== (temporal.keyFile === '')) {
-    refuse('temporal', 'certFile', 'and TEMPORAL_TLS_KEY_FILE go together');
+    refuse('temporal', 'certFile', 'and TEMPORAL_TLS_KEY_FILE must be set together');
   }
 });
 
@@ -44,7 +44,7 @@ type Parsed = z.infer<typeof Environment>;
 /** The whole configuration, by subject. A function takes the group that it needs. */
 export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]> };
 
-/** The start was refused: the message names each variable at fault, never its value. */
+/** An invalid configuration. The message names each variable at fault, never its value. */
 export class ConfigError extends Error {}
 
 /**

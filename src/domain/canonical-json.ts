@@ -1,9 +1,9 @@
 import type { JsonValue } from './json.ts';
 
 /**
- * The one text of a JSON value: keys sorted by code unit, no white space, numbers and strings as `JSON.stringify`
- * writes them. Two bodies that differ only in key order, spacing or spelling of a number get the same text, so it is
- * what idempotency fingerprints are made of (rules "Media tasks"). Depth is bounded where bodies are read.
+ * The canonical text of a JSON value: keys sorted by code unit, no white space, numbers and strings as `JSON.stringify` writes them.
+ * Two bodies that differ only in key order, spacing or spelling of a number have the same text. So idempotency fingerprints are
+ * computed from it (rules "Media tasks"). The depth is limited where bodies are read.
  */
 export function canonicalJson(value: JsonValue): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);

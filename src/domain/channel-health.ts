@@ -1,6 +1,6 @@
 import type { Attempt, ErrorClass } from './upstream.ts';
 
-/** What one outcome says of the channel it came from (rules "Routing", last column). */
+/** What one outcome says about its channel (rules "Routing", last column). */
 export type HealthNote =
   | { kind: 'success' }
   | { kind: 'failure'; reason: ErrorClass }
@@ -11,7 +11,7 @@ export type HealthNote =
   | { kind: 'unknown_model' }
   | { kind: 'neutral' };
 
-/** 400s and jobs that fail say something of the request, not of the channel. */
+/** 400 and failed jobs say something about the request, not about the channel. */
 export function healthNoteOf(attempt: Attempt<unknown>): HealthNote {
   if (attempt.kind === 'ok') return { kind: 'success' };
   switch (attempt.errorClass) {

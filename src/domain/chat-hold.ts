@@ -41,7 +41,7 @@ export function checkContext({ model, private: hidden }: CatalogEntry, hold: Cha
   if (hidden.context_tokens === null || hold.inputTokens <= hidden.context_tokens) return;
   throw new GatewayError('context_length_exceeded', {
     param: 'messages',
-    message: `The messages may come to ${hold.inputTokens} tokens; ${model.id} takes ${hidden.context_tokens}.`,
+    message: `The messages may have up to ${hold.inputTokens} tokens. The model ${model.id} accepts at most ${hidden.context_tokens}.`,
   });
 }
 

@@ -50,6 +50,6 @@ export function familiesTaking(
   if (able.length > 0 || param === undefined) return able;
   throw new GatewayError('unsupported_parameter', {
     param,
-    message: `This model does not support ${param} as it was sent.`,
+    message: `This model does not support the field ${param}, or not with this value.`,
   });
 }

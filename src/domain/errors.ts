@@ -30,8 +30,8 @@ export const errorTable = {
   model_type_mismatch: invalid('This model cannot be used on this route.'),
   context_length_exceeded: invalid("The messages are longer than the model's context."),
   invalid_image: invalid('The image could not be decoded.'),
-  invalid_multipart: invalid('The multipart body is not as expected.'),
-  invalid_url: invalid('The URL is not acceptable.'),
+  invalid_multipart: invalid('The multipart body is malformed.'),
+  invalid_url: invalid('The URL is not accepted.'),
   invalid_callback_url: invalid('The callback_url must be a public https URL.'),
   ambiguous_credentials: invalid('Two different credentials were sent.'),
   content_policy_violation: invalid("The request was refused by the provider's content policy."),
@@ -52,7 +52,7 @@ export const errorTable = {
   },
   idempotency_result_gone: {
     type: 'idempotency_error',
-    message: 'The stored answer for this Idempotency-Key is gone.',
+    message: 'The stored answer for this Idempotency-Key can no longer be read.',
     retry: false,
   },
   task_not_cancelable: invalid('The task can no longer be canceled.'),
@@ -113,8 +113,8 @@ export class GatewayError extends Error {
 }
 
 /**
- * A failure of ours after a task may have been accepted that no Idempotency-Key would find again. Whatever the cause is answered
- * as, the answer advises against a blind retry and names the task to poll.
+ * An internal failure after which a task may have been accepted that no Idempotency-Key can find. Whatever the status of the answer,
+ * it advises against a blind retry and names the task to poll.
  */
 export class MayHaveBeenAccepted extends Error {
   override readonly name = 'MayHaveBeenAccepted';

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
 /**
- * Gemini's own schema words as JSON Schema: upper-case types become lower-case, `nullable` a second type. What is JSON
- * Schema already stays as it is (https://ai.google.dev/api/caching#Schema, read 2026-11-21).
+ * Translates Gemini's own schema words to JSON Schema: upper-case types become lower-case, and `nullable` becomes a second type. JSON
+ * Schema itself stays unchanged (https://ai.google.dev/api/caching#Schema, read 2026-11-21).
  */
 export const fromGeminiSchema = (schema: JsonObject): JsonObject => translated(schema);
 
@@ -16,7 +16,7 @@ function translated(schema: JsonObject): JsonObject {
 
 const geminiTypes: ReadonlySet<string> = new Set(['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL']);
 
-/** Only where a schema stands: an `enum` or `default` that looks like one is data. */
+/** Translates schemas only: an `enum` or `default` that looks like a schema is data. */
 function inner(word: string, value: JsonValue): JsonValue {
   if (word === 'properties' || word === '$defs' || word === 'definitions') {
     return isObject(value)

@@ -9,10 +9,13 @@ export const isTerminal = (status: TaskStatus): boolean => status !== 'queued' &
 /** Why a task did not succeed. `retryable` tells the client whether the same request may succeed later. */
 export const taskErrorTable = {
   upstream_failed: { retryable: true, message: 'The upstream provider could not complete the job.' },
-  upstream_invalid_response: { retryable: true, message: 'The upstream provider answered with something unusable.' },
+  upstream_invalid_response: {
+    retryable: true,
+    message: 'The upstream provider returned a result that cannot be used.',
+  },
   upstream_outcome_unknown: {
     retryable: true,
-    message: 'It is not known whether the upstream provider took the job. Nothing was charged.',
+    message: 'It is unknown whether the upstream provider accepted the job. Nothing was charged.',
   },
   task_timeout: { retryable: true, message: 'The task did not finish before its deadline.' },
   content_policy_violation: { retryable: false, message: "The provider's content policy refused the request." },

@@ -54,7 +54,7 @@ export interface TaskLimits extends DeliveryLimits {
 export interface DeliveryLimits {
   /** The most turns of the delivery loop: own tries, and checks of a try that another process has claimed. */
   deliveryTurnsMax: number;
-  /** The lease of one try. After it, the process that made the try is taken for dead. */
+  /** The lease of one try. After it, the process that made the try counts as dead. */
   deliveryTryMs: number;
 }
 
@@ -65,7 +65,7 @@ export interface RedeliveryInput {
 
 export interface JobInput {
   name: JobName;
-  /** A worker without a heartbeat for this long is taken for dead, and another worker runs the activity again. */
+  /** A worker without a heartbeat for this long counts as dead, and another worker runs the activity again. */
   heartbeatTimeoutMs: number;
 }
 

@@ -35,7 +35,10 @@ export function createApp(
   let stopping = false;
   app.once('stopping', () => (stopping = true));
   app.on('error', (error: unknown, ctx?: AppContext) => {
-    logger.debug({ request_id: ctx?.state.requestId, error: describeError(error) }, 'answer was cut short');
+    logger.debug(
+      { request_id: ctx?.state.requestId, error: describeError(error) },
+      'the answer was not sent completely',
+    );
   });
 
   const router = tableRouter(deps, routes);

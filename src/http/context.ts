@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 declare module 'koa' {
   interface Request {
-    /** The parsed body, on routes that read one. `read-body.ts` says what is guaranteed of it. */
+    /** The parsed body, on routes that read one. `read-body.ts` documents its guarantees. */
     body?: JsonObject;
   }
 }

@@ -135,7 +135,7 @@ export function drainRequest(
       }
     };
     const onEnd = (): void => stop(resolve);
-    const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client went away', { cause })));
+    const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client disconnected', { cause })));
     const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
     if (request.destroyed) return onGone();
     request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData);
@@ -143,7 +143,7 @@ export function drainRequest(
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', { message: `The body may be ${maxBytes} bytes long at most.` });
+  new GatewayError('payload_too_large', { message: `The body must have at most ${maxBytes} bytes.` });
 
 const invalid = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('invalid_json', { message, cause });

@@ -124,7 +124,7 @@ function demandUploadType(request: IncomingMessage): boolean {
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', { message: `The picture may be ${maxBytes} bytes long at most.` });
+  new GatewayError('payload_too_large', { message: `The image must have at most ${maxBytes} bytes.` });
 
 const invalid = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('invalid_multipart', { message, param: 'file', cause });

@@ -20,10 +20,10 @@ await doneOrExit(() => assertSchemaVersion(db));
 
 // Missing partitions must not prevent the start: the detail rows are lost and counted.
 await ensureDetailPartitions(db).catch((error: unknown) => {
-  logger.warn({ err: error, alarm: true }, "the days' partitions of API details could not be made");
+  logger.warn({ err: error, alarm: true }, 'the partitions of API details could not be created');
 });
 const details = createDetailRecorder(deps);
-/** Chat calls on further channels may be this share of all chats of a minute, so that retries never double a storm. */
+/** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
 const httpDeps = {
   ...deps,
@@ -31,7 +31,7 @@ const httpDeps = {
   admission: createTaskAdmission(deps),
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   decodeImage: createImageDecoder({
-    // Each one is a process of its own that may take `memoryBytesMax` and a whole core.
+    // Each picture has its own process, which may take `memoryBytesMax` and a whole core.
     concurrencyMax: 2,
     waitingMax: 32,
     timeoutSeconds: 10,
@@ -50,14 +50,14 @@ const httpDeps = {
   },
 };
 const routes = createRoutes(httpDeps);
-/** The longest time that the caller of a job waits. The run itself goes on in a worker. */
+/** The longest time that the caller of a job waits. The run itself continues in a worker. */
 const adminDrainSeconds = 10;
 const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
 const admin = await startAdminListener();
 const publicRoutes = admin ? routes.filter((route) => !isInternal(route)) : routes;
 const app = createApp(httpDeps, publicRoutes, { probes: admin === null });
 const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
-logger.info({ url: server.url }, 'the API serves');
+logger.info({ url: server.url }, 'the API server is ready');
 announce(server.url);
 
 stopOnSignals(
@@ -68,7 +68,7 @@ stopOnSignals(
     await details.close();
     await close();
   },
-  (error) => logger.fatal({ err: error, alarm: true }, 'the API ends'),
+  (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),
 );
 
 /**
@@ -83,7 +83,7 @@ async function startAdminListener(): Promise<{ stopping(): void; close(): Promis
     port: config.http.adminPort,
     config: { ...config.http, shutdownReadyDelaySeconds: 0 },
   });
-  logger.info({ url: listener.url }, 'internal routes are served');
+  logger.info({ url: listener.url }, 'the admin listener is ready');
   return {
     stopping: () => void adminApp.emit('stopping'),
     close: () => listener.close({ drainSeconds: adminDrainSeconds }),

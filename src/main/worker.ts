@@ -28,13 +28,13 @@ stopOnSignals(
     await close();
     await health?.close();
   },
-  (error) => logger.fatal({ err: error, alarm: true }, 'the worker ends'),
+  (error) => logger.fatal({ err: error, alarm: true }, 'the worker stops because of an error'),
 );
 
 workers = await createWorkers(deps);
 running = workers.run();
 announce(null);
-logger.info('the worker works');
+logger.info('the worker is running');
 await running.catch((error: unknown) => {
   logger.fatal({ err: error, alarm: true }, 'a Temporal worker failed');
   process.exit(1);
@@ -57,6 +57,6 @@ async function startHealthListener(): Promise<{ stopping(): void; close(): Promi
     port: config.worker.healthPort,
     config: { ...config.http, shutdownReadyDelaySeconds: 0 },
   });
-  logger.info({ url: server.url }, 'health is told');
+  logger.info({ url: server.url }, 'the health listener is ready');
   return { stopping: () => void app.emit('stopping'), close: () => server.close({ drainSeconds: 1 }) };
 }

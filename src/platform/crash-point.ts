@@ -1,5 +1,5 @@
 /**
- * The places at which a test can make the process kill itself, to prove what happens after a crash there. Each lies between two
+ * The places at which a test can make the process kill itself, to prove what happens after a crash there. Each is between two
  * steps with visible effects. Inside an SQL function there is no such place (docs/DECISIONS.md, "Faults").
  */
 export const crashPoints = [

@@ -4,14 +4,14 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { ImageDecoder, ImageRefusal } from '../../platform/media/decode-image.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
-/** The largest upload after it was encoded anew, which may make it larger than it came. */
+/** The largest upload after re-encoding, which may make it larger. */
 export const UPLOAD_STORED_MAX_BYTES = 25_000_000;
 
 export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & { decodeImage: ImageDecoder };
 
 /**
  * Stores a client's picture as an input for later requests of its project, for `UPLOAD_RETENTION_SECONDS`. The picture is decoded
- * and encoded anew, so that the stored file contains nothing but a picture (rules "Uploads"). Throws `invalid_image`, or
+ * and re-encoded, so that the stored file contains nothing but a picture (rules "Uploads"). Throws `invalid_image`, or
  * `overloaded` if too many images wait for the decoder.
  */
 export async function uploadImage(
@@ -58,7 +58,7 @@ const messages = {
   undecodable: 'The picture is damaged or incomplete.',
   too_many_pixels: 'The picture has too many pixels for its format.',
   too_slow: 'The picture takes too long to decode.',
-  too_large: 'The picture is too large after it is decoded and encoded anew.',
+  too_large: 'The picture is too large after re-encoding.',
 } as const satisfies Record<Exclude<ImageRefusal, 'busy'>, string>;
 
 const refusal = (reason: ImageRefusal): GatewayError =>

@@ -37,7 +37,7 @@ export async function showProjectSecret({ db, sealer }: SecretDeps, projectId: s
   const webhookSecret = unseal(stored.sealed);
   if (webhookSecret === null)
     throw new OperatorError(
-      `The callback secret of ${projectId} cannot be decrypted with these MASTER_KEYS. Add the key that sealed it, or make a new secret with "projects secret rotate".`,
+      `The callback secret of ${projectId} cannot be decrypted with these MASTER_KEYS. Add the key that encrypted it, or create a new secret with "projects secret rotate".`,
     );
   return {
     projectId,

@@ -1,6 +1,6 @@
 import type { ChatReply } from '../../domain/chat.ts';
 
-/** A chat's reply and what a dialect says around it. */
+/** A chat's reply and the values that a dialect adds to it. */
 export interface ChatAnswer {
   /** The gateway's id, not the provider's. */
   id: string;

@@ -153,7 +153,7 @@ function readToolChoice(
   const mode = config?.mode ?? 'AUTO';
   const allowed = config?.allowedFunctionNames ?? [];
   const param = 'toolConfig.functionCallingConfig';
-  if (tools.length === 0 && mode === 'ANY') throw refused(param, 'mode ANY needs functions');
+  if (tools.length === 0 && mode === 'ANY') throw refused(param, 'mode ANY requires at least one function in tools');
   if (!config || tools.length === 0) return undefined;
   if (mode === 'NONE') return 'none';
   if (allowed.length === 0) return mode === 'ANY' ? 'required' : 'auto';
@@ -165,7 +165,7 @@ function readToolChoice(
     });
   }
   if (!tools.some(({ name }) => name === only))
-    throw refused(`${param}.allowedFunctionNames`, 'names no function of this request');
+    throw refused(`${param}.allowedFunctionNames`, 'must name a function of this request');
   return { name: only };
 }
 
@@ -173,7 +173,7 @@ function readFormat(config: GenerationConfig): ChatRequest['responseFormat'] {
   const schema =
     config.responseJsonSchema ?? (isGiven(config.responseSchema) ? fromGeminiSchema(config.responseSchema) : undefined);
   if (config.responseMimeType !== 'application/json') {
-    if (schema) throw refused('generationConfig.responseMimeType', 'must be application/json where a schema is given');
+    if (schema) throw refused('generationConfig.responseMimeType', 'must be application/json if a schema is given');
     return undefined;
   }
   return schema ? { type: 'json_schema', name: 'response', schema } : { type: 'json_object' };
@@ -191,19 +191,21 @@ function toMessages(contents: z.output<typeof Content>[]): ChatMessage[] {
     const said = parts.filter(({ thought }) => thought !== true);
     if (role === 'model') {
       if (said.some(({ functionResponse }) => functionResponse))
-        throw refused(at, "a functionResponse is not the model's");
-      if (said.some(({ inlineData }) => inlineData)) throw refused(at, "an image of the model's cannot be sent back");
+        throw refused(at, 'a message with role model must not have a functionResponse');
+      if (said.some(({ inlineData }) => inlineData))
+        throw refused(at, 'a message with role model must not have inlineData');
       const toolCalls = said.flatMap((part, place) => toToolCall(part, `call_${index}_${place}`));
       unanswered.push(...toolCalls);
       const content = said.flatMap(toPart);
       return [{ role: 'assistant', content: content.length > 0 ? content : null, toolCalls }];
     }
-    if (said.some(({ functionCall }) => functionCall)) throw refused(at, "a functionCall is the model's only");
+    if (said.some(({ functionCall }) => functionCall))
+      throw refused(at, 'only a message with role model may have a functionCall');
     const answers = said.flatMap(({ functionResponse: answer }): ChatMessage[] => {
       if (!answer) return [];
       const place = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
       const [call] = place < 0 ? [] : unanswered.splice(place, 1);
-      if (!call) throw refused(at, 'no earlier functionCall belongs to this functionResponse');
+      if (!call) throw refused(at, 'no earlier functionCall matches this functionResponse');
       return [{ role: 'tool', toolCallId: call.id, content: JSON.stringify(answer.response) }];
     });
     const content = said.flatMap(toPart);

@@ -25,7 +25,7 @@ export function readGeminiImage(body: unknown): GeminiImageRequest {
   const parts = contents.flatMap((content) => content.parts);
   const { imageConfig, responseModalities, seed } = generationConfig ?? {};
   if (responseModalities && responseModalities.length > 0 && !responseModalities.includes('IMAGE')) {
-    throw refused('generationConfig.responseModalities', 'this model answers with an IMAGE');
+    throw refused('generationConfig.responseModalities', 'must include IMAGE, because this model returns images');
   }
   const { aspectRatio, imageSize } = imageConfig ?? {};
   return {
@@ -77,7 +77,7 @@ export function toCoreImage(asked: GeminiImageRequest, { model }: CatalogEntry):
     throw new GatewayError('unsupported_parameter', { param: 'contents', message: 'This model accepts no images.' });
   }
   if (images.length > 1 && takesImage === true && takesReferences !== true) {
-    throw refused('contents', 'this model accepts one image');
+    throw refused('contents', 'must have at most one image for this model');
   }
   const first = takesReferences === true && takesImage !== true ? undefined : images[0];
   const references = first === undefined ? images : images.slice(1);

@@ -77,14 +77,17 @@ function placeImages(
   }
   if (list.length === 0) return {};
   if (isGiven(core.image) || isGiven(core.reference_images)) {
-    throw invalid('images', 'images must hold all pictures: it cannot be combined with another field for pictures.');
+    throw invalid(
+      'images',
+      'images cannot be combined with image or reference_images. Send all images in one of these fields.',
+    );
   }
   const takesReferences = model.parameters.reference_images === true;
   // A model that accepts neither field is refused by the check of `image`.
   const takesImage = model.parameters.image === true || !takesReferences;
   const countMax = (takesImage ? 1 : 0) + (takesReferences ? hidden.reference_images_max : 0);
   if (model.parameters[takesImage ? 'image' : 'reference_images'] === true && list.length > countMax) {
-    throw invalid('images', `images must be at most ${countMax} for the model ${model.id}.`);
+    throw invalid('images', `images must have at most ${countMax} items for the model ${model.id}.`);
   }
   const [first] = list;
   const references = takesImage ? list.slice(1) : list;

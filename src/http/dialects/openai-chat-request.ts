@@ -35,7 +35,7 @@ export function readOpenaiChat(body: unknown): ChatRequest {
   if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
     throw new GatewayError('invalid_value', {
       param: 'max_completion_tokens',
-      message: 'max_completion_tokens and max_tokens are the same field here and must not differ.',
+      message: 'max_completion_tokens and max_tokens are the same setting and must not differ.',
     });
   }
   const tools = (asked.tools ?? []).map(({ function: tool }) => ({
@@ -179,7 +179,7 @@ const Body = z.object(known).catchall(z.json());
 
 /**
  * Fields that would change the answer's shape or what it costs us, with the values that change nothing: retired fields,
- * streams, several answers, log probabilities, sound, paid add-ons, other prices and other models.
+ * streams, several answers, log probabilities, audio, paid add-ons, other service tiers and other models.
  */
 const unsupported: Readonly<Record<string, readonly unknown[]>> = {
   stream: [false],
@@ -204,7 +204,10 @@ function refuseUnsupported(asked: Readonly<Record<string, unknown>>): void {
   const isTextOnly = !isGiven(asked.modalities) || JSON.stringify(asked.modalities) === '["text"]';
   const param = field ?? (isTextOnly ? undefined : 'modalities');
   if (param === undefined) return;
-  throw new GatewayError('unsupported_parameter', { param, message: `${param} is not supported as it was sent.` });
+  throw new GatewayError('unsupported_parameter', {
+    param,
+    message: `The field ${param} is not supported, or not with this value.`,
+  });
 }
 
 const extraOf = (asked: z.infer<typeof Body>): JsonObject => Object.fromEntries(Object.entries(asked).filter(isExtra));
@@ -224,7 +227,7 @@ function readToolChoice(
   if (isOffered) return wanted;
   throw new GatewayError('invalid_value', {
     param: 'tool_choice',
-    message: 'tool_choice: names no tool of this request',
+    message: 'tool_choice: must name a tool of this request',
   });
 }
 

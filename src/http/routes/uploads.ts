@@ -14,7 +14,7 @@ const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 
 /**
- * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored picture. An upload costs no credits, so it has no Idempotency-Key.
+ * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored image. An upload costs no credits, so it has no Idempotency-Key.
  * The bytes of a client that disconnects are discarded.
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
@@ -55,7 +55,7 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
       };
     } catch (error) {
       if (gone.signal.aborted && !(error instanceof GatewayError)) {
-        throw new ClientGone('The client went away', { cause: error });
+        throw new ClientGone('The client disconnected', { cause: error });
       }
       throw error;
     } finally {

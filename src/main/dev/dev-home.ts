@@ -31,13 +31,13 @@ export function claimHome(home: string, say: (text: string) => void): Extract<Ho
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const lock = takeHomeLock(home);
   if (lock.kind === 'running') {
-    const where = existsSync(devFile(home)) ? `; ${devFile(home)} says where` : '';
+    const where = existsSync(devFile(home)) ? `; ${devFile(home)} has its addresses` : '';
     throw new StartRefused(
       `already running on ${home} (process ${lock.pid})${where}. Stop it first, or set TOLLGATE_HOME to another folder.`,
     );
   }
   if (lock.tookOverFrom !== null)
-    say(`the earlier run (process ${lock.tookOverFrom}) did not end in order; taking over`);
+    say(`the earlier run (process ${lock.tookOverFrom}) did not stop cleanly; taking over`);
   return lock;
 }
 

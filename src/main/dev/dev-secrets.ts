@@ -22,12 +22,14 @@ export function devSecrets(home: string): DevSecrets {
     try {
       return DevSecrets.parse(JSON.parse(readFileSync(path, 'utf8')));
     } catch (cause) {
-      throw new Error(`${path} cannot be read. Restore it, or begin anew with: npm start -- --fresh`, { cause });
+      throw new Error(`${path} cannot be read. Restore it, or start from an empty state with: npm start -- --fresh`, {
+        cause,
+      });
     }
   }
   if (existsSync(join(home, 'postgres'))) {
     throw new Error(
-      `${path} is missing but the database is there. Restore it, or begin anew with: npm start -- --fresh`,
+      `${path} is missing, but the database exists. Restore it, or start from an empty state with: npm start -- --fresh`,
     );
   }
   const secrets: DevSecrets = {

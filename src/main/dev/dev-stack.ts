@@ -56,7 +56,7 @@ export class DevStack {
       ports: createPorts(),
       supervisor: createSupervisor({ say, onPids: (pids) => this.#notePids(pids) }),
       guardian: () => {
-        if (this.#guardian === null || this.#stopping !== null) throw new Error('everything is being stopped');
+        if (this.#guardian === null || this.#stopping !== null) throw new Error('no process is started during a stop');
         return this.#guardian;
       },
     };
@@ -69,7 +69,7 @@ export class DevStack {
     const home = this.#home;
     const wanted = wantedPorts(env);
     this.#lock = claimHome(home, say);
-    await this.#progress('stopping what an earlier run left', stopFormerChildren(home));
+    await this.#progress('stopping processes of an earlier run', stopFormerChildren(home));
     if (fresh) removeState(home);
     removeDevFacts(home);
     mkdirSync(logFolder, { recursive: true, mode: 0o700 });
@@ -107,7 +107,7 @@ export class DevStack {
 
   /** Kills the processes that a stop still waits for. */
   hurry(): void {
-    this.#options.say('killing what is left');
+    this.#options.say('killing the remaining processes');
     this.#context.supervisor.kill();
   }
 
@@ -120,9 +120,7 @@ export class DevStack {
     const lines = await this.#progress('applying the catalog', run('seed-dev', programs.seed, whole));
     const demo = lines.map((line) => parseJson(Seeded, line)).find((line) => line !== null);
     if (demo) return demo;
-    throw new Error(
-      `seed-dev said nothing that can be read; its log is ${join(this.#context.logFolder, 'seed-dev.log')}`,
-    );
+    throw new Error(`seed-dev printed no result; its log is ${join(this.#context.logFolder, 'seed-dev.log')}`);
   }
 
   /** Starts the API and then the worker, whose file URLs need the API's port. Returns the API's URL. */

@@ -30,7 +30,9 @@ export function takeHomeLock(home: string): HomeLock {
     if (owner !== null && owner.start === processStart(owner.pid)) return { kind: 'running', pid: owner.pid };
     if (moveAside(file, text)) tookOverFrom = owner?.pid ?? 0;
   }
-  throw new Error(`The lock ${file} keeps changing hands; is something starting in a loop?`);
+  throw new Error(
+    `The lock ${file} was taken by other processes several times. Does a program start Tollgate in a loop?`,
+  );
 }
 
 const Owner = z.object({ pid: z.number().int(), start: z.string().min(1) });

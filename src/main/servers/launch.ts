@@ -65,7 +65,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedProcess> {
   const start = processStart(pid);
   if (guardian && !guardian.watch(pid, { signal: stopSignal, graceSeconds, rank })) {
     child.kill('SIGKILL');
-    throw new Error('everything is being stopped');
+    throw new Error('no process is started during a stop');
   }
   return {
     pid,

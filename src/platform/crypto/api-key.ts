@@ -29,7 +29,7 @@ export function isPlausibleApiKey(text: string): boolean {
 
 /**
  * The digest that is stored and looked up in place of a key: HMAC-SHA256 under the pepper, 32 bytes. A slow hash is not needed,
- * because keys are random. Without the pepper nobody can test a stolen table or plant a key in it.
+ * because keys are random. Without the pepper, an attacker can neither test keys against a stolen table nor insert a key into it.
  */
 export function digestApiKey(key: string, pepper: Buffer): Buffer {
   return createHmac('sha256', pepper).update(key, 'utf8').digest();

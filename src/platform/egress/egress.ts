@@ -24,7 +24,7 @@ export interface Answer extends Head {
 }
 
 export interface FetchOptions extends Omit<ExchangeRequest, 'signal'> {
-  /** The rest of the answer's body is not read. */
+  /** At most this many bytes of the answer's body are read. */
   maxBytes: number;
   /** Decides which ports are allowed. The default is `callback`. */
   purpose?: EgressPurpose;

@@ -9,10 +9,10 @@ import { type ByteRange, FileMissingError, type FilePlace } from './file-place.t
 
 export { FileMissingError, type ByteRange };
 
-/** Where stored files live. */
+/** Where files are stored. */
 export interface FileStoreSettings extends S3Settings {
   driver: 'local' | 's3';
-  /** Of the local driver; what is on its way lies there whatever the driver is. */
+  /** The folder of the local driver. With either driver, incoming files are first written into it. */
   localDir: string;
 }
 
@@ -189,6 +189,6 @@ const LEFTOVERS_MAX = 10_000;
 
 function assertKey(key: string): void {
   if (key.length > 200 || !/^[a-z0-9_-]+(\/[a-z0-9_-]+)*(\.[a-z0-9]{1,8})?$/i.test(key) || key.startsWith('tmp/')) {
-    throw new Error('not a file key of ours');
+    throw new Error('not a file key in our format');
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The part of an error that may be logged. The message of a database error can quote the statement with its values, prompts among
- * them. Of an error with an SQLSTATE only the names of the affected objects and the frames of the stack are kept.
+ * The part of an error that may be logged. The message of a database error can quote the statement with its values, which
+ * may be prompts. So an error with an SQLSTATE keeps only the names of the affected objects and the stack frames.
  */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };

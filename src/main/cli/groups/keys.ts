@@ -130,7 +130,7 @@ async function oddities(
 }
 
 const rotate = command({
-  summary: 'give a key a new secret and show it, this once; the old secret works for 24 more hours',
+  summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
   input: { id },
   needs: databaseAndSecrets,
   async run(deps, { id: keyId }, actor) {
