@@ -5,41 +5,37 @@ export type DeliveryState = 'pending' | 'delivered' | 'exhausted' | 'gone' | 'bl
 export interface DeliveryClaim {
   claimed: boolean;
   state: DeliveryState;
-  /** Until the next try is due, or the other holder's lease ends. */
+  /** Milliseconds until the next try is due or another holder's lease ends. */
   waitMs: number;
-  /** Unix seconds by the database clock: the webhook-timestamp. */
+  /** The webhook-timestamp: unix seconds by the database clock. */
   claimedAt: number;
 }
 
-/** Claims one try; null when there is no such delivery. */
+/** Claims one try; null if there is no such delivery. */
 export async function claimDelivery(
   database: Database,
-  given: { deliveryId: string; token: string; leaseSeconds: number },
+  { deliveryId, token, leaseSeconds }: { deliveryId: string; token: string; leaseSeconds: number },
 ): Promise<DeliveryClaim | null> {
-  return database.first<DeliveryClaim>(
-    'claim-delivery',
-    'select claimed, state, wait_ms, claimed_at from claim_delivery($1, $2, $3)',
-    [given.deliveryId, given.token, given.leaseSeconds],
-  );
+  const [row] = await database.call<DeliveryClaim>('claim_delivery', [deliveryId, token, leaseSeconds]);
+  return row ?? null;
 }
 
-/** What a claimed try sends, and to whom. */
 export interface DeliveryContent {
   taskId: string;
   projectId: string;
   requestId: string;
   eventId: string;
   url: string;
-  /** Counted tries before this one. */
+  /** The number of counted tries before this one. */
   attempts: number;
-  /** Stored at the first try, so that every retry carries equal bytes. */
+  /** Stored at the first try, so that every retry sends the same bytes. */
   body: string | null;
   sealedSecret: string;
-  /** Still signs beside the new one while a rotation overlaps. */
+  /** Signs beside the new secret while a rotation overlaps. */
   sealedPreviousSecret: string | null;
 }
 
-/** What a try needs to know, the secrets still sealed; null for an unknown id. */
+/** What a try sends and to which address, with sealed secrets; null for an unknown id. */
 export async function readDelivery(database: Database, deliveryId: string): Promise<DeliveryContent | null> {
   return database.first<DeliveryContent>(
     'read-delivery',
@@ -50,7 +46,7 @@ export async function readDelivery(database: Database, deliveryId: string): Prom
   );
 }
 
-/** Stores the body of the first try; the one that is stored wins. */
+/** Stores the body of the first try, and returns the stored body, which may be that of another process. */
 export async function saveDeliveryBody(database: Database, deliveryId: string, body: string): Promise<string> {
   const [row] = await database.query<{ body: string }>(
     'save-delivery-body',
@@ -60,8 +56,8 @@ export async function saveDeliveryBody(database: Database, deliveryId: string, b
   return row?.body ?? body;
 }
 
-/** Ends a claimed try; false when the lease had been taken by another holder. */
-export async function endDeliveryTry(
+/** Ends a claimed try; false if another holder had taken the lease over. */
+export const endDeliveryTry = (
   database: Database,
   given: {
     deliveryId: string;
@@ -72,14 +68,10 @@ export async function endDeliveryTry(
     errorClass: string | null;
     claimedAt: number;
   },
-): Promise<boolean> {
-  const [row] = await database.query<{ ended: boolean }>(
-    'end-delivery-try',
-    'select ended from end_delivery_try($1, $2, $3, $4, $5, $6, $7)',
-    [given.deliveryId, given.token, given.state, given.delaySeconds, given.status, given.errorClass, given.claimedAt],
-  );
-  return row?.ended ?? false;
-}
+): Promise<boolean> => {
+  const { deliveryId, token, state, delaySeconds, status, errorClass, claimedAt } = given;
+  return database.value('end_delivery_try', [deliveryId, token, state, delaySeconds, status, errorClass, claimedAt]);
+};
 
 /** A callback that is due and that no process is sending. */
 export interface OverdueDelivery {
@@ -113,7 +105,7 @@ export async function claimOverdueDeliveries(
   );
 }
 
-/** The workflow that waited for this callback is gone: the sweep delivers it from now on. */
+/** Makes the sweep deliver this callback from now on, because its workflow is gone. */
 export async function adoptDelivery(database: Database, deliveryId: string): Promise<void> {
   await database.query(
     'adopt-delivery',
@@ -122,12 +114,12 @@ export async function adoptDelivery(database: Database, deliveryId: string): Pro
   );
 }
 
-/** The wake-up was not sent: the next run may claim the delivery again. */
+/** Lets the next run claim the delivery again, because the wake-up was not sent. */
 export async function forgetWakeUp(database: Database, deliveryId: string): Promise<void> {
   await database.query('forget-wake-up', 'update delivery set kicked_at = null where id = $1', [deliveryId]);
 }
 
-/** The pending callback of an ended task, if it has one. */
+/** The pending callback of an ended task, or null. */
 export async function findPendingDelivery(database: Database, taskId: string): Promise<string | null> {
   const [row] = await database.query<{ id: string }>(
     'find-pending-delivery',
@@ -138,17 +130,9 @@ export async function findPendingDelivery(database: Database, taskId: string): P
   return row?.id ?? null;
 }
 
-export type RedeliverVerdict = 'started' | 'no_callback' | 'erased' | 'not_ended';
-
-/** Begins a delivery anew under these ids, in the place of one that still waits. Any other verdict says why it did not. */
-export async function startRedelivery(
+/** Starts a new delivery under these ids, and ends one that still waits. Any verdict but `started` is the reason why it did not. */
+export const startRedelivery = (
   database: Database,
-  given: { taskId: string; deliveryId: string; eventId: string },
-): Promise<RedeliverVerdict> {
-  const [row] = await database.query<{ redeliver: RedeliverVerdict }>('redeliver', 'select redeliver($1, $2, $3)', [
-    given.taskId,
-    given.deliveryId,
-    given.eventId,
-  ]);
-  return row?.redeliver ?? 'no_callback';
-}
+  { taskId, deliveryId, eventId }: { taskId: string; deliveryId: string; eventId: string },
+): Promise<'started' | 'no_callback' | 'erased' | 'not_ended'> =>
+  database.value('redeliver', [taskId, deliveryId, eventId]);

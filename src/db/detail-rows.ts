@@ -1,9 +1,9 @@
-import type { Database } from './database.ts';
-import { longTransaction } from './long-transaction.ts';
+import { toMembers, type Database } from './database.ts';
+import { callLong, longValue } from './long-transaction.ts';
 
-/** What is kept of one answered request. Never what was said in it. */
+/** The facts about one answered request, without any content. */
 export interface DetailRow {
-  /** Unix milliseconds by the clock of the process that answered. */
+  /** Unix milliseconds by the clock of the API server that answered. */
   atMs: number;
   requestId: string;
   method: string;
@@ -14,12 +14,12 @@ export interface DetailRow {
   modelId: string | null;
   status: number;
   ms: number;
-  /** Charged, or quoted by an accepted task. */
+  /** The charge, or the quote of an accepted task. */
   credits: number | null;
   attempts: number | null;
 }
 
-/** Writes rows in one statement; a row that is there already is left alone. Throws when the partition of a day is missing. */
+/** Writes rows in one statement and skips those that exist already. Throws if the partition of a day is missing. */
 export async function writeDetailRows(database: Database, rows: readonly DetailRow[]): Promise<void> {
   await database.query(
     'write-detail-rows',
@@ -29,49 +29,21 @@ export async function writeDetailRows(database: Database, rows: readonly DetailR
        at_ms float8, request_id text, method text, route text, key_id text, project_id text, model_id text, status int,
        ms int, credits bigint, attempts int)
      on conflict do nothing`,
-    [
-      JSON.stringify(
-        rows.map((row) => ({
-          at_ms: row.atMs,
-          request_id: row.requestId,
-          method: row.method,
-          route: row.route,
-          key_id: row.keyId,
-          project_id: row.projectId,
-          model_id: row.modelId,
-          status: row.status,
-          ms: row.ms,
-          credits: row.credits,
-          attempts: row.attempts,
-        })),
-      ),
-    ],
+    [toMembers(rows)],
   );
 }
 
-/** A row whose day has no partition (SQLSTATE 23514). */
+/** Whether the partition of a row's day is missing (SQLSTATE 23514). */
 export const isPartitionMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '23514';
 
-/** Makes the partitions of yesterday, today and tomorrow, by the database's clock and UTC; answers how many were missing. */
-export async function ensureDetailPartitions(database: Database): Promise<number> {
-  const [row] = await longTransaction(database, (query) =>
-    query<{ made: number }>('ensure-detail-partitions', 'select ensure_api_detail_partitions() as made'),
-  );
-  return row?.made ?? 0;
-}
+/** Creates the missing partitions of yesterday, today and tomorrow, by the database clock and UTC; returns how many were missing. */
+export const ensureDetailPartitions = (database: Database): Promise<number> =>
+  longValue(database, 'ensure_api_detail_partitions', []);
 
-/** Drops the oldest day that is wholly older than `days`, in a transaction of its own; null when there is none. */
-export async function dropDetailPartition(
+/** Drops the oldest day that is wholly older than `days`, in a transaction of its own; null if there is none. */
+export const dropDetailPartition = async (
   database: Database,
   days: number,
-): Promise<{ dropped: string; rows: number } | null> {
-  const [row] = await longTransaction(database, (query) =>
-    query<{ dropped: string; rows: number }>(
-      'drop-detail-partition',
-      'select dropped, detail_rows as rows from drop_api_detail_partition($1)',
-      [days],
-    ),
-  );
-  return row ?? null;
-}
+): Promise<{ dropped: string; detailRows: number } | null> =>
+  (await callLong<{ dropped: string; detailRows: number }>(database, 'drop_api_detail_partition', [days]))[0] ?? null;

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import { toColumns, toMembers, type Database } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 export interface FileRow {
@@ -39,17 +39,10 @@ export async function draftFiles(
   await database.query(
     'draft-files',
     `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, expires_at)
-     select draft.id, $3, $4, $5, draft.storage_key, 'application/octet-stream', 0, '',
-            date_trunc('second', clock_timestamp()) + make_interval(secs => $6)
-     from unnest($1::text[], $2::text[]) draft (id, storage_key)`,
-    [
-      given.drafts.map(({ id }) => id),
-      given.drafts.map(({ storageKey }) => storageKey),
-      given.projectId,
-      given.taskId,
-      given.purpose,
-      given.keptSeconds,
-    ],
+     select draft.id, $2, $3, $4, draft.storage_key, 'application/octet-stream', 0, '',
+            date_trunc('second', clock_timestamp()) + make_interval(secs => $5)
+     from jsonb_to_recordset($1) as draft (id text, storage_key text)`,
+    [toMembers(given.drafts), given.projectId, given.taskId, given.purpose, given.keptSeconds],
   );
 }
 
@@ -61,28 +54,17 @@ export async function recordFile(
   database: Database,
   file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { keptSeconds: number },
 ): Promise<FileRow> {
-  const [row] = await database.query<FileRow>(
+  const row = await database.first<FileRow>(
     'record-file',
     `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', clock_timestamp()) + make_interval(secs => $12))
+     select id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration,
+            date_trunc('second', clock_timestamp()) + make_interval(secs => $2)
+     from jsonb_populate_record(null::file, $1)
      on conflict (storage_key) do update set mime_type = excluded.mime_type, bytes = excluded.bytes, sha256 = excluded.sha256,
        width = excluded.width, height = excluded.height, duration = excluded.duration, expires_at = excluded.expires_at
      where file.deleted_at is null
      returning ${columns}`,
-    [
-      file.id,
-      file.projectId,
-      file.taskId,
-      file.purpose,
-      file.storageKey,
-      file.mimeType,
-      file.bytes,
-      file.sha256,
-      file.width,
-      file.height,
-      file.duration,
-      file.keptSeconds,
-    ],
+    [JSON.stringify(toColumns(file)), file.keptSeconds],
   );
   if (!row) throw new Error('the row of the file was not written, because retention has deleted the draft');
   return row;
@@ -112,7 +94,7 @@ export async function nameSource(database: Database, fileId: string, source: str
   }
 }
 
-/** A file that has neither expired nor been deleted. */
+/** A file that has not expired or been deleted, or null. */
 export async function findFile(database: Database, fileId: string): Promise<FileRow | null> {
   return database.first<FileRow>(
     'find-file',

@@ -89,7 +89,7 @@ export class GroupCommit<Member, Verdict> {
       if (asked.length === 0) return;
       const verdicts = await this.#options.run(asked.map(({ member }) => member));
       if (verdicts.length !== asked.length)
-        throw new Error('the batch returned another number of verdicts than it has members');
+        throw new Error('the number of verdicts differs from the number of members');
       verdicts.forEach((verdict, index) => {
         const one = asked[index];
         if (one) this.#decide(one, verdict);

@@ -2,7 +2,7 @@ import type { JobName, JobState, JobSummary, JobTrigger } from '../domain/job.ts
 import type { Database } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
-/** One run of a job, or the request for one. Times are unix seconds. */
+/** A run of a job, or a requested run. Times are unix seconds. */
 export interface JobRun {
   runId: string;
   name: string;
@@ -14,8 +14,6 @@ export interface JobRun {
   summary: JobSummary | null;
 }
 
-export type JobVerdict = 'requested' | 'running' | 'already_running';
-
 /**
  * Takes the lock of a job for `leaseSeconds`, or with `request` only announces a run. The process that begins the job takes the
  * announced run over. Returns the id of the run that has the lock, which may be an announced run or that of another process.
@@ -23,14 +21,13 @@ export type JobVerdict = 'requested' | 'running' | 'already_running';
 export async function beginJob(
   database: Database,
   given: { name: JobName; runId: string; trigger: JobTrigger; leaseSeconds: number; request: boolean },
-): Promise<{ verdict: JobVerdict; runId: string }> {
-  const [row] = await database.query<{ verdict: JobVerdict; runId: string }>(
-    'begin-job',
-    'select verdict, run_id from begin_job($1, $2, $3, $4, $5)',
-    [given.name, given.runId, given.trigger, given.leaseSeconds, given.request],
-  );
-  if (!row) throw new Error('begin_job returned no row');
-  return row;
+) {
+  const { name, runId, trigger, leaseSeconds, request } = given;
+  const values = [name, runId, trigger, leaseSeconds, request];
+  type Begun = { verdict: 'requested' | 'running' | 'already_running'; runId: string };
+  const [begun] = await database.call<Begun>('begin_job', values);
+  if (!begun) throw new Error('begin_job returned no row');
+  return begun;
 }
 
 /** Extends the lock of a run; false if the lock was lost. */

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../domain/catalog.ts';
 import type { Database } from './database.ts';
 
-/** The applied catalog in its own order. The loader checked it before it was written. */
+/** The applied catalog in its own order. It was checked before it was written. */
 export async function listModels(database: Database): Promise<CatalogEntry[]> {
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }

@@ -14,19 +14,12 @@ export interface ProjectRow {
 
 /** Projects with their credits, oldest first. */
 export async function listProjects(database: Database, limit: number): Promise<ProjectRow[]> {
-  const accounts = await (
-    await database.orm()
-  ).em
-    .fork()
-    .find(CreditAccount, {}, { populate: ['project'], orderBy: { project: { createdAt: 'asc', id: 'asc' } }, limit });
-  return accounts.map(({ project: { id: projectId, name, status, createdAt }, balance, reserved }) => ({
-    projectId,
-    name,
-    status,
-    balance,
-    reserved,
-    createdAt,
-  }));
+  const em = (await database.orm()).em.fork();
+  const orderBy = { project: { createdAt: 'asc', id: 'asc' } } as const;
+  const accounts = await em.find(CreditAccount, {}, { populate: ['project'], orderBy, limit });
+  return accounts.map(({ project: { id, name, status, createdAt }, balance, reserved }) => {
+    return { projectId: id, name, status, balance, reserved, createdAt };
+  });
 }
 
 /** Enables or disables a project; false if it had that status already, null if there is no such project. */
@@ -37,7 +30,7 @@ export async function switchProject(database: Database, projectId: string, enabl
   return changed > 0 || ((await em.count(Project, { id: projectId })) > 0 ? false : null);
 }
 
-/** A project's callback secrets, sealed. */
+/** The sealed callback secrets of a project. */
 export interface StoredSecret {
   sealed: string;
   /** The previous secret while it also signs. */

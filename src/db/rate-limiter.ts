@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
-/** What the client of a key with a limit of requests per minute is told about it. */
+/** The state of a key's rate limit, as its client receives it. */
 export interface RateState {
   remaining: number;
   /** Seconds until the oldest counted request no longer counts. */

@@ -1,34 +1,27 @@
 import type { Database } from './database.ts';
-import { longTransaction } from './long-transaction.ts';
+import type { FileDraft } from './files.ts';
+import { callLong, longTransaction, longValue } from './long-transaction.ts';
 
-/**
- * The counts of one call. Every function below deletes expired data, by the clock of the database, in one transaction of at most
- * `limit` rows. A smaller result means that no more rows have expired. An interrupted call changes nothing.
- */
-export interface ErasedContents {
-  tasks: number;
-  bodies: number;
-}
+// Each call is one transaction that deletes or marks at most `limit` rows, by the database clock. If it returns fewer, nothing more
+// is due. An interrupted call changed nothing.
 
 /** Erases inputs, outputs and callback bodies of ended tasks past their `expires_at`. */
-export async function eraseContents(database: Database, limit: number): Promise<ErasedContents> {
-  const [row] = await longTransaction(database, (query) =>
-    query<ErasedContents>('erase-contents', 'select tasks, bodies from erase_contents($1)', [limit]),
-  );
-  return { tasks: row?.tasks ?? 0, bodies: row?.bodies ?? 0 };
+export async function eraseContents(database: Database, limit: number): Promise<{ tasks: number; bodies: number }> {
+  const [erased] = await callLong<{ tasks: number; bodies: number }>(database, 'erase_contents', [limit]);
+  return erased ?? { tasks: 0, bodies: 0 };
 }
 
-/** Deletes ended tasks with their attempts and deliveries, but not those of a month that is not frozen yet. */
+/** Deletes ended tasks with their attempts and deliveries, except those of a month whose summary is not frozen. */
 export const purgeTasks = (database: Database, seconds: number, limit: number): Promise<number> =>
-  counted(database, 'purge-tasks', 'select purge_tasks($1, $2) as n', [seconds, limit]);
+  longValue(database, 'purge_tasks', [seconds, limit]);
 
 /** Deletes tasks that were never admitted. */
 export const purgeRejectedTasks = (database: Database, seconds: number, limit: number): Promise<number> =>
-  counted(database, 'purge-rejected-tasks', 'select purge_rejected_tasks($1, $2) as n', [seconds, limit]);
+  longValue(database, 'purge_rejected_tasks', [seconds, limit]);
 
 /** Deletes attempts of chats whose hold has ended and whose month is frozen. */
 export const purgeChatAttempts = (database: Database, seconds: number, limit: number): Promise<number> =>
-  counted(database, 'purge-chat-attempts', 'select purge_chat_attempts($1, $2) as n', [seconds, limit]);
+  longValue(database, 'purge_chat_attempts', [seconds, limit]);
 
 /** Deletes expired idempotency keys. */
 export const purgeIdempotency = (database: Database, limit: number): Promise<number> =>
@@ -58,16 +51,11 @@ export const purgeDeliveryAttempts = (database: Database, seconds: number, limit
 
 /** Marks expired files as deleted, so that no request finds them. A file that a running task uses is kept. */
 export const claimExpiredFiles = (database: Database, limit: number): Promise<number> =>
-  counted(database, 'claim-expired-files', 'select claim_expired_files($1) as n', [limit]);
+  longValue(database, 'claim_expired_files', [limit]);
 
-export interface DeletedFile {
-  id: string;
-  storageKey: string;
-}
-
-/** Files that are marked as deleted and whose bytes may still exist, ordered by id, after `afterId`. */
-export async function listDeletedFiles(database: Database, afterId: string, limit: number): Promise<DeletedFile[]> {
-  return database.query<DeletedFile>(
+/** Files marked as deleted, whose bytes may still exist, in the order of their ids after `afterId`. */
+export async function listDeletedFiles(database: Database, afterId: string, limit: number): Promise<FileDraft[]> {
+  return database.query<FileDraft>(
     'list-deleted-files',
     'select id, storage_key from file where deleted_at is not null and id > $1 order by id limit $2',
     [afterId, limit],

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Database } from './database.ts';
 
-/** A job that the upstream has accepted, by its attempt. */
 export interface AcceptedJob {
   attemptId: string;
   channelId: string;

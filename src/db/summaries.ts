@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { longTransaction } from './long-transaction.ts';
+import { longValue } from './long-transaction.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 export interface RebuiltMonth {
@@ -32,16 +32,9 @@ export async function rebuildMonth(
   database: Database,
   given: { month: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
 ): Promise<RebuiltMonth> {
-  const [row] = await longTransaction(database, (query) =>
-    query<{ state: RebuiltMonth['state'] }>('rebuild-summary', 'select rebuild_summary($1, $2, $3, $4) as state', [
-      given.month,
-      given.creditValueMicroUsd,
-      given.lagSeconds,
-      given.freezeAfterDays,
-    ]),
-  );
-  if (!row) throw new Error('rebuild_summary returned no row');
-  return { month: given.month, state: row.state };
+  const { month, creditValueMicroUsd, lagSeconds, freezeAfterDays } = given;
+  const values = [month, creditValueMicroUsd, lagSeconds, freezeAfterDays];
+  return { month, state: await longValue<RebuiltMonth['state']>(database, 'rebuild_summary', values) };
 }
 
 export interface SummaryRow {
@@ -65,7 +58,7 @@ export interface MonthlySummary {
   month: string;
   /** Unix seconds. */
   builtAt: number;
-  /** Unix seconds; null while the month is still rebuilt every day. */
+  /** Unix seconds; null while the month is rebuilt every day. */
   frozenAt: number | null;
   creditValueMicroUsd: number;
   rows: SummaryRow[];

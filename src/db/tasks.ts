@@ -3,7 +3,7 @@ import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/
 import type { Database } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
-/** A task as its clients see it, before it is put into a dialect's words. Times are unix seconds. */
+/** A task as its client sees it, before a dialect renders it. Times are unix seconds. */
 export interface TaskView {
   id: string;
   projectId: string;
@@ -26,98 +26,51 @@ export interface TaskView {
   callback: { state: string; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
 }
 
-/** A row of `viewColumns`: the view, with its credits and its callback still column by column. */
-interface TaskRow extends Omit<TaskView, 'credits' | 'callback'> {
-  creditsQuoted: number;
-  creditsReserved: number;
-  creditsCharged: number;
-  creditsRefunded: number;
-  callbackUrl: string | null;
-  deliveryState: string | null;
-  deliveryAttempts: number | null;
-  deliveryLastStatus: number | null;
-  deliveryNextAttemptAt: number | null;
-}
-
+// `json`, unlike `jsonb`, keeps the order of members in which clients have always received them.
 const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.input, t.output,
   t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
-  t.credits_quoted, t.credits_reserved, t.credits_charged, t.credits_refunded, t.callback_url,
-  d.state as delivery_state, d.attempts as delivery_attempts, d.last_status as delivery_last_status,
-  ${unixSeconds('d.next_attempt_at')} as delivery_next_attempt_at`;
+  json_build_object('quoted', t.credits_quoted, 'reserved', t.credits_reserved, 'charged', t.credits_charged,
+    'refunded', t.credits_refunded) as credits,
+  case when t.callback_url is not null then json_build_object('state', coalesce(d.state, 'pending'),
+    'attempts', coalesce(d.attempts, 0), 'lastStatus', d.last_status, 'nextAttemptAt', ${unixSeconds('d.next_attempt_at')}) end as callback`;
 
 const withDelivery = `left join lateral (
     select state, attempts, last_status, next_attempt_at from delivery where task_id = t.id order by created_at desc limit 1
   ) d on t.callback_url is not null`;
 
-const toView = ({
-  creditsQuoted: quoted,
-  creditsReserved: reserved,
-  creditsCharged: charged,
-  creditsRefunded: refunded,
-  callbackUrl,
-  deliveryState,
-  deliveryAttempts,
-  deliveryLastStatus,
-  deliveryNextAttemptAt,
-  ...task
-}: TaskRow): TaskView => ({
-  ...task,
-  credits: { quoted, reserved, charged, refunded },
-  callback:
-    callbackUrl === null
-      ? null
-      : {
-          state: deliveryState ?? 'pending',
-          attempts: deliveryAttempts ?? 0,
-          lastStatus: deliveryLastStatus,
-          nextAttemptAt: deliveryNextAttemptAt,
-        },
-});
-
-/** One task by its id, whatever its admission; null when there is none. One indexed read. */
-export async function findTask(database: Database, taskId: string): Promise<TaskView | null> {
-  const [row] = await database.query<TaskRow>(
-    'find-task',
-    `select ${viewColumns} from task t ${withDelivery} where t.id = $1`,
-    [taskId],
-  );
-  return row ? toView(row) : null;
-}
+/** One task by its id, whatever its admission, or null. One indexed read. */
+export const findTask = (database: Database, taskId: string): Promise<TaskView | null> =>
+  database.first('find-task', `select ${viewColumns} from task t ${withDelivery} where t.id = $1`, [taskId]);
 
 export interface TaskFilter {
   projectId?: string;
   status?: TaskStatus;
-  /** Those whose outcome upstream is not known and whose case no operator has closed (`tasks resolve`). */
+  /** Only tasks whose outcome upstream is unknown and that no operator has resolved (`tasks resolve`). */
   unknownOnly?: boolean;
   limit: number;
 }
 
-/** The newest admitted tasks first. */
-export async function listTasks(database: Database, filter: TaskFilter): Promise<TaskView[]> {
-  const rows = await database.query<TaskRow>(
+/** The newest admitted tasks first. The limit comes before the join, so that only listed tasks have their callbacks read. */
+export const listTasks = (database: Database, filter: TaskFilter): Promise<TaskView[]> =>
+  database.query(
     'list-tasks',
-    `select ${viewColumns} from task t ${withDelivery}
-     where t.admission = 'reserved' and ($1::text is null or t.project_id = $1) and ($2::text is null or t.status = $2)
-       and (not $3::boolean or (t.outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
-     order by t.id desc limit $4`,
+    `select ${viewColumns} from (
+       select * from task t
+       where admission = 'reserved' and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
+         and (not $3::boolean or (outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
+       order by id desc limit $4) t ${withDelivery} order by t.id desc`,
     [filter.projectId ?? null, filter.status ?? null, filter.unknownOnly ?? false, filter.limit],
   );
-  return rows.map(toView);
-}
 
-/** What a workflow is started with: ids and words for the Temporal UI, nothing else. */
-export interface TaskStart {
+/** A task whose workflow is to be started. */
+export interface TaskStart extends Pick<TaskView, 'projectId' | 'type' | 'modelId' | 'input'> {
   taskId: string;
-  projectId: string;
-  type: TaskType;
-  modelId: string;
-  input: JsonObject | null;
 }
 
 /**
- * Claims admitted tasks that have no workflow yet, oldest first but one project after the other, for `claimSeconds`: a
- * claim whose start then fails is free again after that.
+ * Claims admitted tasks that have no workflow yet for `claimSeconds`, taking the projects in turn and the oldest tasks of each first.
+ * After that time a task whose start failed can be claimed again.
  */
 export async function claimUnstartedTasks(
   database: Database,
@@ -145,7 +98,7 @@ export async function claimUnstartedTasks(
   );
 }
 
-/** Remembers that these tasks' workflows exist. */
+/** Records that the workflows of these tasks exist. */
 export async function markStarted(database: Database, taskIds: string[]): Promise<void> {
   await database.query(
     'mark-started',
@@ -158,8 +111,8 @@ export async function markStarted(database: Database, taskIds: string[]): Promis
 }
 
 /**
- * Tasks that nobody seems to work on: written but never decided (the route died), or silent for too long (the workflow
- * was terminated, or Temporal lost it). Each is marked as seen, so that it is offered once per period.
+ * Claims tasks on which no process seems to work: written but never decided (the API server died), or silent for too long (the
+ * workflow was terminated, or Temporal lost it). Each is marked as seen, so that it is claimed once per period.
  */
 export async function claimSilentTasks(
   database: Database,
@@ -181,7 +134,7 @@ export async function claimSilentTasks(
   );
 }
 
-/** Tasks past their deadline by the database clock that have not ended, but for those in `except`. */
+/** The tasks past their deadline by the database clock that have not ended, without those in `except`. */
 export async function listStaleTasks(
   database: Database,
   limit: number,
@@ -196,7 +149,7 @@ export async function listStaleTasks(
   return rows.map(({ id }) => id);
 }
 
-/** Seconds that the oldest admitted task has waited for its workflow; 0 when none waits. */
+/** How many seconds the oldest admitted task has waited for its workflow; 0 if none waits. */
 export async function oldestUnstartedSeconds(database: Database): Promise<number> {
   const [row] = await database.query<{ seconds: number | null }>(
     'oldest-unstarted',

@@ -65,7 +65,7 @@ const sinceOf = (checkpoint: Checkpoint | null): LedgerReport['since'] =>
 
 /** The rows that are checked. Parameters: $1 grace in seconds, $2 checkpoint, $3 its last entry, $4 the end of its time range. */
 interface Scope {
-  /** A key's spent credits, as (key_id, spent). */
+  /** The spent credits of each key, as (key_id, spent). */
   spent: string;
   /** Ids of the reservations to check. */
   reservations: string;
@@ -210,7 +210,7 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         where told.requests <> told.successes + told.failures or told.cost_micro_usd < 0
            or told.margin_micro_usd <> told.credits_charged * built.credit_value_micro_usd - told.cost_micro_usd
         union
-        -- Months are built in their order: one that was passed over has lost its summary.
+        -- Months are built in order, so a month before the last built one must have a summary.
         select missing.month, null, null, null from (
           select distinct to_char(created_at at time zone 'UTC', 'YYYY-MM') as month from ledger_entry
           where id > $3 and kind in ('settle', 'refund', 'adjust')) missing

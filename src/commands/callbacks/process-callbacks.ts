@@ -1,5 +1,6 @@
 import { adoptDelivery, claimOverdueDeliveries, forgetWakeUp, type OverdueDelivery } from '../../db/deliveries.ts';
 import type { Deps } from '../../deps.ts';
+import { inLanes } from '../../platform/in-lanes.ts';
 import { pause } from '../../platform/pause.ts';
 import { deliverCallback, type DeliverDeps } from './deliver-callback.ts';
 
@@ -25,28 +26,24 @@ export async function processCallbacks(
   const postponed: string[] = [];
   let isAway = false;
   for (let batch = 0; batch < batchesMax; batch++) {
-    const queue = await claimOverdueDeliveries(deps.db, {
+    const claimed = await claimOverdueDeliveries(deps.db, {
       lateSeconds: deps.config.callbacks.lateSeconds,
       wakeUpSeconds: deps.config.callbacks.wakeUpIntervalSeconds,
       limit: batchMax,
       except: postponed,
       adoptedOnly: isAway,
     });
-    const claimed = queue.length;
-    count.overdue += claimed;
+    count.overdue += claimed.length;
     const signals = { reached: 0, unreachable: 0 };
-    const lane = async (): Promise<void> => {
-      for (let next = queue.shift(); next; next = queue.shift()) {
-        await inTurn();
-        const handled = await handle(deps, next);
-        if (handled === 'failed' || handled === 'unreachable') postponed.push(next.deliveryId);
-        if (handled === 'unreachable') signals.unreachable += 1;
-        else if (!next.adopted) signals.reached += 1;
-        if (handled === 'kicked' || handled === 'delivered' || handled === 'failed') count[handled] += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: lanes }, lane));
-    if (claimed < batchMax) break;
+    await inLanes(claimed, lanes, async (next) => {
+      await inTurn();
+      const handled = await handle(deps, next);
+      if (handled === 'failed' || handled === 'unreachable') postponed.push(next.deliveryId);
+      if (handled === 'unreachable') signals.unreachable += 1;
+      else if (!next.adopted) signals.reached += 1;
+      if (handled === 'kicked' || handled === 'delivered' || handled === 'failed') count[handled] += 1;
+    });
+    if (claimed.length < batchMax) break;
     // If Temporal answered for none of this batch, it would not answer for the next one either.
     isAway ||= signals.unreachable > 0 && signals.reached === 0;
   }

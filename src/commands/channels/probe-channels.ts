@@ -1,5 +1,6 @@
 import { listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
+import { inLanes } from '../../platform/in-lanes.ts';
 import { unsealCredential } from './unseal-credential.ts';
 
 type ProbeDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
@@ -13,17 +14,12 @@ const probeTimeoutMs = 10_000;
  * because the free call was not what the provider limited. A channel without a free call stays tripped until its time is over.
  */
 export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; reopened: number; failed: number }> {
-  const queue = await listTrippedChannels(deps.db);
   const count = { probed: 0, reopened: 0, failed: 0 };
-  const lane = async (): Promise<void> => {
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      const result = await probe(deps, next);
-      if (result === 'not_offered') continue;
-      count.probed += 1;
-      if (result !== 'superseded') count[result] += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await inLanes(await listTrippedChannels(deps.db), lanes, async (tripped) => {
+    const result = await probe(deps, tripped);
+    if (result !== 'not_offered') count.probed += 1;
+    if (result === 'reopened' || result === 'failed') count[result] += 1;
+  });
   if (count.reopened > 0) deps.channels.forget();
   return count;
 }

@@ -16,6 +16,7 @@ import { listOpenMonths, rebuildMonth, type RebuiltMonth } from '../../db/summar
 import { verifyLedger } from '../../db/verify-ledger.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
+import { inLanes } from '../../platform/in-lanes.ts';
 
 export type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'>;
 
@@ -190,8 +191,8 @@ async function dropDetails(
     const result = await dropDetailPartition(db, config.retention.detailDays);
     if (!result) return;
     summary.detail_partitions_dropped += 1;
-    summary.detail_rows_dropped += result.rows;
-    logger.info({ partition: result.dropped, rows: result.rows }, 'a day of API details was dropped');
+    summary.detail_rows_dropped += result.detailRows;
+    logger.info({ partition: result.dropped, rows: result.detailRows }, 'a day of API details was dropped');
   }
 }
 
@@ -211,20 +212,17 @@ async function deleteFiles(
     const batch = await listDeletedFiles(db, after, limit);
     after = batch.at(-1)?.id ?? after;
     const deleted: string[] = [];
-    const queue = [...batch];
-    const lane = async (): Promise<void> => {
-      for (let file = queue.shift(); file && !signal?.aborted; file = queue.shift()) {
-        try {
-          await files.delete(file.storageKey);
-          crashPoint('mid_retention_delete');
-          deleted.push(file.id);
-        } catch (error) {
-          summary.files_failed += 1;
-          logger.warn({ err: error, file_id: file.id }, 'the bytes of a file could not be deleted');
-        }
+    await inLanes(batch, deleteLanes, async ({ id, storageKey }) => {
+      if (signal?.aborted) return;
+      try {
+        await files.delete(storageKey);
+        crashPoint('mid_retention_delete');
+        deleted.push(id);
+      } catch (error) {
+        summary.files_failed += 1;
+        logger.warn({ err: error, file_id: id }, 'the bytes of a file could not be deleted');
       }
-    };
-    await Promise.all(Array.from({ length: deleteLanes }, lane));
+    });
     if (deleted.length > 0) await forgetFiles(db, deleted);
     summary.files_deleted += deleted.length;
     return batch.length;

@@ -2,6 +2,7 @@ import { expireChats } from '../../db/chat-ledger.ts';
 import { listStaleTasks } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
+import { inLanes } from '../../platform/in-lanes.ts';
 import { finishTask } from './finish-task.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -63,20 +64,13 @@ async function stopAll(
   deps: Parameters<typeof stopUpstream>[0] & Pick<Deps, 'workflows'>,
   ended: string[],
 ): Promise<void> {
-  const queue = [...ended];
   const until = performance.now() + stopMsMax;
-  const lane = async (): Promise<void> => {
-    for (let taskId = queue.shift(); taskId !== undefined; taskId = queue.shift()) {
-      if (performance.now() < until)
-        await deps.workflows
-          .cancel(taskId, cancelTimeoutMs)
-          .catch((error: unknown) =>
-            deps.logger.warn({ err: error, task_id: taskId }, 'the workflow of a stale task could not be canceled'),
-          );
-      await stopUpstream(deps, taskId).catch((error: unknown) =>
-        deps.logger.warn({ err: error, task_id: taskId }, 'the upstream job of a stale task could not be stopped'),
-      );
+  await inLanes(ended, stopLanes, async (taskId) => {
+    const warn = (message: string) => (error: unknown) => deps.logger.warn({ err: error, task_id: taskId }, message);
+    if (performance.now() < until) {
+      const canceled = deps.workflows.cancel(taskId, cancelTimeoutMs);
+      await canceled.catch(warn('the workflow of a stale task could not be canceled'));
     }
-  };
-  await Promise.all(Array.from({ length: stopLanes }, lane));
+    await stopUpstream(deps, taskId).catch(warn('the upstream job of a stale task could not be stopped'));
+  });
 }

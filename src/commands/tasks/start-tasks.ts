@@ -1,5 +1,6 @@
 import { claimSilentTasks, claimUnstartedTasks, markStarted, type TaskStart } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
+import { inLanes } from '../../platform/in-lanes.ts';
 
 type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger'>;
 
@@ -50,22 +51,18 @@ async function startAll(
   tasks: TaskStart[],
 ): Promise<{ started: string[]; isAway: boolean }> {
   const started: string[] = [];
-  const queue = [...tasks];
   let unreachable = 0;
-  const lane = async (): Promise<void> => {
-    for (let task = queue.shift(); task; task = queue.shift()) {
-      try {
-        if ((await workflows.start(task, startTimeoutMs)) === 'unreachable') {
-          unreachable += 1;
-          // The other lanes continue, because the failure may concern this task only.
-          return;
-        }
-        started.push(task.taskId);
-      } catch (error) {
-        logger.error({ err: error, task_id: task.taskId, alarm: true }, 'the workflow of a task could not be started');
+  await inLanes(tasks, STARTER_CONCURRENCY, async (task): Promise<void | 'end_lane'> => {
+    try {
+      if ((await workflows.start(task, startTimeoutMs)) === 'unreachable') {
+        unreachable += 1;
+        // The other lanes continue, because the failure may concern this task only.
+        return 'end_lane';
       }
+      started.push(task.taskId);
+    } catch (error) {
+      logger.error({ err: error, task_id: task.taskId, alarm: true }, 'the workflow of a task could not be started');
     }
-  };
-  await Promise.all(Array.from({ length: STARTER_CONCURRENCY }, lane));
+  });
   return { started, isAway: unreachable > 0 && started.length === 0 };
 }

@@ -344,277 +344,277 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T09:27:36.133446+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_70ff6f62dcad58db", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T09:36:27.224895+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_df92b3495fccbe58", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_70ff6f62dcad58db", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T09:27:35.924762+00:00", "expires_at": null, "project_id": "prj_43e0b9c653459181", "revoked_at": null, "last_used_at": "2026-11-22T09:27:35.977454+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_cee717e354b38b0b", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T09:36:27.065206+00:00", "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_e3f08948610ea294", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T09:27:35.930807+00:00", "expires_at": null, "project_id": "prj_43e0b9c653459181", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_df92b3495fccbe58", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T09:36:27.063251+00:00", "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "revoked_at": null, "last_used_at": "2026-11-22T09:36:27.09685+00:00", "in_flight_max": 10}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_70ff6f62dcad58db", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T09:27:35.931822+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_df92b3495fccbe58", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T09:36:27.067162+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_27cf6fafeaee7be1", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_ddc2bf9c856f0aa3", "started_at": "2026-11-22T09:27:35.982685+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:27:35.982685+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_317d35a0ab84d64e", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_f1571e8977646de4", "started_at": "2026-11-22T09:36:27.099803+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:36:27.099803+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_298af0464ae6da4c", "code": null, "fence": "att_298af0464ae6da4c", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:27:36.096107+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_006e031c1189875c", "started_at": "2026-11-22T09:27:36.093912+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:30:36.093911+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3e2c11fafb75af3b", "code": null, "fence": "att_3e2c11fafb75af3b", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:36:27.188064+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_fadd3098beaa9d84", "started_at": "2026-11-22T09:36:27.183281+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:39:27.18328+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_61649d06234c5590", "code": null, "fence": "att_61649d06234c5590", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:27:36.090698+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_5a1af84acf66f1a6", "started_at": "2026-11-22T09:27:36.084762+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:30:36.084761+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_51d0d14c928bc7dc", "code": null, "fence": "att_51d0d14c928bc7dc", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_84989d43a0ab51ee", "started_at": "2026-11-22T09:36:27.196285+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:36:27.196284+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e162972451feda5e", "code": null, "fence": "att_e162972451feda5e", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_50720da53eb3ac5e", "started_at": "2026-11-22T09:27:36.103232+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:27:36.103231+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_532f417d7e46bfe6", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T09:36:27.133863+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_6c807dbfca02fde9", "started_at": "2026-11-22T09:36:27.133863+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:36:27.133863+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f6d613a6dc9af5bd", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T09:27:36.030115+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_99ce7f2819ea3fc1", "started_at": "2026-11-22T09:27:36.030115+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:27:36.030115+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_aeb1116104494148", "code": null, "fence": "att_aeb1116104494148", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:36:27.177913+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_4305b264bbcf37fd", "started_at": "2026-11-22T09:36:27.158017+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:39:27.158016+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T09:27:35.9237+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_43e0b9c653459181"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T09:36:27.060075+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_e44a4bac9f33cf5a"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T09:27:35.941186+00:00", "credential": "sealed", "updated_at": "2026-11-22T09:27:35.941186+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T09:36:27.075435+00:00", "credential": "sealed", "updated_at": "2026-11-22T09:36:27.075435+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T09:27:35.945337+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T09:27:35.944755+00:00", "probe_until": null, "closed_until": "2026-11-22T09:27:45.945336+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T09:36:27.081012+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T09:36:27.080387+00:00", "probe_until": null, "closed_until": "2026-11-22T09:36:37.081011+00:00"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_43e0b9c653459181"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_e44a4bac9f33cf5a"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_e40214fb29a264ad", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_99ce7f2819ea3fc1", "attempts": 1, "ended_at": null, "event_id": "evt_b6615b6a6ba0ef60", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T09:27:36.045516+00:00", "project_id": "prj_43e0b9c653459181", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T09:27:36.061999+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_fad6c022dcbd27b7", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_6c807dbfca02fde9", "attempts": 1, "ended_at": null, "event_id": "evt_a86997cc4077cd89", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T09:36:27.136124+00:00", "project_id": "prj_e44a4bac9f33cf5a", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T09:36:27.143024+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T09:27:36.062168+00:00", "started_at": "2026-11-22T09:27:36.061728+00:00", "delivery_id": "dlv_e40214fb29a264ad", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T09:36:27.143165+00:00", "started_at": "2026-11-22T09:36:27.142814+00:00", "delivery_id": "dlv_fad6c022dcbd27b7", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_08f2de14cb91124f", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_99ce7f2819ea3fc1", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T09:27:36.063532+00:00", "deleted_at": null, "expires_at": "2026-11-29T09:27:36.063532+00:00", "project_id": "prj_43e0b9c653459181", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_243f07a03798d2b7", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_6c807dbfca02fde9", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T09:36:27.144633+00:00", "deleted_at": null, "expires_at": "2026-11-29T09:36:27.144633+00:00", "project_id": "prj_e44a4bac9f33cf5a", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_ddc2bf9c856f0aa3", "bound_at": null, "created_at": "2026-11-22T09:27:35.968176+00:00", "expires_at": "2026-11-22T10:27:35.968175+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_d8adc4a7db1c48d7", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_f1571e8977646de4", "bound_at": null, "created_at": "2026-11-22T09:36:27.088913+00:00", "expires_at": "2026-11-22T10:36:27.088912+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_4f7623d576f7f10b", "fingerprint": "same body"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T09:27:36.090651+00:00", "created_at": "2026-11-22T09:27:36.083617+00:00", "expires_at": "2026-11-23T09:27:36.083617+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_5a1af84acf66f1a6", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T09:36:27.177867+00:00", "created_at": "2026-11-22T09:36:27.156942+00:00", "expires_at": "2026-11-23T09:36:27.156942+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_4305b264bbcf37fd", "fingerprint": "same body"}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T09:27:36.11261+00:00", "started_at": "2026-11-22T09:27:36.110975+00:00", "lease_until": "2026-11-22T09:28:36.110975+00:00", "requested_at": "2026-11-22T09:27:36.110975+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T09:36:27.203363+00:00", "started_at": "2026-11-22T09:36:27.200249+00:00", "lease_until": "2026-11-22T09:37:27.200249+00:00", "requested_at": "2026-11-22T09:36:27.200249+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T09:27:36.099852+00:00", "covers_until": "2026-11-22T09:27:36.099458+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T09:36:27.189951+00:00", "covers_until": "2026-11-22T09:36:27.189519+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_43e0b9c653459181", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_e44a4bac9f33cf5a", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_70ff6f62dcad58db", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_df92b3495fccbe58", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T09:27:35.919941+00:00", "d_reserved": 0, "project_id": "prj_43e0b9c653459181", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T09:36:27.057591+00:00", "d_reserved": 0, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T09:27:36.09077+00:00", "d_reserved": -7, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_5a1af84acf66f1a6"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T09:36:27.177954+00:00", "d_reserved": -7, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_4305b264bbcf37fd"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T09:27:36.093854+00:00", "d_reserved": 8, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_006e031c1189875c"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T09:36:27.183218+00:00", "d_reserved": 8, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_fadd3098beaa9d84"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T09:27:36.096134+00:00", "d_reserved": -8, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_006e031c1189875c"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T09:36:27.188094+00:00", "d_reserved": -8, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_fadd3098beaa9d84"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T09:27:36.103148+00:00", "d_reserved": 9, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_50720da53eb3ac5e"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T09:36:27.196227+00:00", "d_reserved": 9, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_84989d43a0ab51ee"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T09:27:35.980223+00:00", "d_reserved": 10, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_ddc2bf9c856f0aa3"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T09:36:27.097371+00:00", "d_reserved": 10, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_f1571e8977646de4"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T09:27:35.993962+00:00", "d_reserved": 20, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_8262be517b395d28"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T09:36:27.10408+00:00", "d_reserved": 20, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_db36482b50f1a452"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T09:27:36.002065+00:00", "d_reserved": 30, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_3ee7c21faf0ade87"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T09:36:27.116509+00:00", "d_reserved": 30, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6558de87ed0821ef"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T09:27:36.017288+00:00", "d_reserved": -30, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_3ee7c21faf0ade87"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T09:36:27.1201+00:00", "d_reserved": -30, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6558de87ed0821ef"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T09:27:36.026056+00:00", "d_reserved": 40, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_99ce7f2819ea3fc1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T09:36:27.131052+00:00", "d_reserved": 40, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6c807dbfca02fde9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T09:27:36.045293+00:00", "d_reserved": -40, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_99ce7f2819ea3fc1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T09:36:27.135923+00:00", "d_reserved": -40, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6c807dbfca02fde9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_70ff6f62dcad58db", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T09:27:36.072069+00:00", "d_reserved": 0, "project_id": "prj_43e0b9c653459181", "reservation_id": "task_99ce7f2819ea3fc1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_df92b3495fccbe58", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T09:36:27.14801+00:00", "d_reserved": 0, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6c807dbfca02fde9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_70ff6f62dcad58db", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T09:27:36.084577+00:00", "d_reserved": 7, "project_id": "prj_43e0b9c653459181", "reservation_id": "req_5a1af84acf66f1a6"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T09:36:27.157855+00:00", "d_reserved": 7, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_4305b264bbcf37fd"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T09:27:35.935118+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T09:36:27.072604+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_43e0b9c653459181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_43e0b9c653459181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_43e0b9c653459181", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_43e0b9c653459181", "name": "test", "status": "active", "created_at": "2026-11-22T09:27:35.894128+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_e44a4bac9f33cf5a", "name": "test", "status": "active", "created_at": "2026-11-22T09:36:27.049193+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795339656, "key_id": "key_70ff6f62dcad58db"}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795340187, "key_id": "key_df92b3495fccbe58"}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_006e031c1189875c", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.096008+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:27:36.093717+00:00", "expires_at": "2026-11-22T09:30:36.093716+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_4305b264bbcf37fd", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.177733+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:36:27.157665+00:00", "expires_at": "2026-11-22T09:39:27.157664+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_50720da53eb3ac5e", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_70ff6f62dcad58db", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:36.102974+00:00", "expires_at": "2026-11-22T09:27:36.102973+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_84989d43a0ab51ee", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_df92b3495fccbe58", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.196125+00:00", "expires_at": "2026-11-22T09:36:27.196123+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_5a1af84acf66f1a6", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.090374+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:27:36.084378+00:00", "expires_at": "2026-11-22T09:30:36.084377+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_fadd3098beaa9d84", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.187954+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:36:27.183115+00:00", "expires_at": "2026-11-22T09:39:27.183114+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_3ee7c21faf0ade87", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.016911+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:36.001975+00:00", "expires_at": "2026-11-22T09:37:35.995287+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_6558de87ed0821ef", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.119735+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.116427+00:00", "expires_at": "2026-11-22T09:46:27.114898+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_8262be517b395d28", "kind": "media", "state": "held", "amount": 20, "key_id": "key_70ff6f62dcad58db", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:35.993861+00:00", "expires_at": "2026-11-22T09:37:35.98755+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_6c807dbfca02fde9", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.135781+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T09:36:27.130962+00:00", "expires_at": "2026-11-22T09:46:27.127922+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_99ce7f2819ea3fc1", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_70ff6f62dcad58db", "ended_at": "2026-11-22T09:27:36.045134+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T09:27:36.025957+00:00", "expires_at": "2026-11-22T09:37:36.021896+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_db36482b50f1a452", "kind": "media", "state": "held", "amount": 20, "key_id": "key_df92b3495fccbe58", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.103962+00:00", "expires_at": "2026-11-22T09:46:27.10268+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_ddc2bf9c856f0aa3", "kind": "media", "state": "held", "amount": 10, "key_id": "key_70ff6f62dcad58db", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:27:35.977637+00:00", "expires_at": "2026-11-22T09:37:35.968592+00:00", "project_id": "prj_43e0b9c653459181", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_f1571e8977646de4", "kind": "media", "state": "held", "amount": 10, "key_id": "key_df92b3495fccbe58", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.096943+00:00", "expires_at": "2026-11-22T09:46:27.089303+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T09:27:35.735855+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T09:36:26.971784+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T09:27:35.736653+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T09:36:26.972661+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "49a9183e9f485cd515c080aa23602edef6cd3af2dd5aacdc00c7d8aaecbb9832", "applied_at": "2026-11-22T09:27:35.742162+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "49a9183e9f485cd515c080aa23602edef6cd3af2dd5aacdc00c7d8aaecbb9832", "applied_at": "2026-11-22T09:36:26.975429+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T09:27:35.743206+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T09:36:26.97774+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "d0336cad77dfbe4b172abce3a2fab1aac602202b8ba676255200e6582f966bc5", "applied_at": "2026-11-22T09:27:35.746749+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "d0336cad77dfbe4b172abce3a2fab1aac602202b8ba676255200e6582f966bc5", "applied_at": "2026-11-22T09:36:26.98044+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T09:27:35.748729+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T09:36:26.981073+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T09:27:35.753091+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T09:36:26.981467+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T09:27:35.755033+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T09:36:26.982049+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T09:27:35.755569+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T09:36:26.983472+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T09:27:35.758628+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T09:36:26.984656+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T09:27:35.760985+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T09:36:26.986384+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T09:27:35.763453+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T09:36:26.991663+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "5048ef697fe21202928931659efb8d36fe7d8d383151d284419525cba33156d1", "applied_at": "2026-11-22T09:27:35.764027+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T09:36:26.992243+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T09:27:35.770656+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T09:36:26.992876+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T09:27:35.771269+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T09:36:26.99324+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T09:27:35.771818+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T09:36:26.994031+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T09:27:35.772228+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T09:36:26.995566+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T09:27:35.776519+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T09:36:26.998925+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T09:27:35.785222+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T09:36:26.999973+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T09:27:35.788763+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T09:36:27.001332+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T09:27:35.791111+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T09:36:27.001738+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T09:27:35.791567+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T09:36:27.003194+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T09:27:35.792162+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T09:36:27.003635+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T09:27:35.798599+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T09:36:27.004392+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T09:27:35.459951+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T09:36:26.906115+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T09:27:35.79928+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T09:36:27.00536+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T09:27:35.799767+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T09:36:27.006065+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T09:27:35.810307+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T09:36:27.007172+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T09:27:35.814894+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T09:36:27.007551+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T09:27:35.819449+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T09:36:27.008376+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T09:27:35.819906+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T09:36:27.008867+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T09:27:35.460967+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T09:36:26.90762+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T09:27:35.823411+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T09:36:27.00988+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T09:27:35.823905+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T09:36:27.010548+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T09:27:35.824343+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T09:36:27.011151+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T09:27:35.447585+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T09:36:26.899926+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T09:27:36.114719+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T09:36:27.205673+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_3ee7c21faf0ade87", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:27:35.995287+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T10:27:36.017531+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_101d0f12e8f613a8", "started_at": null, "deadline_at": "2026-11-22T09:37:35.995287+00:00", "callback_url": null, "completed_at": "2026-11-22T09:27:36.017531+00:00", "last_seen_at": "2026-11-22T09:27:36.002115+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:36.002115+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_6558de87ed0821ef", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:36:27.114898+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T10:36:27.120484+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_1e66c24c73f85af8", "started_at": null, "deadline_at": "2026-11-22T09:46:27.114898+00:00", "callback_url": null, "completed_at": "2026-11-22T09:36:27.120484+00:00", "last_seen_at": "2026-11-22T09:36:27.116548+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.116548+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_8262be517b395d28", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:27:35.98755+00:00", "error_code": null, "expires_at": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_d4407226d79a9492", "started_at": null, "deadline_at": "2026-11-22T09:37:35.98755+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:27:35.994013+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:35.994013+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_6c807dbfca02fde9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T09:36:27.127922+00:00", "error_code": null, "expires_at": "2026-11-22T10:36:27.135987+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_a4115c52024ee9e8", "started_at": null, "deadline_at": "2026-11-22T09:46:27.127922+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T09:36:27.135987+00:00", "last_seen_at": "2026-11-22T09:36:27.131098+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.131098+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_99ce7f2819ea3fc1", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T09:27:36.021896+00:00", "error_code": null, "expires_at": "2026-11-22T10:27:36.045369+00:00", "project_id": "prj_43e0b9c653459181", "request_id": "req_5d04e519f702b476", "started_at": null, "deadline_at": "2026-11-22T09:37:36.021896+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T09:27:36.045369+00:00", "last_seen_at": "2026-11-22T09:27:36.026106+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:36.026106+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_a7f155bd9d795a77", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T09:36:27.084896+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_27928420eaec18c5", "started_at": null, "deadline_at": "2026-11-22T09:46:27.084897+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:36:27.084897+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_ddc2bf9c856f0aa3", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:27:35.968592+00:00", "error_code": null, "expires_at": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_d8adc4a7db1c48d7", "started_at": null, "deadline_at": "2026-11-22T09:37:35.968592+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:27:35.980792+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:27:35.980792+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_db36482b50f1a452", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:36:27.10268+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_61a96f63e6e909ff", "started_at": null, "deadline_at": "2026-11-22T09:46:27.10268+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:36:27.104126+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.104126+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_e1d7db09d1567c34", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_70ff6f62dcad58db", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T09:27:35.955238+00:00", "error_code": null, "expires_at": null, "project_id": "prj_43e0b9c653459181", "request_id": "req_75da0ade3bb2298a", "started_at": null, "deadline_at": "2026-11-22T09:37:35.955238+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:27:35.955238+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_f1571e8977646de4", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:36:27.089303+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_4f7623d576f7f10b", "started_at": null, "deadline_at": "2026-11-22T09:46:27.089303+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:36:27.098217+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.098217+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T09:27:36.019062+00:00", "outcome": "bought", "task_id": "task_3ee7c21faf0ade87", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T09:36:27.125613+00:00", "outcome": "bought", "task_id": "task_6558de87ed0821ef", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -1388,26 +1388,22 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
- RETURNS TABLE(ended boolean, attempts integer)
+ RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
-#variable_conflict use_column
 declare
-  d delivery;
+  tries int;
 begin
   update delivery set
-    state = p_state, attempts = delivery.attempts + 1, last_status = p_status, lease_until = null, lease_token = null,
+    state = p_state, attempts = attempts + 1, last_status = p_status, lease_until = null, lease_token = null,
     next_attempt_at = case when p_state = 'pending' then clock_timestamp() + make_interval(secs => p_delay_seconds) end,
     ended_at = case when p_state <> 'pending' then clock_timestamp() end
   where id = p_id and lease_token = p_token and state = 'pending'
-  returning * into d;
-  ended := found;
-  attempts := d.attempts;
-  if ended then
-    insert into delivery_attempt (delivery_id, n, started_at, ended_at, status, error_class)
-    values (p_id, d.attempts, to_timestamp(p_claimed_at), clock_timestamp(), p_status, p_error_class);
-  end if;
-  return next;
+  returning attempts into tries;
+  if not found then return false; end if;
+  insert into delivery_attempt (delivery_id, n, started_at, ended_at, status, error_class)
+  values (p_id, tries, to_timestamp(p_claimed_at), clock_timestamp(), p_status, p_error_class);
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p_channel_id text)

@@ -1101,26 +1101,22 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
- RETURNS TABLE(ended boolean, attempts integer)
+ RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
-#variable_conflict use_column
 declare
-  d delivery;
+  tries int;
 begin
   update delivery set
-    state = p_state, attempts = delivery.attempts + 1, last_status = p_status, lease_until = null, lease_token = null,
+    state = p_state, attempts = attempts + 1, last_status = p_status, lease_until = null, lease_token = null,
     next_attempt_at = case when p_state = 'pending' then clock_timestamp() + make_interval(secs => p_delay_seconds) end,
     ended_at = case when p_state <> 'pending' then clock_timestamp() end
   where id = p_id and lease_token = p_token and state = 'pending'
-  returning * into d;
-  ended := found;
-  attempts := d.attempts;
-  if ended then
-    insert into delivery_attempt (delivery_id, n, started_at, ended_at, status, error_class)
-    values (p_id, d.attempts, to_timestamp(p_claimed_at), clock_timestamp(), p_status, p_error_class);
-  end if;
-  return next;
+  returning attempts into tries;
+  if not found then return false; end if;
+  insert into delivery_attempt (delivery_id, n, started_at, ended_at, status, error_class)
+  values (p_id, tries, to_timestamp(p_claimed_at), clock_timestamp(), p_status, p_error_class);
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p_channel_id text)
