@@ -6,7 +6,7 @@ import type { Adapter, CallOptions, Operation, SubmitResult, Upstream } from './
 import { classifyChat, classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
 import { doneWith, failedPoll, parsedBy, unreadableReference } from './poll.ts';
 
-/** What a submit sends beside the family's own headers. */
+/** The request of a submit, without the family's own headers. */
 type Submission = Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'form'>;
 
 /** A chat reply is text, so one near this size is a fault or an attack (rules "Limits"). */

@@ -6,7 +6,7 @@ import type { StopAnswer } from './channel.ts';
 
 export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
 
-/** The result of a poll that failed. 404 has a kind of its own: early it is ignored, later it means that the job is lost. */
+/** The result of a poll that failed. 404 is a separate kind: at first it is ignored, later it means that the job is lost. */
 export const failedPoll = ({ errorClass, detail, status }: Trouble): PollResult =>
   errorClass === 'unknown_model' ? { kind: 'missing', detail } : { kind: 'unclear', detail, status };
 

@@ -64,7 +64,7 @@ const afterErrorMs = 2_000;
 async function loop({ logger }: Deps, signal: AbortSignal, name: string, turn: () => Promise<number>): Promise<void> {
   while (!signal.aborted) {
     const restMs = await turn().catch((error: unknown) => {
-      logger.warn({ err: error, loop: name }, 'a turn failed');
+      logger.warn({ err: error, loop: name }, 'a turn of a worker loop failed');
       return afterErrorMs;
     });
     await pause(restMs, signal);

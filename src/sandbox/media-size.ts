@@ -1,4 +1,4 @@
-/** The ways in which providers are asked for a size, as far as the sandbox knows them. */
+/** The size formats of provider requests that the sandbox understands. */
 export interface SizeAsked {
   /** `{width, height}`, a preset's name, `1024x1536`, `2K` or `1080p`. Families name the field differently. */
   sizes: unknown[];

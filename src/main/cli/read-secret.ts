@@ -45,7 +45,7 @@ async function typed(what: string, signal: AbortSignal): Promise<string> {
   try {
     return await lines.question('', { signal: AbortSignal.any([signal, ended.signal]) });
   } catch (cause) {
-    throw new OperatorError(`No ${what} was typed.`, { cause });
+    throw new OperatorError(`No ${what} was entered.`, { cause });
   } finally {
     lines.close();
     process.stderr.write('\n');
