@@ -47,7 +47,7 @@ export function createApp(
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(demandHost);
-  if (probes) app.use(health({ isReady: () => deps.isReady(), isStopping: () => stopping }));
+  if (probes) app.use(health(deps.isReady, () => stopping));
   app.use(limitInFlight(config.http.inFlightMax));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));

@@ -36,7 +36,7 @@ interface AppExtra {
 }
 
 export type AppContext = Koa.ParameterizedContext<AppState, AppExtra>;
-export type AppMiddleware = (ctx: AppContext, next: Koa.Next) => Promise<void>;
+export type AppMiddleware = (ctx: AppContext, next: () => Promise<void>) => Promise<void>;
 
 /** The key of a request on an `api_key` route. Throws on any other route, because the route table is wrong then. */
 export function keyOf(ctx: AppContext): AuthenticatedKey {

@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { ByteShare } from './byte-budget.ts';
+import type { AppContext } from './context.ts';
 
 /** Deeper JSON has no use here and would only cost stack (rules "Limits"). */
 const DEPTH_MAX = 32;
@@ -10,13 +12,11 @@ const DEPTH_MAX = 32;
 /** The client disconnected while its request was still arriving. There is no answer and no error to log. */
 export class ClientGone extends Error {}
 
-export interface ReadLimits {
+export interface BodyLimits {
   maxBytes: number;
   timeoutMs: number;
-  /** Called before more bytes are kept in memory. May throw. */
-  onBytes?: (bytes: number) => void;
-  /** Called once the headers are accepted, so that `Expect: 100-continue` never invites a body that will be refused. */
-  onWanted?: () => void;
+  /** The memory that the body takes as it arrives. */
+  share: ByteShare;
 }
 
 /**
@@ -24,16 +24,14 @@ export interface ReadLimits {
  * merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
  * wins.
  *
- * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout` or `invalid_json`, what
- * `onBytes` threw, and `ClientGone`.
+ * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout`, `overloaded` or `invalid_json`, and
+ * `ClientGone`.
  */
-export async function readJsonBody(request: IncomingMessage, limits: ReadLimits): Promise<JsonObject> {
-  demandPlainJson(request);
-  return parseJsonObject(await readBytes(request, limits));
-}
-
-/** The JSON object in `bytes`, with the guarantees of `readJsonBody`. Throws `GatewayError` `invalid_json`. */
-export function parseJsonObject(bytes: Buffer): JsonObject {
+export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise<JsonObject> {
+  demandPlainJson(ctx.req);
+  const chunks: Buffer[] = [];
+  await receiveBody(ctx, limits, { what: 'body', take: (chunk) => void chunks.push(chunk) });
+  const bytes = Buffer.concat(chunks);
   if (bytes.length === 0) throw invalid('The body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
@@ -79,11 +77,16 @@ function demandStorable(text: string): void {
   }
 }
 
-function demandPlainJson(request: IncomingMessage): void {
+/** Throws `unsupported_media_type` for a compressed body. */
+export function demandUncompressed(request: IncomingMessage): void {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new GatewayError('unsupported_media_type', { message: 'Compressed bodies are not accepted.' });
   }
+}
+
+function demandPlainJson(request: IncomingMessage): void {
+  demandUncompressed(request);
   const { type, parameters } = parseContentType(request.headers['content-type'] ?? '');
   const charset = parameters['charset']?.toLowerCase() ?? 'utf-8';
   if (type.toLowerCase() !== 'application/json' || (charset !== 'utf-8' && charset !== 'utf8')) {
@@ -93,21 +96,33 @@ function demandPlainJson(request: IncomingMessage): void {
   }
 }
 
-async function readBytes(
-  request: IncomingMessage,
-  { maxBytes, timeoutMs, onBytes, onWanted }: ReadLimits,
-): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  onWanted?.();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  await drainRequest(request, timeoutMs, (chunk) => {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    onBytes?.(chunk.length);
-    chunks.push(chunk);
+interface Receiver {
+  /** What must not have more than `maxBytes`. */
+  what: string;
+  take: (chunk: Buffer) => void;
+  /** The bytes of the body beside those of `what`. */
+  extraBytes?: number;
+}
+
+/**
+ * Passes every chunk of a body to `take`, after its bytes were taken from the memory. Call it once the headers are accepted, because it
+ * answers `Expect: 100-continue`, and a body that will be refused must not be invited. Throws `payload_too_large`, `overloaded`, what
+ * `take` throws, and what `drainRequest` throws.
+ */
+export async function receiveBody(
+  ctx: AppContext,
+  { maxBytes, timeoutMs, share }: BodyLimits,
+  { what, take, extraBytes = 0 }: Receiver,
+): Promise<void> {
+  let left = maxBytes + extraBytes;
+  if (Number(ctx.req.headers['content-length'] ?? 0) > left) throw tooLarge(what, maxBytes);
+  if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
+  await drainRequest(ctx.req, timeoutMs, (chunk) => {
+    left -= chunk.length;
+    if (left < 0) throw tooLarge(what, maxBytes);
+    share.take(chunk.length);
+    take(chunk);
   });
-  return Buffer.concat(chunks, bytes);
 }
 
 /**
@@ -138,12 +153,12 @@ export function drainRequest(
     const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client disconnected', { cause })));
     const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
     if (request.destroyed) return onGone();
-    request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData);
+    request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData).resume();
   });
 }
 
-const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', { message: `The body must have at most ${maxBytes} bytes.` });
+export const tooLarge = (what: string, maxBytes: number): GatewayError =>
+  new GatewayError('payload_too_large', { message: `The ${what} must have at most ${maxBytes} bytes.` });
 
 const invalid = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('invalid_json', { message, cause });

@@ -2,43 +2,24 @@ import type { IncomingMessage } from 'node:http';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
-import { drainRequest } from './read-body.ts';
+import type { AppContext } from './context.ts';
+import { demandUncompressed, receiveBody, tooLarge, type BodyLimits } from './read-body.ts';
 
 /** How long an upload may take to arrive: 10 MB over a slow line, about 700 kbit/s. */
 export const UPLOAD_TIMEOUT_SECONDS = 120;
-
-export interface UploadLimits {
-  /** The most bytes of the picture. */
-  maxBytes: number;
-  timeoutMs: number;
-  /** Called before more bytes are kept in memory. May throw. */
-  onBytes: (bytes: number) => void;
-  /** Called once the headers are accepted, so that `Expect: 100-continue` never invites a body that will be refused. */
-  onWanted?: () => void;
-}
 
 /**
  * Reads the picture of an upload: the multipart field `file`, or a raw body with an image type (rules "Uploads"). Counts bytes as
  * they arrive and writes nothing to disk. Declared types are not checked here: callers check the bytes.
  *
- * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `invalid_multipart` or `request_timeout`, what
- * `onBytes` threw, and `ClientGone`.
+ * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `invalid_multipart`, `overloaded` or `request_timeout`, and
+ * `ClientGone`.
  */
-export async function readUpload(request: IncomingMessage, limits: UploadLimits): Promise<Buffer> {
-  const { maxBytes, timeoutMs, onBytes, onWanted } = limits;
-  const isMultipart = demandUploadType(request);
-  const bodyMaxBytes = isMultipart ? maxBytes + envelopeMaxBytes : maxBytes;
-  if (Number(request.headers['content-length'] ?? 0) > bodyMaxBytes) throw tooLarge(maxBytes);
-  const picture = isMultipart ? multipartPicture(request, maxBytes) : rawPicture();
-  onWanted?.();
-
-  let bytes = 0;
-  await drainRequest(request, timeoutMs, (chunk) => {
-    bytes += chunk.length;
-    if (bytes > bodyMaxBytes) throw tooLarge(maxBytes);
-    onBytes(chunk.length);
-    picture.write(chunk);
-  });
+export async function readUpload(ctx: AppContext, limits: BodyLimits): Promise<Buffer> {
+  const isMultipart = demandUploadType(ctx.req);
+  const picture = isMultipart ? multipartPicture(ctx.req, limits.maxBytes) : rawPicture();
+  const extraBytes = isMultipart ? envelopeMaxBytes : 0;
+  await receiveBody(ctx, limits, { what: 'image', take: (chunk) => picture.write(chunk), extraBytes });
   return picture.end();
 }
 
@@ -73,7 +54,7 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
     .on('file', (name: string, stream: BusboyFileStream) => {
       files += 1;
       if (name !== 'file') refuse(invalid('The picture must be in the field named "file".'))();
-      stream.on('limit', refuse(tooLarge(maxBytes))).on('error', broken);
+      stream.on('limit', refuse(tooLarge('image', maxBytes))).on('error', broken);
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
     })
     .on('filesLimit', refuse(invalid('Only one file can be uploaded at a time.')))
@@ -111,10 +92,7 @@ function createParser(request: IncomingMessage, maxBytes: number): BusboyInstanc
 
 /** Whether the body is multipart. Throws 415 for a type that cannot be a picture. */
 function demandUploadType(request: IncomingMessage): boolean {
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw new GatewayError('unsupported_media_type', { message: 'Compressed bodies are not accepted.' });
-  }
+  demandUncompressed(request);
   const type = parseContentType(request.headers['content-type'] ?? '').type.toLowerCase();
   if (type === 'multipart/form-data') return true;
   if (/^image\/[\w.+-]+$/.test(type)) return false;
@@ -122,9 +100,6 @@ function demandUploadType(request: IncomingMessage): boolean {
     message: 'Send multipart/form-data with the field "file", or the picture itself with its image type.',
   });
 }
-
-const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', { message: `The image must have at most ${maxBytes} bytes.` });
 
 const invalid = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('invalid_multipart', { message, param: 'file', cause });

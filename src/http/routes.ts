@@ -24,62 +24,32 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof uploadImageRoute>[0];
 
 const client = { auth: 'api_key', dialect: 'openai' } as const;
+const read = { ...client, method: 'GET', body: 'none' } as const;
+const create = { ...client, method: 'POST', body: 'json' } as const;
+const act = { ...client, method: 'POST', body: 'none' } as const;
 
-/**
- * Every route of the service with its authentication, error dialect, body and handler.
- */
+/** Every route of the service with its authentication, error dialect, body and handler. */
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
-  { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: listModels(deps) },
-  { ...client, method: 'GET', path: '/api/v1/models/:model', body: 'none', handler: showModel(deps) },
-  {
-    ...client,
-    method: 'POST',
-    path: '/api/v1/chat/completions',
-    body: 'json',
-    rate: 'in_handler',
-    handler: chatCompletions(deps),
-  },
+  { ...read, path: '/api/v1/models', handler: listModels(deps) },
+  { ...read, path: '/api/v1/models/:model', handler: showModel(deps) },
+  { ...create, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
   // The handler reads the body itself, because it is not JSON.
-  { ...client, method: 'POST', path: '/api/v1/images/upload', body: 'none', handler: uploadImageRoute(deps) },
-  { ...client, method: 'POST', path: '/api/v1/images/generate', body: 'json', handler: createImage(deps) },
-  { ...client, method: 'POST', path: '/api/v1/video/generate', body: 'json', handler: createVideo(deps) },
-  { ...client, method: 'GET', path: '/api/v1/tasks/:task_id', body: 'none', handler: showTask(deps) },
-  {
-    ...client,
-    method: 'GET',
-    path: '/api/v1/tasks/:task_id/attempts',
-    body: 'none',
-    handler: listAttemptsRoute(deps),
-  },
-  {
-    ...client,
-    method: 'POST',
-    path: '/api/v1/tasks/:task_id/cancel',
-    body: 'none',
-    handler: cancelTaskRoute(deps),
-  },
-  {
-    ...client,
-    method: 'POST',
-    path: '/api/v1/tasks/:task_id/callback/redeliver',
-    body: 'none',
-    handler: redeliverRoute(deps),
-  },
+  { ...act, path: '/api/v1/images/upload', handler: uploadImageRoute(deps) },
+  { ...create, path: '/api/v1/images/generate', handler: createImage(deps) },
+  { ...create, path: '/api/v1/video/generate', handler: createVideo(deps) },
+  { ...read, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
+  { ...read, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
+  { ...act, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
+  { ...act, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
   ...legacyRoutes(deps),
   ...geminiRoutes(geminiGeneration(deps)),
   ...jobRoutes(deps),
-  { method: 'GET', path: '/files/:id', auth: 'signed', dialect: 'openai', body: 'none', handler: showFile(deps) },
+  { ...read, path: '/files/:id', auth: 'signed', handler: showFile(deps) },
 ];
 
 /** Two actions of one model. The colon before the action is part of the path segment. */
 function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
-  const shared = {
-    method: 'POST',
-    auth: 'api_key',
-    dialect: 'gemini',
-    body: 'json',
-    rate: 'in_handler',
-  } as const;
+  const shared = { ...create, dialect: 'gemini', rate: 'in_handler' } as const;
   return [
     { ...shared, path: '/api/v1beta/models/:model\\:generateContent', handler: generate },
     { ...shared, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: stream },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -75,7 +76,8 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
     refuseConnection('CONNECT', socket, undefined);
   });
 
-  await listen(server, host, port);
+  server.listen(port, host);
+  await once(server, 'listening');
   const bound = server.address() as AddressInfo;
   const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
   let stop: Promise<void> | undefined;
@@ -83,39 +85,21 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
     url,
     close: ({ drainSeconds = DRAIN_SECONDS } = {}) => {
       app.emit('stopping');
-      stop ??= drain(server, work, {
-        delayMs: config.shutdownReadyDelaySeconds * 1_000,
-        drainMs: drainSeconds * 1_000,
-      });
-      return stop;
+      return (stop ??= drain(server, work, config.shutdownReadyDelaySeconds * 1_000, drainSeconds * 1_000));
     },
   };
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 async function drain(
   server: Server,
   work: ReadonlySet<Promise<void>>,
-  { delayMs, drainMs }: { delayMs: number; drainMs: number },
+  delayMs: number,
+  drainMs: number,
 ): Promise<void> {
   // Load balancers need a moment to notice that this process is not ready. Until then new connections are accepted.
   if (delayMs > 0) await sleep(delayMs);
   let open = true;
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => {
-      open = false;
-      resolve();
-    });
-  });
+  const closed = once(server.close(), 'close').then(() => (open = false));
   const deadline = performance.now() + drainMs;
   // A handler may outlive its connection: it settles the chat of a client that has disconnected.
   while ((open || work.size > 0) && performance.now() < deadline) {

@@ -7,7 +7,7 @@ import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts'
 import { describeError } from '../../platform/observe/describe-error.ts';
 import { statusOf } from '../error-status.ts';
 import { errorBodyOf, dialectOfPath } from '../dialects/dialect.ts';
-import { ClientGone } from '../read-body.ts';
+import { ClientGone, drainRequest } from '../read-body.ts';
 
 /**
  * Turns every thrown error into an answer in the route's dialect. Only a `GatewayError` shows its own message. A failure of the
@@ -99,27 +99,13 @@ const hasUnreadBody = (request: IncomingMessage): boolean =>
  */
 async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerator<Buffer> {
   yield body;
-  await discard(request);
+  let left = LINGER_MAX_BYTES;
+  await drainRequest(request, LINGER_MS, ({ length }) => {
+    left -= length;
+    if (left < 0) throw new Error('The client sends too much after its answer');
+  }).catch(() => undefined);
 }
 
 const LINGER_MS = 1_000;
 /** Well above the largest body that a client sends by mistake. Discarded bytes cost no memory. */
 const LINGER_MAX_BYTES = 32_000_000;
-
-function discard(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    let bytes = 0;
-    const done = (): void => {
-      clearTimeout(timer);
-      request.off('data', count).pause();
-      resolve();
-    };
-    const count = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > LINGER_MAX_BYTES) done();
-    };
-    const timer = setTimeout(done, LINGER_MS);
-    request.once('end', done).once('close', done).once('error', done).on('data', count).resume();
-    if (request.destroyed) done();
-  });
-}

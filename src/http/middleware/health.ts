@@ -1,25 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppMiddleware } from '../context.ts';
-
-export interface HealthDeps {
-  isReady: () => Promise<boolean>;
-  /** True once the process is stopping. */
-  isStopping: () => boolean;
-}
 
 /**
  * `/livez` says that the event loop runs. It depends on nothing else, because an outage of the database must not restart every
  * process. `/readyz` says whether this process should get new requests: the database answers (checked every 2 s at most) and the
  * process is not stopping. Both come before the in-flight limit, so that a full process is not taken for a dead one.
  */
-export function health({ isReady, isStopping }: HealthDeps): AppMiddleware {
+export function health(isReady: () => Promise<boolean>, isStopping: () => boolean): AppMiddleware {
   const readiness = cached(isReady);
   return async (ctx, next) => {
-    const isProbe =
-      (ctx.path === '/livez' || ctx.path === '/readyz') && (ctx.method === 'GET' || ctx.method === 'HEAD');
-    if (!isProbe) {
-      await next();
-      return;
-    }
+    const isProbe = ['/livez', '/readyz'].includes(ctx.path) && ['GET', 'HEAD'].includes(ctx.method);
+    if (!isProbe) return next();
     const good = ctx.path === '/livez' || (!isStopping() && (await readiness()));
     ctx.status = good ? 200 : 503;
     ctx.body = { status: good ? 'ok' : 'unavailable' };
@@ -38,16 +29,5 @@ function cached(isReady: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-async function within(isReady: () => Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ANSWER_WITHIN_MS);
-  });
-  try {
-    return await Promise.race([isReady(), late]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const within = (isReady: () => Promise<boolean>): Promise<boolean> =>
+  Promise.race([isReady(), sleep(ANSWER_WITHIN_MS, false, { ref: false })]).catch(() => false);

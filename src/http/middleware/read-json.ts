@@ -1,24 +1,18 @@
 import type { createByteBudget } from '../byte-budget.ts';
 import type { AppMiddleware } from '../context.ts';
-import { readJsonBody } from '../read-body.ts';
+import { readJsonBody, type BodyLimits } from '../read-body.ts';
 
-interface JsonLimits {
-  maxBytes: number;
-  timeoutMs: number;
+interface JsonLimits extends Omit<BodyLimits, 'share'> {
   /** Shared by the whole process. A body counts until its request has been answered. */
   memory: ReturnType<typeof createByteBudget>;
 }
 
-/** Puts the request's JSON object into `ctx.request.body`. Throws what `readJsonBody` throws, and `overloaded`. */
+/** Puts the request's JSON object into `ctx.request.body`. Throws what `readJsonBody` throws. */
 export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
   return async (ctx, next) => {
     const share = memory.open();
-    const onBytes = (bytes: number): void => share.take(bytes);
-    const onWanted = (): void => {
-      if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
-    };
     try {
-      ctx.request.body = await readJsonBody(ctx.req, { ...limits, onBytes, onWanted });
+      ctx.request.body = await readJsonBody(ctx, { ...limits, share });
       await next();
     } finally {
       // A slow client may take long to read the answer. The request's body must not stay in memory until then.

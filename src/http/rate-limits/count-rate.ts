@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext } from '../context.ts';
-import { setRateHeaders } from './rate-headers.ts';
 
 export interface RateDeps {
   rateLimiter: Pick<Deps['rateLimiter'], 'hit'>;
@@ -15,4 +14,16 @@ export async function countRate({ rateLimiter }: RateDeps, ctx: AppContext): Pro
   const rate = await rateLimiter.hit(keyId, rpm);
   setRateHeaders(ctx, rpm, rate);
   if (!rate.admitted) throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: rate.retryAfterSeconds ?? 1 });
+}
+
+/**
+ * The rate-limit headers of a key: those of the IETF draft "ratelimit-headers" and those that OpenAI's SDKs read. Times are in
+ * seconds.
+ */
+export function setRateHeaders(ctx: AppContext, rpm: number, rate: { remaining: number; resetSeconds: number }): void {
+  ctx.set('RateLimit-Policy', `"key";q=${rpm};w=60`);
+  ctx.set('RateLimit', `"key";r=${rate.remaining};t=${rate.resetSeconds}`);
+  ctx.set('x-ratelimit-limit-requests', String(rpm));
+  ctx.set('x-ratelimit-remaining-requests', String(rate.remaining));
+  ctx.set('x-ratelimit-reset-requests', `${rate.resetSeconds}s`);
 }

@@ -1,9 +1,8 @@
 import type { Next } from 'koa';
 import { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { countRate, type RateDeps } from './count-rate.ts';
+import { countRate, setRateHeaders, type RateDeps } from './count-rate.ts';
 import { isDatabaseTrouble } from '../database-trouble.ts';
-import { setRateHeaders } from './rate-headers.ts';
 import { ClientGone } from '../read-body.ts';
 
 /** Reads are cheap, so a key may read ten times as often as its limit. Counted per process, by its own clock. */
@@ -24,15 +23,11 @@ export function limitRate(deps: RateDeps): AppMiddleware {
   const buckets = new Map<string, Bucket>();
   return async (ctx, next) => {
     const { keyId, rpm } = keyOf(ctx);
-    if (rpm === null) {
-      await next();
-      return;
-    }
+    if (rpm === null) return next();
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       if (ctx.state.route?.rate === 'in_handler') return countedBelow(deps, ctx, next);
       await countRate(deps, ctx);
-      await next();
-      return;
+      return next();
     }
     const limit = rpm * pollShare;
     const left = takeToken(buckets, keyId, limit);

@@ -11,8 +11,7 @@ import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { openaiCompletion } from '../dialects/openai-chat-reply.ts';
 import { readOpenaiChat } from '../dialects/openai-chat-request.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
-import { countRate, type RateDeps } from '../rate-limits/count-rate.ts';
-import { setRateHeaders } from '../rate-limits/rate-headers.ts';
+import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
 
 type Stored = Parameters<typeof findStoredAnswer>[0];
 export type ChatRouteDeps = ChatDeps & RateDeps & Stored;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../domain/errors.ts';
 import { parseRange } from '../byte-range.ts';
@@ -95,11 +96,9 @@ function wantedRange(ctx: AppContext, file: SignedFile): ByteRange | 'unsatisfia
   return parseRange(header, file.bytes);
 }
 
-/** Waits for the first bytes, so that an unreadable file is an error answer and not a broken download. */
+/** Waits for the first bytes or the end, so that an unreadable file is an error answer and not a broken download. */
 async function opened(ctx: AppContext, stream: Readable): Promise<Readable> {
-  await new Promise<void>((resolve, reject) => {
-    stream.once('readable', resolve).once('end', resolve).once('error', reject);
-  });
+  await once(stream, 'readable');
   // After the headers are sent, only a closed connection tells the client that bytes are missing.
   stream.on('error', () => ctx.res.destroy());
   return stream;

@@ -12,14 +12,11 @@ export function jobRoutes(deps: JobDeps): Route[] {
   const path = (name: JobName) => `/api/internal/jobs/${name}`;
   return [
     ...jobNames.map((name): Route => ({ ...shared, method: 'POST', path: path(name), handler: startJob(deps, name) })),
-    {
-      ...shared,
-      method: 'GET',
-      path: path('scheduled-maintenance'),
-      handler: showRuns(deps, 'scheduled-maintenance'),
-    },
+    { ...shared, method: 'GET', path: path(maintenance), handler: showRuns(deps, maintenance) },
   ];
 }
+
+const maintenance = 'scheduled-maintenance';
 
 /** 200 with a run that has ended, 202 with the id of one that is still running, 500 for one that failed. */
 const startJob =

@@ -31,14 +31,8 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
     ctx.res.once('close', onClose);
     const share = memory.open();
     try {
-      const bytes = await readUpload(ctx.req, {
-        maxBytes: UPLOAD_MAX_BYTES,
-        timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000,
-        onBytes: (count) => share.take(count),
-        onWanted: () => {
-          if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
-        },
-      });
+      const timeoutMs = UPLOAD_TIMEOUT_SECONDS * 1_000;
+      const bytes = await readUpload(ctx, { maxBytes: UPLOAD_MAX_BYTES, timeoutMs, share });
       const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
       ctx.status = 201;
       ctx.body = {
