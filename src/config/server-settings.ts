@@ -79,7 +79,7 @@ export const serverSettings = {
       'How long the JSON body of a request may take to arrive, else 408.',
     ),
     inFlightMax: integer('HTTP_IN_FLIGHT_MAX', 500, { min: 1 }).describe(
-      'Requests that one process handles at once; more are 503 `overloaded`.',
+      'Requests that one process handles at the same time; more are 503 `overloaded`.',
     ),
     shutdownReadyDelaySeconds: seconds('SHUTDOWN_READY_DELAY_SECONDS', 0).describe(
       'How long a stopping API still takes connections, so that load balancers see `/readyz` fail first.',

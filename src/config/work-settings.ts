@@ -28,7 +28,7 @@ export const workSettings = {
   gemini: z.object({
     waitSeconds: seconds('GEMINI_WAIT_SECONDS', 120).describe('How long `generateContent` waits for an image.'),
     waitsMax: integer('GEMINI_WAITS_MAX', 100, { min: 1 }).describe(
-      'Requests of one process that may wait for an image at once.',
+      'Requests of one process that may wait for an image at the same time.',
     ),
     inlineMaxBytes: integer('GEMINI_INLINE_MAX_BYTES', 20_000_000).describe(
       'Bytes of images that one answer carries inline. Further images come as `fileData` with a URL.',
@@ -98,7 +98,7 @@ export const workSettings = {
   }),
   inputs: z.object({
     bufferedMaxBytes: integer('INPUTS_BUFFERED_MAX_BYTES', 128_000_000, { min: 1_000 }).describe(
-      'Bytes of inputs that one worker sends at once; more wait. They take about four times as much memory, two thirds of it heap.',
+      'Bytes of inputs that one worker sends at the same time; more wait. They take about four times as much memory, two thirds of it heap.',
     ),
   }),
   outputs: z.object({

@@ -25,7 +25,7 @@ interface Waiting<Member, Verdict> {
 }
 
 /**
- * Groups concurrent calls of one process into one call and one commit. A single call runs at once. Calls that arrive while a batch
+ * Groups concurrent calls of one process into one call and one commit. A single call runs immediately. Calls that arrive while a batch
  * runs form the next batch. If a batch fails, its members run one by one, so that a member that cannot be written does not fail the
  * others. After a lost connection the batch runs again, and returns the verdicts of the first run, because `run` is idempotent. If
  * the database does not answer within `patienceMs`, all waiting callers receive an error, and their members do not run again. If

@@ -6,7 +6,7 @@ import type { AttemptOutcome } from './upstream.ts';
 export const taskQueues = {
   /** Workflows and their local activities. */
   tasks: 'tollgate-tasks',
-  /** Submit, poll and copy: thousands of activities at once, which mostly wait. */
+  /** Submit, poll and copy: thousands of concurrent activities, which mostly wait. */
   attempts: 'tollgate-attempts',
   /** Callbacks, jobs and the retried activities that settle or refund. */
   deliveries: 'tollgate-deliveries',

@@ -110,7 +110,7 @@ describe('beginning an attempt', () => {
     expect(await endAttempt(other, second, { outcome: 'unknown' })).toBe(true);
   });
 
-  it('gives an accepted job to another worker at once, with its operation and result', async () => {
+  it('gives an accepted job to another worker immediately, with its operation and result', async () => {
     const { begin } = await newAttempt();
     const first = (await begin())!;
     await saveOperation(db, first, { id: 'job-2' });

@@ -203,7 +203,7 @@ describe('a chat that is admitted after its client received 503', () => {
     await door.flush();
   };
 
-  it('is refunded at once, and its attempt, in-flight place and idempotency key are released', async () => {
+  it('is refunded immediately, and its attempt, in-flight place and idempotency key are released', async () => {
     const book = await openBook(db, { credits: 10, inFlightMax: 1 });
     const admission = anAdmission(book, { credits: 6, ...once('late') });
     await askedBehindALock(admission, '503');

@@ -6,7 +6,7 @@ type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger'>;
 
 /** Tasks of one round of the starter. */
 export const STARTER_BATCH_MAX = 64;
-/** Workflows that are started at once. Temporal takes more, but other workers start tasks too. */
+/** Workflows that are started at the same time. Temporal accepts more, but other workers start tasks too. */
 export const STARTER_CONCURRENCY = 8;
 const startTimeoutMs = 5_000;
 /** A claimed task whose start failed is offered again after this long. */

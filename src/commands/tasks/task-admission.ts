@@ -12,7 +12,7 @@ export interface TaskAdmission {
   assertNotOverloaded(): Promise<void>;
 }
 
-/** Creates that wait for their workflow at once. Beyond a few the database is faster, because it groups reservations. */
+/** Creates that wait for their workflow at the same time. Beyond a few the database is faster, because it groups reservations. */
 const waitersMax = 16;
 /** Creates are refused while an admitted task has waited longer than this for its workflow. */
 const backlogSecondsMax = 60;

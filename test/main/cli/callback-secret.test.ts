@@ -86,7 +86,7 @@ describe('tollgate projects secret rotate', () => {
     expect(await done('show', id)).toMatchObject({ previous_secret: first });
   });
 
-  it('with --force ends the older secret at once, which the audit log records', async () => {
+  it('with --force ends the older secret immediately, which the audit log records', async () => {
     const { id, first } = await newProject();
     const { webhook_secret: second } = await done('rotate', id);
     const third = await done('rotate', id, '--force');

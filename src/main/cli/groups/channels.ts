@@ -96,7 +96,7 @@ function isPlainUrl(value: string): boolean {
 }
 
 const add = command({
-  summary: 'add a channel; it serves requests at once',
+  summary: 'add a channel, which serves requests immediately',
   input: {
     name: option('<name>', channelName).describe('name for operators; clients never see it'),
     adapter: option('<family>', family).describe(`provider family: ${families.join(', ')}`),

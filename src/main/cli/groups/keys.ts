@@ -29,7 +29,7 @@ const create = command({
       'allow this many credits over its lifetime (default: unlimited)',
     ),
     inFlight: option('<requests>', orNull(smallCount)).describe(
-      'allow this many tasks and chats at once (default: the limit of its project)',
+      'allow this many tasks and chats in flight (default: the limit of its project)',
     ),
     expires: option('<time>', orNull(moment)).describe(
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
@@ -86,7 +86,7 @@ const set = command({
     budget: option('<credits>', cleared(count(0))).describe(
       'allow this many credits over its lifetime, including those already spent, or none',
     ),
-    inFlight: option('<requests>', cleared(smallCount)).describe('allow this many tasks and chats at once, or none'),
+    inFlight: option('<requests>', cleared(smallCount)).describe('allow this many tasks and chats in flight, or none'),
     expires: option('<time>', cleared(moment)).describe(
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none',
     ),
@@ -142,7 +142,7 @@ const rotate = command({
 });
 
 const revoke = command({
-  summary: 'revoke a key at once and permanently',
+  summary: 'revoke a key immediately and permanently',
   input: { id },
   needs: database,
   async run(deps, { id: asked }, actor) {

@@ -78,7 +78,7 @@ const rotateSecret = command({
   summary: 'create a new callback secret; both secrets sign for 24 hours',
   input: {
     id,
-    force: flag().describe('rotate again during that overlap, which ends the older secret at once'),
+    force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
   },
   needs: databaseAndSecrets,
   async run(deps, { id: projectId, force }, actor) {
