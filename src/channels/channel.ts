@@ -84,7 +84,7 @@ export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
 export interface Adapter {
   /**
    * Calls once and never retries. After `transient` with the class `interrupted`, the gateway tries one more channel. After any
-   * other `transient`, it goes on through the channels.
+   * other `transient`, it tries the remaining channels.
    */
   chat?(upstream: Upstream, request: UpstreamChat, options: CallOptions): Promise<Attempt<ChatReply>>;
   /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */

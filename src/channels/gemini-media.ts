@@ -118,7 +118,7 @@ function toResult({ done, error, response }: z.infer<typeof LongRunning>): PollR
   if (done !== true) return { kind: 'pending' };
   if (error) {
     const detail = `the operation failed with code ${error.code ?? 'none'}`;
-    // google.rpc.Code 3, INVALID_ARGUMENT, also covers refusals by policy. Only the prose tells them apart.
+    // google.rpc.Code 3, INVALID_ARGUMENT, also covers refusals by policy. Only the prose distinguishes the two.
     const isByPolicy = /usage guideline|responsible ai|safety|violat|sensitive/i.test(error.message ?? '');
     const isInvalid = error.code === 3 && !isByPolicy;
     return isInvalid ? { kind: 'refused', code: 'upstream_failed', detail } : failedJob(detail, isByPolicy);

@@ -48,7 +48,7 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
       const outcome = await call(upstream, { method: 'POST', path, signal: options.signal });
       const answer = readOutcome(outcome, parsedBy(Prediction), readError);
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
-      // The job may have started since the poll. Then a part of it is billed, but it is stopped all the same.
+      // The job may have started since the poll. Then a part of it is billed, but it is still stopped.
       if (isStopped(answer.value)) return 'stopped';
       return isOver(answer.value) ? 'not_stopped' : 'unclear';
     }),

@@ -33,7 +33,7 @@ export async function isCancelPending(database: Database, taskId: string): Promi
   );
 }
 
-/** Refuses the cancel of this mark. The task goes on with its running job. */
+/** Refuses the cancel of this mark. The task continues with its running job. */
 export async function refuseCancel(database: Database, taskId: string, mark: string): Promise<void> {
   await database.query(
     'refuse-cancel',

@@ -12,7 +12,7 @@ export type JobName = (typeof jobNames)[number];
 /** What triggered a run: its Schedule, the internal endpoint, the loop in a worker, or the command line. */
 export type JobTrigger = 'schedule' | 'endpoint' | 'loop' | 'operator';
 
-/** `requested`: a worker is about to run it. `lost`: the process that ran it is gone and its lock is free again. */
+/** `requested`: a worker is about to run it. `lost`: the process that ran it has ended and its lock is free again. */
 export type JobState = 'requested' | 'running' | 'succeeded' | 'failed' | 'lost';
 
 /** Counts of what a run did, by name. */

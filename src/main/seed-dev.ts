@@ -48,7 +48,7 @@ async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   return secrets;
 }
 
-/** The current callback secret. Null if it was sealed under a master key that is gone. */
+/** The current callback secret. Null if it was sealed under a master key that no longer exists. */
 async function currentSecret(deps: Deps, { project_id: id, webhook_secret: known }: Secrets): Promise<string> {
   try {
     return (await showProjectSecret(deps, id)).webhookSecret;

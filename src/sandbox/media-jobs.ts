@@ -3,7 +3,7 @@ import { clip } from './clip.ts';
 import { picture, seeds } from './picture.ts';
 import type { Behaviour } from './script.ts';
 
-/** A submitted job. Its id encodes all of it, so that the job goes on after a restart of the sandbox. */
+/** A submitted job. Its id encodes all of it, so that the job continues after a restart of the sandbox. */
 export interface MediaJob {
   type: 'image' | 'video';
   width: number;

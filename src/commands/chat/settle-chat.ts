@@ -52,7 +52,7 @@ function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number;
   return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
 }
 
-/** How long a settlement is retried: a client that waits longer for an answer it already paid for is better told to stop. */
+/** How long a settlement is retried. After that an error is better than a longer wait of the client. */
 const settleRetriesMs = 5_000;
 const settleRetryMs = 250;
 

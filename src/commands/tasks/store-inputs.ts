@@ -22,7 +22,7 @@ export async function storeInputs(
   deps: StoreDeps,
   given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
 ): Promise<{ input: JsonObject; files: FileDraft[] }> {
-  // Files of ours are checked first, because a check costs only a lookup.
+  // Our own files are checked first, because a check costs only a lookup.
   const held = await mapInputs(given.input, async (value, param) => {
     const fileId = fileIdIn(deps, value);
     if (fileId !== null) await holdOwnFile(deps.db, { ...given, fileId, param });

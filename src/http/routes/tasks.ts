@@ -16,7 +16,7 @@ export const showTask =
     ctx.body = presentTask(deps, await ownTask(deps, ctx));
   };
 
-/** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` if the task goes on. */
+/** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` if the task continues. */
 export const cancelTaskRoute =
   (deps: CancelDeps): AppMiddleware =>
   async (ctx) => {

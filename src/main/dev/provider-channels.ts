@@ -69,7 +69,7 @@ function holds({ sealer }: ProviderDeps, { id, sealedCredential }: ChannelRow, k
   try {
     return sealer.open(sealedCredential, credentialContext(id)) === key;
   } catch (error) {
-    // The stored credential was sealed under a master key that is gone, so the key in the environment replaces it.
+    // The stored credential was sealed under a master key that no longer exists, so the key in the environment replaces it.
     if (error instanceof SealError) return false;
     throw error;
   }

@@ -14,7 +14,7 @@ export function generateApiKey(): string {
 }
 
 /**
- * Whether a text is a key of ours by its checksum, as a secret scanner asks. Any single changed character breaks it. Never a reason
+ * Whether a text has the format and the checksum of our keys, for secret scanners. Any single changed character breaks it. Never a reason
  * to refuse a key: keys imported from the old platform have no checksum (rules "Keys and auth").
  */
 export function apiKeyChecksumOk(key: string): boolean {

@@ -6,7 +6,7 @@ export interface UrlSigner {
   sign(fileId: string, expiresAtUnixSeconds: number): string;
   /** Whether the query of such a URL has a valid signature and has not expired. Never throws. */
   verify(fileId: string, expires: string, signature: string, nowUnixSeconds: number): boolean;
-  /** The id of the file that a URL of ours names, whatever its query. Null for any other text. Never throws. */
+  /** The id of the file in one of our URLs; its query is not checked. Null for any other text. Never throws. */
   fileIdOf(url: string): string | null;
 }
 

@@ -14,7 +14,7 @@ import {
   type UnansweredSubmit,
 } from './stages.ts';
 
-/** Inserts the attempt row, or takes over the one that exists and goes on where its earlier run stopped. */
+/** Inserts the attempt row, or takes over the existing one and continues where its earlier run stopped. */
 export async function begin(
   run: AttemptRun,
 ): Promise<FreshAttempt | UnansweredSubmit | AcceptedJob | FinishedJob | ReportedAttempt> {
