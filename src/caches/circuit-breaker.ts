@@ -68,8 +68,17 @@ export class CircuitBreaker {
     }
   }
 
-  /** Records the outcome of a call that began at `startedAt` (`performance.now()`). */
+  /**
+   * Records the outcome of a call that began at `startedAt` (`performance.now()`). Never rejects, because the next call reports the
+   * health of the channel again.
+   */
   async note(channel: ChannelRow, modelId: string, attempt: Attempt<unknown>, startedAt: number): Promise<void> {
+    await this.#record(channel, modelId, attempt, startedAt).catch((error: unknown) =>
+      this.#deps.logger.warn({ err: error, channel: channel.name }, "a channel's health could not be recorded"),
+    );
+  }
+
+  async #record(channel: ChannelRow, modelId: string, attempt: Attempt<unknown>, startedAt: number): Promise<void> {
     const { settings } = this.#deps;
     const note = healthNoteOf(attempt);
     switch (note.kind) {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../domain/json.ts';
-import type { Database } from './database.ts';
+import { toColumns, type Database } from './database.ts';
 import { AuditEntry } from './entities/audit-entry.ts';
 
 /** Records a change that an operator made. `detail` has ids and settings, never a secret. */
@@ -29,3 +29,11 @@ export async function listAudit(database: Database, subject: string | null, limi
   const entries = await em.find(AuditEntry, subject === null ? {} : { subject }, { orderBy: { id: 'desc' }, limit });
   return entries.map(({ id, at, actor, action, subject, detail }) => ({ id, at, actor, action, subject, detail }));
 }
+
+/** The detail of a change: every given setting, under the name of its column, with its value before and after. */
+export const changesOf = <T extends object>(given: Partial<T>, before: T, after: T): JsonObject =>
+  toColumns(
+    Object.fromEntries(
+      (Object.keys(given) as (keyof T & string)[]).map((name) => [name, { from: before[name], to: after[name] }]),
+    ),
+  );

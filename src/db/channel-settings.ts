@@ -50,7 +50,7 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
   );
 }
 
-/** The settings of a channel. The credential is sealed. */
+/** The settings of a channel. In the database the credential is sealed. */
 export interface ChannelRecord {
   name: string;
   adapter: string;

@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
@@ -21,20 +22,9 @@ export class CatalogError extends Error {
 
 /** Reads a catalog file of at most `catalogBytesMax` bytes. Throws `CatalogError`, or the file system's own error. */
 export async function loadCatalog(file: string) {
-  const handle = await open(file, 'r');
-  try {
-    // One byte more than allowed, so that even a file that grows while it is read is bounded and refused.
-    const buffer = Buffer.alloc(catalogBytesMax + 1);
-    let length = 0;
-    while (length < buffer.length) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return parseCatalog(buffer.toString('utf8', 0, length));
-  } finally {
-    await handle.close();
-  }
+  // One byte more than allowed (`end` is included), so that even a file that grows while it is read is bounded and refused.
+  const content = await buffer(createReadStream(file, { end: catalogBytesMax }));
+  return parseCatalog(content.toString('utf8'));
 }
 
 /**

@@ -1,24 +1,14 @@
 import { recordAudit } from '../../db/audit.ts';
-import { insertChannel } from '../../db/channel-settings.ts';
+import { insertChannel, type ChannelRecord } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { OperatorError } from '../operator-error.ts';
 import { credentialContext } from './unseal-credential.ts';
 
-export interface ChannelSettings {
-  name: string;
-  adapter: string;
-  baseUrl: string;
-  credential: string;
-  groups: string[];
-  priority: number;
-  weight: number;
-}
-
 /** Adds a channel, which may be drawn immediately. Throws `OperatorError` if its name is taken. */
 export async function addChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
-  { actor, ...given }: ChannelSettings & { actor: string },
+  { actor, ...given }: ChannelRecord & { actor: string },
 ): Promise<{ channelId: string }> {
   const channelId = newId('chn');
   const { credential, ...shown } = given;

@@ -1,11 +1,12 @@
+import type { ChannelRecord } from '../../db/channel-settings.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import type { Deps } from '../../deps.ts';
-import { addChannel, type ChannelSettings } from './add-channel.ts';
+import { addChannel } from './add-channel.ts';
 
 /** Adds a channel of this name, or updates the base URL of the existing one and keeps its other settings. */
 export async function ensureChannel(
   deps: Pick<Deps, 'db' | 'sealer'>,
-  given: ChannelSettings & { actor: string },
+  given: ChannelRecord & { actor: string },
 ): Promise<{ channelId: string; created: boolean }> {
   const em = (await deps.db.orm()).em.fork();
   const existing = await em.findOne(Channel, { name: given.name });

@@ -1,8 +1,7 @@
-import { recordAudit } from '../../db/audit.ts';
+import { changesOf, recordAudit } from '../../db/audit.ts';
 import { updateChannel, type ChannelRecord } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
-import type { ChannelSettings } from './add-channel.ts';
 import { credentialContext } from './unseal-credential.ts';
 
 /**
@@ -12,7 +11,7 @@ import { credentialContext } from './unseal-credential.ts';
  */
 export async function setChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
-  { channel, changes, actor }: { channel: string; changes: Partial<ChannelSettings>; actor: string },
+  { channel, changes, actor }: { channel: string; changes: Partial<ChannelRecord>; actor: string },
 ) {
   const { credential, ...plain } = changes;
   const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
@@ -40,24 +39,10 @@ export async function setChannel(
     action: 'channels.set',
     subject: channelId,
     detail: {
-      ...Object.fromEntries(
-        settingNames.flatMap(([name, field]) =>
-          field in given ? [[name, { from: before[field], to: after[field] }]] : [],
-        ),
-      ),
+      ...changesOf(given, before, after),
       ...(credential !== undefined && { credential: 'changed' }),
     },
   });
   const { credential: _sealed, ...shown } = after;
   return { channelId, channel: shown, credentialChanged: credential !== undefined };
 }
-
-/** The names of the settings in the audit log, which are those of the command line. */
-const settingNames = [
-  ['name', 'name'],
-  ['adapter', 'adapter'],
-  ['base_url', 'baseUrl'],
-  ['groups', 'groups'],
-  ['priority', 'priority'],
-  ['weight', 'weight'],
-] as const satisfies readonly (readonly [string, keyof ChannelRecord])[];

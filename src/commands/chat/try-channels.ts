@@ -61,7 +61,8 @@ export async function tryChannels(
   const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried> => {
     const startedAt = performance.now();
     const attempt = await callChannel(deps, input, channel, deadline);
-    noteHealth(deps, modelId, channel, attempt, startedAt);
+    // Not awaited, so that the client does not wait for this write.
+    void channels.note(channel, modelId, attempt, startedAt);
     progress.attempt = attempt;
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
     return { attempt, attemptId: progress.attemptId, channel, attempts };
@@ -129,21 +130,6 @@ async function callChannel(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Not awaited, so that the client does not wait for this write. */
-function noteHealth(
-  deps: ChatDeps,
-  modelId: string,
-  channel: ChannelRow,
-  attempt: Attempt<ChatReply>,
-  startedAt: number,
-): void {
-  deps.channels
-    .note(channel, modelId, attempt, startedAt)
-    .catch((error: unknown) =>
-      deps.logger.warn({ err: error, channel: channel.name }, "a channel's health could not be recorded"),
-    );
 }
 
 /** The outcome of an attempt as its row stores it. */

@@ -1,4 +1,5 @@
 import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { findFile } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
@@ -33,14 +34,8 @@ export async function openSignedFile(
     fileName: `${file.id}.${extensions[file.mimeType] ?? 'bin'}`,
     stream(range?: ByteRange): Readable {
       const out = new PassThrough();
-      files.open(file.storageKey, range).then(
-        (source) =>
-          source
-            .on('error', (error) => out.destroy(error))
-            .pipe(out)
-            .on('close', () => source.destroy()),
-        (error: Error) => out.destroy(error),
-      );
+      const source = files.open(file.storageKey, range);
+      source.then((bytes) => pipeline(bytes, out)).catch((error: Error) => out.destroy(error));
       return out;
     },
   };

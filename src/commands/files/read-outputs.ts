@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { findFile } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import type { TaskOutput } from '../../domain/task.ts';
@@ -21,9 +22,7 @@ export async function readOutputs(
       continue;
     }
     bytesLeft -= file.bytes;
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of await files.open(file.storageKey)) chunks.push(Buffer.from(chunk as Uint8Array));
-    read.push({ mimeType: file.mimeType, bytes: Buffer.concat(chunks) });
+    read.push({ mimeType: file.mimeType, bytes: await buffer(await files.open(file.storageKey)) });
   }
   return read;
 }

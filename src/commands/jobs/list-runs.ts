@@ -1,3 +1,4 @@
+import { toColumns } from '../../db/database.ts';
 import { listJobRuns, type JobRun } from '../../db/jobs.ts';
 import type { Deps } from '../../deps.ts';
 import type { JobName } from '../../domain/job.ts';
@@ -10,13 +11,4 @@ export const listRuns = ({ db }: Pick<Deps, 'db'>, name: JobName): Promise<JobRu
   listJobRuns(db, name, runsShown);
 
 /** A run as the job routes return it. Times are unix seconds. */
-export const presentRun = (run: JobRun): JsonObject => ({
-  run_id: run.runId,
-  name: run.name,
-  trigger: run.trigger,
-  state: run.state,
-  requested_at: run.requestedAt,
-  started_at: run.startedAt,
-  ended_at: run.endedAt,
-  summary: run.summary,
-});
+export const presentRun = (run: JobRun): JsonObject => toColumns(run);

@@ -1,4 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
+import { toColumns } from '../../db/database.ts';
 import { ApiKey } from '../../db/entities/api-key.ts';
 import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
 import { Project } from '../../db/entities/project.ts';
@@ -11,7 +12,7 @@ import { OperatorError } from '../operator-error.ts';
 /** Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). */
 export async function createKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
-  given: Partial<KeyLimits> & { projectId: string; actor: string },
+  { actor, ...given }: Partial<KeyLimits> & { projectId: string; actor: string },
 ): Promise<{ keyId: string; apiKey: string }> {
   const keyId = newId('key');
   const apiKey = generateApiKey();
@@ -19,34 +20,11 @@ export async function createKey(
   if (!(await em.findOne(Project, { id: given.projectId })))
     throw new OperatorError(`There is no project ${given.projectId}.`);
   await em.transactional(async (inside) => {
-    inside.create(ApiKey, {
-      id: keyId,
-      projectId: given.projectId,
-      name: given.name ?? '',
-      models: given.models ?? null,
-      rpm: given.rpm ?? null,
-      budget: given.budget ?? null,
-      inFlightMax: given.inFlightMax ?? null,
-      expiresAt: given.expiresAt ?? null,
-    });
+    inside.create(ApiKey, { id: keyId, ...given });
     await inside.flush();
     inside.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
   });
-  const { name, models, rpm, budget, inFlightMax, expiresAt } = given;
-  await recordAudit(db, {
-    actor: given.actor,
-    action: 'keys.create',
-    subject: keyId,
-    detail: {
-      project_id: given.projectId,
-      name,
-      models,
-      rpm,
-      budget,
-      in_flight_max: inFlightMax,
-      expires_at: expiresAt,
-    },
-  });
+  await recordAudit(db, { actor, action: 'keys.create', subject: keyId, detail: toColumns(given) });
   return { keyId, apiKey };
 }
 

@@ -1,4 +1,4 @@
-import { recordAudit } from '../../db/audit.ts';
+import { changesOf, recordAudit } from '../../db/audit.ts';
 import { updateKeyLimits, type KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
@@ -21,21 +21,7 @@ export async function setKey(
     actor,
     action: 'keys.set',
     subject: keyId,
-    detail: Object.fromEntries(
-      limitNames.flatMap(([name, field]) =>
-        field in given ? [[name, { from: before[field], to: after[field] }]] : [],
-      ),
-    ),
+    detail: changesOf(given, before, after),
   });
   return after;
 }
-
-/** The names of the limits in the audit log, which are those of the command line. */
-const limitNames = [
-  ['name', 'name'],
-  ['models', 'models'],
-  ['rpm', 'rpm'],
-  ['budget', 'budget'],
-  ['in_flight_max', 'inFlightMax'],
-  ['expires_at', 'expiresAt'],
-] as const satisfies readonly (readonly [string, keyof KeyLimits])[];

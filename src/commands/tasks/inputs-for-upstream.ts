@@ -113,13 +113,8 @@ function canBeFetched({ config, egress }: InputDeps): boolean {
 }
 
 async function readAll(deps: InputDeps, places: Places): Promise<InputsReport> {
-  const read = async (param: MediaInputKey): Promise<MediaInput[]> => {
-    const inputs: MediaInput[] = [];
-    for (const place of places.get(param) ?? []) {
-      inputs.push('file' in place ? await dataUri(deps, place.file) : place);
-    }
-    return inputs;
-  };
+  const read = (param: MediaInputKey): Promise<MediaInput[]> =>
+    Array.fromAsync(places.get(param) ?? [], (place) => ('file' in place ? dataUri(deps, place.file) : place));
   const [image] = await read('image');
   const referenceImages = await read('reference_images');
   const [videoUrl] = await read('video_url');

@@ -1,3 +1,4 @@
+import { toColumns } from '../../db/database.ts';
 import type { TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -29,15 +30,7 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonO
             retryable: taskErrorTable[task.errorCode].retryable,
           },
     credits: { ...task.credits },
-    callback:
-      task.callback === null
-        ? null
-        : {
-            state: task.callback.state,
-            attempts: task.callback.attempts,
-            last_status: task.callback.lastStatus,
-            next_attempt_at: task.callback.nextAttemptAt,
-          },
+    callback: task.callback && toColumns(task.callback),
     attempts: task.attempts,
     request_id: task.requestId,
   };

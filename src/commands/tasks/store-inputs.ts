@@ -56,7 +56,7 @@ async function mapInputs(
   const mapped: JsonObject = { ...input };
   for (const key of mediaInputKeys) {
     const value = input[key];
-    if (Array.isArray(value)) mapped[key] = await inTurn(value, (item) => one(item, key));
+    if (Array.isArray(value)) mapped[key] = await Array.fromAsync(value, (item) => one(item, key));
     else if (value !== undefined) mapped[key] = await one(value, key);
   }
   return mapped;
@@ -113,10 +113,4 @@ async function storeDataUri(
   const { mime_type: mimeType, width, height, duration } = media;
   await recordFile(db, { ...draft, ...fields, mimeType, bytes, sha256, width, height, duration });
   return draft;
-}
-
-async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of items) results.push(await work(item));
-  return results;
 }

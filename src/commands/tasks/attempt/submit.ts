@@ -1,6 +1,5 @@
 import { answeredSynchronously, type Operation, type SubmitResult } from '../../../channels/channel.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
-import type { Attempt } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { takeResults } from './copy-results.ts';
 import { leaveToNewHolder } from './leave.ts';
@@ -43,7 +42,8 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
     signal: timeoutSignal(Math.min(submitSeconds(run) * 1000, run.remainingMs())),
   });
   if (attempt.kind === 'ok' || attempt.kind === 'done') crashPoint('after_upstream_accept_before_save');
-  await noteHealth(run, attempt.kind === 'done' ? { kind: 'ok', value: null } : attempt, startedAt);
+  const outcome = attempt.kind === 'done' ? ({ kind: 'ok', value: null } as const) : attempt;
+  await deps.channels.note(channel.row, task.modelId, outcome, startedAt);
   // The lookup sends the same inputs again.
   if (attempt.kind === 'unknown') return { stage: 'unanswered', holder, submitted: attempt };
   releaseInputs(run);
@@ -89,13 +89,4 @@ export async function acceptJob(
 ): Promise<AcceptedJob | ReportedAttempt> {
   const ours = await saveOperation(run.deps.db, holder, operation);
   return ours ? { stage: 'accepted', holder, operation } : leaveToNewHolder(run);
-}
-
-/** A failure here must not fail the attempt: the next submit reports the channel's health again. */
-async function noteHealth({ deps, task, channel }: AttemptRun, attempt: Attempt<unknown>, startedAt: number) {
-  try {
-    await deps.channels.note(channel.row, task.modelId, attempt, startedAt);
-  } catch (error) {
-    deps.logger.warn({ err: error, channel: channel.row.name }, "a channel's health could not be recorded");
-  }
 }
