@@ -1,5 +1,5 @@
-import { isWireFault, json, type FamilyCall, type FamilyParts, type Reply } from './family.ts';
-import type { FailKind } from './script.ts';
+import { hash } from 'node:crypto';
+import { json, recordCall, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
 
 /** A chat request, independent of the family that it arrived in. */
 export interface ChatAsked {
@@ -15,63 +15,41 @@ export interface ChatAsked {
 
 export interface ChatAnswered {
   text: string;
-  tool: { id: string; name: string; arguments: Record<string, unknown> } | null;
+  tool: { id: string; name: string; arguments: Fields } | null;
   finish: 'stop' | 'length' | 'tool' | 'empty';
-  /** Null if the script omits it. */
+  /** Tokens. Null if the script omits them. */
   usage: { input: number; output: number } | null;
 }
 
 /** How one family words the outcomes of a chat. */
 export interface ChatWords {
-  family: string;
   answer: (answered: ChatAnswered) => unknown;
-  refusals: Record<'transient' | 'rate_limit' | 'refused' | 'auth' | 'lost' | 'late_fail', Reply>;
+  refusals: Refusals;
 }
 
-/** Does what the script in the last user message and the system text says. Without a script it echoes immediately. */
-export function answerChat(parts: FamilyParts, call: FamilyCall, asked: ChatAsked, words: ChatWords): Reply {
+/**
+ * Does what the script in the last user message and the system text says. Without a script it echoes immediately. `never`, a
+ * failure of media jobs, means that no answer comes.
+ */
+export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, refusals }: ChatWords): Reply {
   const lastUser = asked.messages.findLastIndex(({ role }) => role === 'user');
   const prompt = asked.messages[lastUser]?.text ?? '';
   const system = asked.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
-  const script = [...system, prompt].join('\n');
   const others = asked.messages.filter((_, index) => index !== lastUser).map(({ text }) => text);
-  const key = call.headers['idempotency-key'];
-  parts.hits.record(
-    {
-      channel: call.channel,
-      family: words.family,
-      route: `${call.method} ${call.path}`,
-      kind: 'chat',
-      idempotency_key: typeof key === 'string' ? key : null,
-    },
-    [prompt, ...others].join('\n'),
-  );
+  recordCall(call, 'chat', [prompt, ...others].join('\n'));
 
-  const behaviour = parts.scripting.next(script, call.channel);
+  const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
   // A tool that was called and answered is not called again, else an agent loop would never end.
   const isAnswered = asked.messages.slice(lastUser + 1).some(({ role }) => role === 'tool');
   const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
-  const tool = forced ?? (isAnswered ? undefined : behaviour.tool);
-  const said = replyOf(behaviour.fail, words, () => {
-    const written = write(asked, prompt, {
-      tool: tool === undefined ? null : { name: tool, arguments: objectOf(behaviour.toolArguments) ?? {} },
-      isEmpty: behaviour.fail === 'no_output',
-    });
-    const usage = behaviour.usage ?? usageOf(asked, written);
-    return {
-      ...written,
-      usage: usage === 'none' ? null : Array.isArray(usage) ? { input: usage[0], output: usage[1] } : usage,
-    };
-  });
-  return behaviour.latencyMs ? { kind: 'later', ms: behaviour.latencyMs, reply: said } : said;
-}
-
-/** Failures that only media jobs have become the nearest failure of a chat: `never` means that no answer comes. */
-function replyOf(fail: FailKind | undefined, words: ChatWords, answer: () => ChatAnswered): Reply {
-  if (fail === 'never') return { kind: 'fault', fault: 'hang' };
-  if (isWireFault(fail)) return { kind: 'fault', fault: fail };
-  if (fail === undefined || fail === 'no_output') return json(200, words.answer(answer()));
-  return words.refusals[fail];
+  const name = forced ?? (isAnswered ? undefined : behaviour.tool);
+  const tool = name === undefined ? null : { name, arguments: objectOf(behaviour.toolArguments) ?? {} };
+  const written = write(asked, prompt, { tool, isEmpty: fail === 'no_output' });
+  const usage = behaviour.usage ?? usageOf(asked, written);
+  const reply =
+    scriptedRefusal(fail === 'never' ? 'hang' : fail, refusals) ??
+    json(200, answer({ ...written, usage: usage === 'none' ? null : usage }));
+  return behaviour.latencyMs ? { kind: 'later', ms: behaviour.latencyMs, reply } : reply;
 }
 
 type Written = Omit<ChatAnswered, 'usage'>;
@@ -79,7 +57,7 @@ type Written = Omit<ChatAnswered, 'usage'>;
 function write(
   asked: ChatAsked,
   prompt: string,
-  { tool, isEmpty }: { tool: { name: string; arguments: Record<string, unknown> } | null; isEmpty: boolean },
+  { tool, isEmpty }: { tool: { name: string; arguments: Fields } | null; isEmpty: boolean },
 ): Written {
   if (isEmpty) return { text: '', tool: null, finish: 'empty' };
   if (tool) return { text: '', tool: { id: `call_${hashOf(prompt + tool.name)}`, ...tool }, finish: 'tool' };
@@ -96,28 +74,22 @@ const bytesPerToken = 4;
 const echoCharactersMax = 40;
 
 /** The prompt without its script, shortened. */
-const echoOf = (prompt: string): string =>
-  [
-    ...prompt
-      .slice(0, 1_000)
-      .replaceAll(/\[\[[^]{0,500}?\]\]/g, ' ')
-      .replaceAll(/\s+/g, ' ')
-      .trim(),
-  ]
-    .slice(0, echoCharactersMax)
-    .join('');
+function echoOf(prompt: string): string {
+  const unscripted = prompt.slice(0, 1_000).replaceAll(/\[\[[^]{0,500}?\]\]/g, ' ');
+  return [...unscripted.replaceAll(/\s+/g, ' ').trim()].slice(0, echoCharactersMax).join('');
+}
 
 function cut(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= bytesMax ? text : bytes.subarray(0, bytesMax).toString('utf8').replaceAll('\uFFFD', '');
 }
 
-function usageOf(asked: ChatAsked, { text, tool, finish }: Written): { input: number; output: number } {
-  const input = asked.messages.reduce((sum, message) => sum + Buffer.byteLength(message.text), 0);
+function usageOf(asked: ChatAsked, { text, tool, finish }: Written): ChatAnswered['usage'] {
+  const tokensOf = (...texts: string[]) => Math.max(Math.ceil(Buffer.byteLength(texts.join('')) / bytesPerToken), 1);
   const output = tool ? tool.name + JSON.stringify(tool.arguments) : text;
   return {
-    input: Math.max(Math.ceil(input / bytesPerToken), 1),
-    output: finish === 'empty' ? 0 : Math.max(Math.ceil(Buffer.byteLength(output) / bytesPerToken), 1),
+    input: tokensOf(...asked.messages.map((message) => message.text)),
+    output: finish === 'empty' ? 0 : tokensOf(output),
   };
 }
 
@@ -148,13 +120,7 @@ function sampleOf(schema: object, depth: number): unknown {
 const sampleDepthMax = 16;
 
 /** A short hash of a text. */
-export function hashOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < Math.min(text.length, 4_000); index += 1) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
-  }
-  return hash.toString(36).padStart(7, '0');
-}
+export const hashOf = (text: string): string => hash('sha1', text).slice(0, 8);
 
 export type Fields = Record<string, unknown>;
 
@@ -185,6 +151,16 @@ export const textOfParts = (content: unknown): string =>
         .flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
         .join('\n');
 
-/** The first field that this provider does not know and therefore refuses. */
-export const strangeField = (fields: Fields, known: readonly string[]): string | undefined =>
-  Object.keys(fields).find((field) => !known.includes(field));
+/** The names of tools. */
+export const namesOf = (tools: (Fields | null)[]): string[] =>
+  tools.flatMap((tool) => (typeof tool?.name === 'string' ? [tool.name] : []));
+
+/** One turn of a family whose tool results arrive inside a user message. */
+export const turnOf = (role: 'user' | 'assistant', text: string, results: string[]): ChatAsked['messages'] => [
+  ...results.map((result) => ({ role: 'tool' as const, text: result })),
+  ...(text !== '' || results.length === 0 ? [{ role, text }] : []),
+];
+
+/** The first field that this provider does not know and therefore refuses. `known` lists names, apart by spaces. */
+export const strangeField = (fields: Fields, known: string): string | undefined =>
+  Object.keys(fields).find((field) => !known.split(' ').includes(field));

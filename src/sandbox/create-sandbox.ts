@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { families } from './families.ts';
 import { createHits } from './hits.ts';
 import { createInbox } from './inbox.ts';
 import { createMediaJobs } from './media-jobs.ts';
 import { createScripting } from './script.ts';
-import type { FamilyParts, Reply, WireFault } from './family.ts';
+import { json, type Reply, type SandboxState, type WireFault } from './family.ts';
 
 export interface Sandbox {
   /** `http://host:port`, without a trailing slash. */
@@ -21,29 +22,24 @@ export interface Sandbox {
 export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Promise<Sandbox> {
   const hits = createHits();
   const inbox = createInbox();
-  const parts: FamilyParts = { hits, jobs: createMediaJobs(), scripting: createScripting() };
+  const state: SandboxState = { hits, jobs: createMediaJobs(), scripting: createScripting() };
 
   const answer = async (request: IncomingMessage): Promise<Reply> => {
     const url = new URL(request.url ?? '/', 'http://sandbox');
-    const method = request.method ?? 'GET';
+    const { method = 'GET', headers } = request;
     const body = await readBody(request);
-    if (body === null) return { kind: 'json', status: 413, json: { detail: 'body too large' } };
+    if (body === null) return json(413, { detail: 'body too large' });
     const names = url.pathname.split('/').slice(1).map(decoded);
     const [first = '', second = ''] = names;
     if (first === '_sandbox') {
-      if (second === 'hits') return { kind: 'json', status: 200, json: hits.list(url.searchParams) };
-      if (second === 'inbox') return inbox.answer(names.slice(2), { method, url, headers: request.headers, body });
+      if (second === 'hits') return json(200, hits.list(url.searchParams));
+      if (second === 'inbox') return inbox.answer(names.slice(2), url.searchParams, { method, headers, body });
     }
     const family = Object.hasOwn(families, second) ? families[second] : undefined;
-    if (!family) return { kind: 'json', status: 404, json: { error: 'not_found', families: Object.keys(families) } };
-    return family(parts, {
-      channel: first,
-      method,
-      path: `/${url.pathname.split('/').slice(3).join('/')}`,
-      headers: request.headers,
-      body,
-      baseUrl: `http://${request.headers.host ?? `${host}:${port}`}/${encodeURIComponent(first)}/${second}`,
-    });
+    if (!family) return json(404, { error: 'not_found', families: Object.keys(families) });
+    const path = `/${url.pathname.split('/').slice(3).join('/')}`;
+    const baseUrl = `http://${headers.host ?? `${host}:${port}`}/${encodeURIComponent(first)}/${second}`;
+    return family({ ...state, channel: first, family: second, method, path, headers, body, baseUrl });
   };
 
   const server = createServer((request, response) => {
@@ -53,22 +49,17 @@ export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Prom
       () => response.destroy(),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen(port, host);
+  await once(server, 'listening');
   const address = server.address();
   const boundPort = address !== null && typeof address === 'object' ? address.port : port;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close() {
+      const closed = server[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      return closed;
+    },
   };
 }
 
@@ -97,18 +88,13 @@ const decoded = (segment: string): string => {
 function send(response: ServerResponse, reply: Reply): void {
   switch (reply.kind) {
     case 'json': {
-      const text = JSON.stringify(reply.json);
-      response.writeHead(reply.status, {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
-        ...reply.headers,
-      });
-      response.end(text);
+      const bytes = Buffer.from(JSON.stringify(reply.json));
+      const headers = { 'content-type': 'application/json', 'content-length': bytes.length, ...reply.headers };
+      response.writeHead(reply.status, headers).end(bytes);
       return;
     }
     case 'bytes':
-      response.writeHead(200, { 'content-type': reply.type, 'content-length': reply.bytes.length });
-      response.end(reply.bytes);
+      response.writeHead(200, { 'content-type': reply.type, 'content-length': reply.bytes.length }).end(reply.bytes);
       return;
     case 'fault':
       wireFaults[reply.fault](response);
@@ -131,17 +117,12 @@ const wireFaults: Record<WireFault, (response: ServerResponse) => void> = {
     const timer = setTimeout(() => response.destroy(), hangMs);
     response.once('close', () => clearTimeout(timer));
   },
-  reset: (response) => {
-    response.socket?.resetAndDestroy();
-  },
-  malformed: (response) => {
-    response.writeHead(200, { 'content-type': 'text/html' });
-    response.end('<!doctype html><html><body><h1>Welcome</h1></body></html>');
-  },
-  empty: (response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 0 });
-    response.end();
-  },
+  reset: ({ socket }) => void socket?.resetAndDestroy(),
+  malformed: (response) =>
+    void response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end('<!doctype html><html><body><h1>Welcome</h1></body></html>'),
+  empty: (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': 0 }).end(),
   huge: (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const piece = Buffer.alloc(65_536, 'x');

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { json, type Reply } from './family.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
+import { json, type FamilyCall, type Reply } from './family.ts';
 
-export interface Received {
+interface Received {
   headers: IncomingHttpHeaders;
   /** The raw bytes, because signatures cover the bytes. */
   body: string;
@@ -9,22 +10,18 @@ export interface Received {
   at: string;
 }
 
-interface InboxCall {
-  method: string;
-  url: URL;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
 /**
  * Receives callbacks at `/_sandbox/inbox/NAME` and lists them at `…/NAME/received`. The query scripts the answer: `status`,
  * `delay` (milliseconds), `retry_after`, `location`, and `times=N`, which limits all of them to the first N deliveries.
  */
 export function createInbox() {
-  const boxes = new Map<string, { count: number; received: Received[] }>();
+  const boxes = new BoundedMap<{ count: number; received: Received[] }>(5_000);
   return {
-    answer(names: string[], { method, url, headers, body }: InboxCall): Reply {
-      const [name = '', leaf = ''] = names;
+    answer(
+      [name = '', leaf = '']: string[],
+      query: URLSearchParams,
+      { method, headers, body }: Pick<FamilyCall, 'method' | 'headers' | 'body'>,
+    ): Reply {
       if (name === '') return json(404, { error: 'not_found' });
       const box = boxes.get(name) ?? { count: 0, received: [] };
       if (leaf === 'received') return json(200, box.received);
@@ -33,30 +30,21 @@ export function createInbox() {
       box.count += 1;
       box.received.push({ headers, body, at: new Date().toISOString() });
       if (box.received.length > receivedMax) box.received.shift();
-      boxes.delete(name);
       boxes.set(name, box);
-      if (boxes.size > boxesMax) {
-        const oldest = boxes.keys().next();
-        if (!oldest.done) boxes.delete(oldest.value);
-      }
 
-      const scripted = box.count <= Number(url.searchParams.get('times') ?? Infinity);
-      if (!scripted) return json(200, { received: true });
-      const retryAfter = url.searchParams.get('retry_after');
-      const location = url.searchParams.get('location');
-      const reply = json(
-        statusOf(url.searchParams.get('status')),
-        { received: true },
-        { ...(retryAfter && { 'retry-after': retryAfter }), ...(location && { location }) },
-      );
-      const ms = Math.min(Number(url.searchParams.get('delay') ?? 0) || 0, delayMsMax);
+      const isScripted = box.count <= Number(query.get('times') ?? Infinity);
+      if (!isScripted) return json(200, { received: true });
+      const retryAfter = query.get('retry_after');
+      const location = query.get('location');
+      const headersOfReply = { ...(retryAfter && { 'retry-after': retryAfter }), ...(location && { location }) };
+      const reply = json(statusOf(query.get('status')), { received: true }, headersOfReply);
+      const ms = Math.min(Number(query.get('delay') ?? 0) || 0, delayMsMax);
       return ms > 0 ? { kind: 'later', ms, reply } : reply;
     },
   };
 }
 
 const receivedMax = 1_000;
-const boxesMax = 5_000;
 const delayMsMax = 15 * 60_000;
 
 /** A final HTTP status. Any other value becomes 200. */

@@ -1,35 +1,32 @@
 import { objectOf, type Fields } from './chat.ts';
-import { isWireFault, json, type FamilyCall, type FamilyParts, type Reply } from './family.ts';
+import { json, recordCall, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
 import type { Hit } from './hits.ts';
-import type { MediaAsked } from './media-jobs.ts';
+import { fates, type FoundJob, type MediaAsked } from './media-jobs.ts';
 import { mediaSize } from './media-size.ts';
-import type { FailKind } from './script.ts';
 
 /** A media submit, independent of the family that it arrived in. */
 export interface MediaSubmit {
-  family: string;
   prompt: string;
   asked: MediaAsked;
-  /** The family's replies to refused submits. A failure without a reply here is accepted and fails later. */
-  refusals: Partial<Record<FailKind, Reply>>;
+  refusals: Refusals;
   /** The idempotency key, for families with a field for it. Otherwise the header counts. */
-  idempotencyKey?: string | null;
+  idempotencyKey?: string | undefined;
   /** Whether the provider returns the job of an earlier submit with the same key. */
   replays?: true;
 }
 
-/** Accepts a job, or returns the scripted failure. */
-export function takeJob(parts: FamilyParts, call: FamilyCall, submit: MediaSubmit): { id: string } | { reply: Reply } {
-  const key = recordMedia(parts, call, 'submit', submit);
-  const earlier = submit.replays && key !== null ? parts.jobs.underKey(key) : undefined;
-  if (earlier !== undefined) return { id: earlier };
-  const behaviour = parts.scripting.next(submit.prompt, call.channel);
-  if (isWireFault(behaviour.fail)) return { reply: { kind: 'fault', fault: behaviour.fail } };
-  const refusal = behaviour.fail && submit.refusals[behaviour.fail];
-  if (refusal) return { reply: refusal };
-  const id = parts.jobs.submit(submit.asked, behaviour, submit.prompt);
-  if (key !== null) parts.jobs.rememberKey(key, id);
-  return { id };
+/** Accepts a job and answers it, or returns the scripted failure. A failure that an accepted job can have comes later. */
+export function takeJob(call: FamilyCall, submit: MediaSubmit, answer: (found: FoundJob) => Reply): Reply {
+  const key = recordCall(call, 'submit', submit.prompt, submit.idempotencyKey);
+  const earlier = submit.replays && key !== null ? call.jobs.find(idUnderKey(call, key) ?? '') : null;
+  if (earlier) return answer(earlier);
+  const behaviour = call.scripting.next(submit.prompt, call.channel);
+  const isAccepted = fates.some((fate) => fate === behaviour.fail);
+  const refusal = isAccepted ? undefined : scriptedRefusal(behaviour.fail, submit.refusals);
+  if (refusal) return refusal;
+  const found = call.jobs.submit(submit.asked, behaviour, submit.prompt);
+  if (key !== null) call.jobs.rememberKey(keptKey(call, key), found.id);
+  return answer(found);
 }
 
 /**
@@ -37,74 +34,52 @@ export function takeJob(parts: FamilyParts, call: FamilyCall, submit: MediaSubmi
  * `never` means that no answer comes.
  */
 export async function makeSynchronously(
-  parts: FamilyParts,
   call: FamilyCall,
-  submit: MediaSubmit,
+  { prompt, asked, refusals }: MediaSubmit,
   answer: (pictures: Buffer[]) => unknown,
 ): Promise<Reply> {
-  recordMedia(parts, call, 'submit', submit);
-  const behaviour = parts.scripting.next(submit.prompt, call.channel);
-  if (behaviour.fail === 'never') return { kind: 'fault', fault: 'hang' };
-  if (isWireFault(behaviour.fail)) return { kind: 'fault', fault: behaviour.fail };
-  const refusal = behaviour.fail && submit.refusals[behaviour.fail];
+  recordCall(call, 'submit', prompt);
+  const { fail, ...behaviour } = call.scripting.next(prompt, call.channel);
+  const refusal = scriptedRefusal(fail === 'never' ? 'hang' : fail, refusals);
   if (refusal) return refusal;
-
-  const { fail, ...kind } = behaviour;
-  const found = parts.jobs.find(parts.jobs.submit(submit.asked, { ...kind, fail: undefined }, submit.prompt));
-  const pictures: Buffer[] = [];
-  const count = found && fail !== 'no_output' ? found.job.outputs : 0;
-  for (let index = 0; found && index < count; index += 1) pictures.push(await parts.jobs.output(found.job, index));
-  return { kind: 'later', ms: found?.job.latencyMs ?? 0, reply: json(200, answer(pictures)) };
+  const { job } = call.jobs.submit(asked, behaviour, prompt);
+  const count = fail === 'no_output' ? 0 : job.outputs;
+  const pictures = await Promise.all(Array.from({ length: count }, (_, index) => call.jobs.output(job, index)));
+  return { kind: 'later', ms: job.latencyMs, reply: json(200, answer(pictures)) };
 }
 
 /** The file at `/files/{job}/{n}.png` or `.mp4`. Null for any other path. */
-export async function fetchFile(parts: FamilyParts, call: FamilyCall, family: string): Promise<Reply | null> {
-  const file = /^\/files\/([\w-]+)\/(\d{1,2})\.(?:png|mp4)$/.exec(call.path);
-  if (!file || call.method !== 'GET') return null;
-  return fetchOutput(parts, call, family, file[1] ?? '', Number(file[2]));
+export async function fetchFile(call: FamilyCall): Promise<Reply | null> {
+  const [, id, index] = /^\/files\/([\w-]+)\/(\d{1,2})\.(?:png|mp4)$/.exec(call.path) ?? [];
+  return id === undefined || call.method !== 'GET' ? null : fetchOutput(call, id, Number(index));
 }
 
 /** The bytes of the n-th result, for a family with its own download URLs. */
-export async function fetchOutput(
-  parts: FamilyParts,
-  call: FamilyCall,
-  family: string,
-  id: string,
-  index: number,
-): Promise<Reply> {
-  recordMedia(parts, call, 'fetch', { family, prompt: parts.jobs.promptOf(id) });
-  const found = parts.jobs.find(id);
+export async function fetchOutput(call: FamilyCall, id: string, index: number): Promise<Reply> {
+  const found = findJob(call, 'fetch', id);
   if (found?.state !== 'done' || index >= found.job.outputs) return json(404, { error: 'not found' });
   const type = found.job.type === 'video' ? 'video/mp4' : 'image/png';
-  return { kind: 'bytes', type, bytes: await parts.jobs.output(found.job, index) };
+  return { kind: 'bytes', type, bytes: await call.jobs.output(found.job, index) };
 }
 
 /** The URLs of a job's results. */
-export function fileUrls(parts: FamilyParts, call: FamilyCall, id: string): string[] {
-  const job = parts.jobs.find(id)?.job;
-  if (!job || job.fate === 'no_output') return [];
+export function fileUrls(call: FamilyCall, { id, job, state }: FoundJob): string[] {
   const extension = job.type === 'video' ? 'mp4' : 'png';
-  return Array.from({ length: job.outputs }, (_, index) => `${call.baseUrl}/files/${id}/${index}.${extension}`);
+  const count = state === 'done' ? job.outputs : 0;
+  return Array.from({ length: count }, (_, index) => `${call.baseUrl}/files/${id}/${index}.${extension}`);
 }
 
-/** Records a call under the prompt of its job. Returns the idempotency key that the provider would store. */
-export function recordMedia(
-  parts: FamilyParts,
-  call: FamilyCall,
-  kind: Hit['kind'],
-  { family, prompt, idempotencyKey }: Pick<MediaSubmit, 'family' | 'prompt' | 'idempotencyKey'>,
-): string | null {
-  const header = call.headers['idempotency-key'];
-  const key = idempotencyKey ?? (typeof header === 'string' ? header : null);
-  parts.hits.record(
-    { channel: call.channel, family, route: `${call.method} ${call.path}`, kind, idempotency_key: key },
-    prompt,
-  );
-  return key === null ? null : keptKey(call, family, key);
+/** Finds the job that a call is about, and lists the call under the job's prompt. Null for a job that was lost. */
+export function findJob(call: FamilyCall, kind: Hit['kind'], id: string): FoundJob | null {
+  recordCall(call, kind, call.jobs.promptOf(id));
+  const found = call.jobs.find(id);
+  return found?.job.fate === 'lost' ? null : found;
 }
 
-/** The key that `recordMedia` returns, for a look-up. */
-export const keptKey = (call: FamilyCall, family: string, key: string): string => `${call.channel} ${family} ${key}`;
+/** The job that was submitted with this idempotency key. */
+export const idUnderKey = (call: FamilyCall, key: string): string | undefined => call.jobs.underKey(keptKey(call, key));
+
+const keptKey = ({ channel, family }: FamilyCall, key: string): string => `${channel} ${family} ${key}`;
 
 /** Reads a duration as providers write it (`8`, `"8"`, `"8s"`), in seconds. */
 export const secondsOf = (duration: unknown, otherwise = 5): number => {

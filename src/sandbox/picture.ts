@@ -1,5 +1,6 @@
 import { crc32, deflate } from 'node:zlib';
 import { promisify } from 'node:util';
+import { BoundedMap } from '../platform/bounded-map.ts';
 
 /**
  * A PNG of exactly this size: a diagonal gradient whose colour depends on the seed. Cached by size and seed, so that a thousand
@@ -9,32 +10,17 @@ export function picture(size: { width: number; height: number; seed: number }): 
   const width = side(size.width);
   const height = side(size.height);
   const seed = Math.abs(Math.trunc(size.seed)) % seeds;
-  const key = `${width}x${height}-${seed}`;
-  const known = made.get(key);
-  if (known) return known;
-  const bytes = draw(width, height, seed);
-  made.set(key, bytes);
-  if (made.size > keptMax) {
-    const oldest = made.keys().next();
-    if (!oldest.done) made.delete(oldest.value);
-  }
-  return bytes;
+  return made.getOrMake(`${width}x${height}-${seed}`, () => draw(width, height, seed));
 }
 
 /** More colours would only fill the cache. */
 export const seeds = 8;
-const sideMax = 4_096;
-const keptMax = 128;
-const made = new Map<string, Promise<Buffer>>();
+export const sideMax = 4_096;
+const made = new BoundedMap<Promise<Buffer>>(128);
 const side = (pixels: number): number => Math.min(Math.max(Math.trunc(pixels) || 1, 1), sideMax);
 
 /** PNG (ISO/IEC 15948): one byte a pixel into a palette of 256 shades. */
 async function draw(width: number, height: number, seed: number): Promise<Buffer> {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 3, 0, 0, 0], 8);
-
   // Only the first row is drawn. Every later row is filtered to "as above" or "one shade further", which deflate packs well.
   const rows = Buffer.alloc((width + 1) * height);
   for (let x = 0; x < width; x += 1) rows[1 + x] = Math.floor((x * 128) / width);
@@ -47,32 +33,30 @@ async function draw(width: number, height: number, seed: number): Promise<Buffer
     shade = next;
   }
 
-  const hue = seed / seeds;
-  const palette = Buffer.alloc(256 * 3);
-  for (let index = 0; index < 256; index += 1) {
-    for (let channel = 0; channel < 3; channel += 1) {
-      palette[index * 3 + channel] = Math.round(
-        (index / 255) * (128 + 127 * Math.cos(2 * Math.PI * (hue + channel / 3))),
-      );
-    }
-  }
+  // The bytes of a colour follow each other: red, green, blue.
+  const palette = Buffer.from(
+    Array.from({ length: 256 * 3 }, (_, index) => {
+      const hue = seed / seeds + (index % 3) / 3;
+      return Math.round((Math.floor(index / 3) / 255) * (128 + 127 * Math.cos(2 * Math.PI * hue)));
+    }),
+  );
   const packed = await promisify(deflate)(rows, { level: 1 });
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk('IHDR', header),
+    chunk('IHDR', u32(width, height), Buffer.of(8, 3, 0, 0, 0)),
     chunk('PLTE', palette),
     chunk('IDAT', packed),
-    chunk('IEND', Buffer.alloc(0)),
+    chunk('IEND'),
   ]);
 }
 
 const filterUp = 2;
 
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  const check = Buffer.alloc(4);
-  check.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, check]);
+/** 32-bit integers, the most significant byte first. */
+export const u32 = (...values: number[]): Buffer =>
+  Buffer.from(values.map((value) => value.toString(16).padStart(8, '0')).join(''), 'hex');
+
+function chunk(type: string, ...parts: Buffer[]): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), ...parts]);
+  return Buffer.concat([u32(body.length - 4), body, u32(crc32(body))]);
 }

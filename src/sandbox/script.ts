@@ -1,18 +1,20 @@
+import { BoundedMap } from '../platform/bounded-map.ts';
+
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
  * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`.
  * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
  */
 export interface Behaviour {
-  latencyMs: number | undefined;
-  fail: FailKind | undefined;
-  outputs: number | undefined;
+  latencyMs?: number | undefined;
+  fail?: FailKind | undefined;
+  outputs?: number | undefined;
   /** Chat: answer with a call of this tool. */
-  tool: string | undefined;
+  tool?: string | undefined;
   /** Chat: the JSON text of that call's arguments. */
   toolArguments: string;
-  /** Chat: `[in, out]`, or `none` to leave usage out. */
-  usage: [number, number] | 'none' | undefined;
+  /** Chat: the tokens to report, or `none` to leave usage out. */
+  usage?: { input: number; output: number } | 'none' | undefined;
 }
 
 export const failKinds = [
@@ -32,27 +34,17 @@ export const failKinds = [
 ] as const;
 export type FailKind = (typeof failKinds)[number];
 
-/** One bracket group. `on` and `times` belong to their own group. */
-interface Rule {
-  words: Map<string, string>;
-}
-
 /**
  * Counts how often each prompt was submitted and decides what the next call with it does. A word of a later group overrides the
  * same word of an earlier one. The first group whose `fail` still applies decides the failure.
  */
 export function createScripting() {
-  const counts = new Map<string, number>();
+  const counts = new BoundedMap<number>(countedPromptsMax);
 
   /** Counts this call and returns how many came before it. */
   const countUp = (key: string): number => {
     const before = counts.get(key) ?? 0;
-    counts.delete(key);
     counts.set(key, before + 1);
-    if (counts.size > countedPromptsMax) {
-      const oldest = counts.keys().next();
-      if (!oldest.done) counts.delete(oldest.value);
-    }
     return before;
   };
 
@@ -60,18 +52,11 @@ export function createScripting() {
     /** Call it exactly once for each submit or chat, because it counts them. */
     next(prompt: string, channel: string): Behaviour {
       const rules = parseRules(prompt);
-      const behaviour: Behaviour = {
-        latencyMs: undefined,
-        fail: undefined,
-        outputs: undefined,
-        tool: undefined,
-        toolArguments: '{}',
-        usage: undefined,
-      };
+      const behaviour: Behaviour = { toolArguments: '{}' };
       if (rules.length === 0) return behaviour;
       const before = countUp(`*\n${prompt}`);
       const beforeHere = countUp(`${channel}\n${prompt}`);
-      for (const { words } of rules) {
+      for (const words of rules) {
         const on = words.get('on');
         const here = on === undefined || on === channel;
         const fail = failKinds.find((kind) => kind === words.get('fail'));
@@ -94,6 +79,8 @@ export type Scripting = ReturnType<typeof createScripting>;
 const countedPromptsMax = 50_000;
 const groupsMax = 32;
 
+type Rule = Map<string, string>;
+
 /** Reads every `[[…]]` of a text. Unknown words are kept and have no effect. */
 function parseRules(prompt: string): Rule[] {
   const rules: Rule[] = [];
@@ -101,15 +88,15 @@ function parseRules(prompt: string): Rule[] {
   while (from >= 0 && rules.length < groupsMax) {
     const { words, end } = parseGroup(prompt, from + 2);
     if (end < 0) break;
-    rules.push({ words });
+    rules.push(words);
     from = prompt.indexOf('[[', end);
   }
   return rules;
 }
 
 /** Reads one group from after its `[[` to its `]]`. `end` is -1 if it is not closed. A value in braces may contain anything. */
-function parseGroup(text: string, start: number): { words: Map<string, string>; end: number } {
-  const words = new Map<string, string>();
+function parseGroup(text: string, start: number): { words: Rule; end: number } {
+  const words: Rule = new Map();
   let at = start;
   while (at < text.length) {
     if (/[\s,]/.test(text.charAt(at))) at += 1;
@@ -121,7 +108,8 @@ function parseGroup(text: string, start: number): { words: Map<string, string>; 
         if (name === '') at += 1;
         continue;
       }
-      const value = text.charAt(at + 1) === '{' ? braced(text, at + 1) : plain(text, at + 1);
+      const rest = text.slice(at + 1);
+      const value = rest.startsWith('{') ? braced(rest) : (/^(?:(?!\]\])\S)*/.exec(rest)?.[0] ?? '');
       words.set(name, value);
       at += 1 + value.length;
     }
@@ -129,17 +117,11 @@ function parseGroup(text: string, start: number): { words: Map<string, string>; 
   return { words, end: -1 };
 }
 
-const plain = (text: string, start: number): string => {
-  let at = start;
-  while (at < text.length && !/\s/.test(text.charAt(at)) && !text.startsWith(']]', at)) at += 1;
-  return text.slice(start, at);
-};
-
-/** The text of a JSON object, nested brackets, braces and strings included. */
-function braced(text: string, start: number): string {
+/** The JSON object at the start of a text, nested brackets, braces and strings included. */
+function braced(text: string): string {
   let depth = 0;
   let inString = false;
-  for (let at = start; at < text.length; at += 1) {
+  for (let at = 0; at < text.length; at += 1) {
     const character = text.charAt(at);
     if (inString) {
       if (character === '\\') at += 1;
@@ -148,17 +130,17 @@ function braced(text: string, start: number): string {
     else if (character === '{') depth += 1;
     else if (character === '}') {
       depth -= 1;
-      if (depth === 0) return text.slice(start, at + 1);
+      if (depth === 0) return text.slice(0, at + 1);
     }
   }
-  return text.slice(start);
+  return text;
 }
 
 const wholeNumber = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 
-function toUsage(text: string | undefined): [number, number] | 'none' | undefined {
+function toUsage(text: string | undefined): Behaviour['usage'] {
   if (text === 'none') return 'none';
   const match = /^(-?\d{1,9}),(-?\d{1,9})$/.exec(text ?? '');
-  return match ? [Number(match[1]), Number(match[2])] : undefined;
+  return match ? { input: Number(match[1]), output: Number(match[2]) } : undefined;
 }

@@ -2,10 +2,12 @@ import { json, type Family, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
+  namesOf,
   objectOf,
   objectsOf,
   strangeField,
   textOfParts,
+  turnOf,
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
@@ -14,9 +16,7 @@ import {
  * Anthropic's Messages API, as https://platform.claude.com/docs/en/api/messages and …/api/errors describe it (read on
  * 2026-11-21): messages and the model list.
  */
-export const anthropic: Family = (parts, call) => Promise.resolve(answer(parts, call));
-
-function answer(parts: Parameters<Family>[0], call: Parameters<Family>[1]): Reply {
+export const anthropic: Family = (call) => {
   if (!call.headers['x-api-key']) return authRefused;
   if (!call.headers['anthropic-version']) return invalid('anthropic-version: header is required');
   if (call.path === '/models' && call.method === 'GET') {
@@ -27,8 +27,7 @@ function answer(parts: Parameters<Family>[0], call: Parameters<Family>[1]): Repl
   if (!input) return invalid('The request body is not valid JSON');
   const complaint = complaintAbout(input);
   if (complaint) return invalid(complaint);
-  return answerChat(parts, call, toAsked(input), {
-    family: 'anthropic',
+  return answerChat(call, toAsked(input), {
     refusals,
     answer: ({ text, tool, finish, usage }) => ({
       id: `msg_sbx${hashOf(call.body)}`,
@@ -52,24 +51,11 @@ function answer(parts: Parameters<Family>[0], call: Parameters<Family>[1]): Repl
       }),
     }),
   });
-}
+};
 
-const knownFields = [
-  'model',
-  'messages',
-  'max_tokens',
-  'system',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'metadata',
-  'tools',
-  'tool_choice',
-  'stream',
-  'thinking',
-  'service_tier',
-];
+const knownFields =
+  'model messages max_tokens system temperature top_p top_k stop_sequences metadata tools tool_choice stream ' +
+  'thinking service_tier';
 
 /** The request errors of the real API, so that tests notice a mistake of an adapter. */
 function complaintAbout(input: Fields): string | null {
@@ -95,7 +81,7 @@ function toAsked(input: Fields): ChatAsked {
       ...objectsOf(input.messages).flatMap(toMessages),
     ],
     maxTokens: typeof input.max_tokens === 'number' ? input.max_tokens : 0,
-    tools: objectsOf(input.tools).flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
+    tools: namesOf(objectsOf(input.tools)),
     forced:
       choice?.type === 'tool' && typeof choice.name === 'string'
         ? { name: choice.name }
@@ -109,13 +95,8 @@ function toAsked(input: Fields): ChatAsked {
 /** Tool results arrive inside a user message. */
 function toMessages({ role, content }: Fields): ChatAsked['messages'] {
   const results = objectsOf(content).filter(({ type }) => type === 'tool_result');
-  const text = textOfParts(content);
-  return [
-    ...results.map((result) => ({ role: 'tool' as const, text: textOfParts(result.content) })),
-    ...(text !== '' || results.length === 0
-      ? [{ role: role === 'assistant' ? ('assistant' as const) : ('user' as const), text }]
-      : []),
-  ];
+  const texts = results.map((result) => textOfParts(result.content));
+  return turnOf(role === 'assistant' ? 'assistant' : 'user', textOfParts(content), texts);
 }
 
 const modelEntry = {
@@ -125,14 +106,14 @@ const modelEntry = {
   created_at: '2025-01-01T00:00:00Z',
 };
 
-const problem = (status: number, type: string, message: string, headers: Record<string, string> = {}): Reply =>
-  json(status, { type: 'error', error: { type, message }, request_id: 'req_sandbox' }, headers);
+const problem = (status: number, type: string, message: string): Reply =>
+  json(status, { type: 'error', error: { type, message }, request_id: 'req_sandbox' });
 const invalid = (message: string): Reply => problem(400, 'invalid_request_error', message);
 
 const authRefused = problem(401, 'authentication_error', 'invalid x-api-key');
 const refusals = {
   transient: problem(503, 'overloaded_error', 'Overloaded'),
-  rate_limit: problem(429, 'rate_limit_error', 'This request would exceed your rate limit.', { 'retry-after': '7' }),
+  rate_limit: problem(429, 'rate_limit_error', 'This request would exceed your rate limit.'),
   refused: invalid('Output blocked by content filtering policy'),
   auth: authRefused,
   lost: problem(404, 'not_found_error', 'model: not found'),

@@ -1,15 +1,17 @@
-import { json, type Family, type FamilyCall, type FamilyParts, type Reply } from '../family.ts';
+import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
+  namesOf,
   objectOf,
   objectsOf,
   strangeField,
   textOfParts,
+  turnOf,
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
-import { countOf, fetchFile, makeSynchronously, recordMedia, secondsOf, stringOf, takeJob } from '../media-family.ts';
+import { countOf, fetchFile, findJob, makeSynchronously, secondsOf, stringOf, takeJob } from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -17,38 +19,38 @@ import { mediaSize } from '../media-size.ts';
  * https://ai.google.dev/api/generate-content, …/gemini-api/docs/image-generation, …/docs/video and …/docs/troubleshooting
  * describe them (read on 2026-11-21), and the model list.
  */
-export const gemini: Family = async (parts, call) => {
+export const gemini: Family = async (call) => {
   // The target of a download's redirect: a file store with signed URLs, which takes no API key.
-  const stored = await fetchFile(parts, call, 'gemini');
+  const stored = await fetchFile(call);
   if (stored) return stored;
   if (!call.headers['x-goog-api-key']) return authRefused;
   if (call.path === '/models' && call.method === 'GET') return json(200, { models: [modelEntry] });
   const predicted = /^\/models\/([^/:]+):predictLongRunning$/.exec(call.path)?.[1];
-  if (predicted !== undefined && call.method === 'POST') return predict(parts, call, predicted);
+  if (predicted !== undefined && call.method === 'POST') return predict(call, predicted);
   const operation = /^\/models\/([^/:]+)\/operations\/([\w-]+)$/.exec(call.path);
-  if (operation && call.method === 'GET') return poll(parts, call, operation[1] ?? '', operation[2] ?? '');
+  if (operation && call.method === 'GET') return poll(call, operation[1] ?? '', operation[2] ?? '');
   const file = /^\/files\/([\w-]+)-(\d{1,2}):download$/.exec(call.path);
   if (file && call.method === 'GET') {
-    return json(302, {}, { location: `${call.baseUrl}/files/${file[1] ?? ''}/${file[2] ?? ''}.mp4` });
+    return json(302, {}, { location: `${call.baseUrl}/files/${file[1]}/${file[2]}.mp4` });
   }
   const input = /:generateContent$/.test(call.path) ? objectOf(call.body) : null;
   const modalities: unknown = objectOf(input?.generationConfig)?.responseModalities;
-  if (input && Array.isArray(modalities) && modalities.includes('IMAGE')) return picture(parts, call, input);
-  return chat(parts, call);
+  if (input && Array.isArray(modalities) && modalities.includes('IMAGE')) return picture(call, input);
+  return chat(call);
 };
 
-async function picture(parts: FamilyParts, call: FamilyCall, input: Fields): Promise<Reply> {
+async function picture(call: FamilyCall, input: Fields): Promise<Reply> {
   const complaint = complaintAbout(input);
   if (complaint !== null) return problem(400, 'INVALID_ARGUMENT', complaint);
   const config = objectOf(objectOf(input.generationConfig)?.imageConfig) ?? {};
-  const strange = strangeField(config, ['aspectRatio', 'imageSize', 'personGeneration']);
+  const strange = strangeField(config, 'aspectRatio imageSize personGeneration');
   if (strange !== undefined) return problem(400, 'INVALID_ARGUMENT', unknownName(strange));
   const prompt = objectsOf(input.contents)
     .map(({ parts: asked }) => textOfParts(asked))
     .join('\n');
   const size = mediaSize({ sizes: [config.imageSize], aspectRatio: config.aspectRatio }, 'image');
   const asked = { type: 'image' as const, ...size, seconds: 0, outputs: 1 };
-  return makeSynchronously(parts, call, { family: 'gemini', prompt, asked, refusals }, (pictures) => ({
+  return makeSynchronously(call, { prompt, asked, refusals }, (pictures) => ({
     candidates: [
       {
         ...(pictures.length > 0 && {
@@ -70,11 +72,9 @@ async function picture(parts: FamilyParts, call: FamilyCall, input: Fields): Pro
   }));
 }
 
-const veoParameters = [
-  ...['aspectRatio', 'resolution', 'durationSeconds', 'negativePrompt', 'personGeneration', 'sampleCount', 'seed'],
-];
+const veoParameters = 'aspectRatio resolution durationSeconds negativePrompt personGeneration sampleCount seed';
 
-function predict(parts: FamilyParts, call: FamilyCall, model: string): Reply {
+function predict(call: FamilyCall, model: string): Reply {
   const input = objectOf(call.body);
   const [instance] = objectsOf(input?.instances);
   const parameters = objectOf(input?.parameters) ?? {};
@@ -86,40 +86,29 @@ function predict(parts: FamilyParts, call: FamilyCall, model: string): Reply {
   if (seconds !== undefined && typeof seconds !== 'number') {
     return problem(400, 'INVALID_ARGUMENT', 'The value type for `durationSeconds` needs to be a number.');
   }
-  const taken = takeJob(parts, call, {
-    family: 'gemini',
-    prompt,
-    asked: {
-      type: 'video',
-      ...mediaSize({ sizes: [parameters.resolution], aspectRatio: parameters.aspectRatio }, 'video'),
-      seconds: secondsOf(seconds, 8),
-      outputs: countOf(parameters.sampleCount),
-    },
-    refusals: refusalsOfVideo,
-  });
-  return 'reply' in taken ? taken.reply : json(200, { name: `models/${model}/operations/${taken.id}` });
+  const size = mediaSize({ sizes: [parameters.resolution], aspectRatio: parameters.aspectRatio }, 'video');
+  const outputs = countOf(parameters.sampleCount);
+  const asked = { type: 'video' as const, ...size, seconds: secondsOf(seconds, 8), outputs };
+  return takeJob(call, { prompt, asked, refusals }, ({ id }) =>
+    json(200, { name: `models/${model}/operations/${id}` }),
+  );
 }
 
-function poll(parts: FamilyParts, call: FamilyCall, model: string, id: string): Reply {
-  recordMedia(parts, call, 'poll', { family: 'gemini', prompt: parts.jobs.promptOf(id) });
-  const found = parts.jobs.find(id);
-  if (!found || found.state === 'missing') return problem(404, 'NOT_FOUND', 'Requested entity was not found.');
-  const { job, state } = found;
+function poll(call: FamilyCall, model: string, id: string): Reply {
+  const found = findJob(call, 'poll', id);
+  if (!found) return notFound;
   const name = `models/${model}/operations/${id}`;
-  if (state === 'queued' || state === 'running') return json(200, { name });
-  if (state === 'failed') {
-    return json(200, {
-      name,
-      done: true,
-      error: { code: 13, message: 'Video generation failed due to an internal server issue.' },
-    });
+  if (found.state === 'queued' || found.state === 'running') return json(200, { name });
+  if (found.state === 'failed') {
+    const error = { code: 13, message: 'Video generation failed due to an internal server issue.' };
+    return json(200, { name, done: true, error });
   }
-  const samples = Array.from({ length: job.fate === 'no_output' ? 0 : job.outputs }, (_, index) => ({
+  const generatedSamples = Array.from({ length: found.job.outputs }, (_, index) => ({
     video: { uri: `${call.baseUrl}/files/${id}-${index}:download?alt=media` },
   }));
   const made =
-    samples.length > 0
-      ? { generatedSamples: samples }
+    found.state === 'done'
+      ? { generatedSamples }
       : { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['The video was filtered.'] };
   return json(200, {
     name,
@@ -131,15 +120,13 @@ function poll(parts: FamilyParts, call: FamilyCall, model: string, id: string): 
   });
 }
 
-function chat(parts: FamilyParts, call: FamilyCall): Reply {
+function chat(call: FamilyCall): Reply {
   const model = /^\/models\/([^/:]+):generateContent$/.exec(call.path)?.[1];
-  if (model === undefined || call.method !== 'POST')
-    return problem(404, 'NOT_FOUND', 'Requested entity was not found.');
+  if (model === undefined || call.method !== 'POST') return notFound;
   const input = objectOf(call.body);
   const complaint = input ? complaintAbout(input) : 'Invalid JSON payload received.';
   if (!input || complaint !== null) return problem(400, 'INVALID_ARGUMENT', complaint ?? '');
-  return answerChat(parts, call, toAsked(input), {
-    family: 'gemini',
+  return answerChat(call, toAsked(input), {
     refusals,
     answer: ({ text, tool, finish, usage }) => ({
       candidates: [
@@ -171,15 +158,7 @@ function chat(parts: FamilyParts, call: FamilyCall): Reply {
   });
 }
 
-const knownFields = [
-  'contents',
-  'systemInstruction',
-  'generationConfig',
-  'tools',
-  'toolConfig',
-  'safetySettings',
-  'cachedContent',
-];
+const knownFields = 'contents systemInstruction generationConfig tools toolConfig safetySettings cachedContent';
 
 /** The request errors of the real API, so that tests notice a mistake of an adapter. */
 function complaintAbout(input: Fields): string | null {
@@ -207,9 +186,7 @@ function toAsked(input: Fields): ChatAsked {
       ...objectsOf(input.contents).flatMap(toMessages),
     ],
     maxTokens: typeof config?.maxOutputTokens === 'number' ? config.maxOutputTokens : 8_192,
-    tools: objectsOf(input.tools)
-      .flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))
-      .flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
+    tools: namesOf(objectsOf(input.tools).flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))),
     forced: calling?.mode !== 'ANY' ? null : typeof allowed === 'string' ? { name: allowed } : 'any',
     schema:
       config?.responseMimeType === 'application/json'
@@ -220,48 +197,31 @@ function toAsked(input: Fields): ChatAsked {
 
 /** Function results arrive inside user content. */
 function toMessages({ role, parts }: Fields): ChatAsked['messages'] {
-  const answers = objectsOf(parts).flatMap(({ functionResponse }) => {
-    const answered = objectOf(functionResponse);
-    return answered ? [answered] : [];
-  });
-  const text = textOfParts(parts);
-  return [
-    ...answers.map(({ response }) => ({ role: 'tool' as const, text: JSON.stringify(response) })),
-    ...(text !== '' || answers.length === 0
-      ? [{ role: role === 'model' ? ('assistant' as const) : ('user' as const), text }]
-      : []),
-  ];
+  const answers = objectsOf(objectsOf(parts).map(({ functionResponse }) => functionResponse));
+  const results = answers.map(({ response }) => JSON.stringify(response));
+  return turnOf(role === 'model' ? 'assistant' : 'user', textOfParts(parts), results);
 }
 
 const modelEntry = { name: 'models/sandbox-chat', displayName: 'Sandbox chat', inputTokenLimit: 1_000_000 };
 
-const problem = (
-  code: number,
-  status: string,
-  message: string,
-  details: object[] = [],
-  headers: Record<string, string> = {},
-): Reply => json(code, { error: { code, message, status, ...(details.length > 0 && { details }) } }, headers);
+const problem = (code: number, status: string, message: string, detail?: object): Reply =>
+  json(code, { error: { code, message, status, ...(detail && { details: [detail] }) } });
 const because = (reason: string) => ({
   '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
   reason,
   domain: 'googleapis.com',
 });
 
-const authRefused = problem(401, 'UNAUTHENTICATED', 'API key not valid.', [because('API_KEY_INVALID')]);
+const notFound = problem(404, 'NOT_FOUND', 'Requested entity was not found.');
+const authRefused = problem(401, 'UNAUTHENTICATED', 'API key not valid.', because('API_KEY_INVALID'));
 const refusals = {
   transient: problem(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),
-  rate_limit: problem(
-    429,
-    'RESOURCE_EXHAUSTED',
-    'Resource has been exhausted.',
-    [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }],
-    { 'retry-after': '7' },
-  ),
-  refused: problem(400, 'INVALID_ARGUMENT', 'The prompt was blocked.', [because('PROHIBITED_CONTENT')]),
+  rate_limit: problem(429, 'RESOURCE_EXHAUSTED', 'Resource has been exhausted.', {
+    '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+    retryDelay: '7s',
+  }),
+  refused: problem(400, 'INVALID_ARGUMENT', 'The prompt was blocked.', because('PROHIBITED_CONTENT')),
   auth: authRefused,
   lost: problem(404, 'NOT_FOUND', 'The model is not found for API version v1beta.'),
   late_fail: problem(500, 'INTERNAL', 'An internal error has occurred.'),
 };
-/** A video that is scripted to be lost or to fail late is accepted first. */
-const { lost: _lost, late_fail: _lateFail, ...refusalsOfVideo } = refusals;

@@ -1,11 +1,13 @@
-import { json, type Family, type FamilyCall, type FamilyParts, type Reply } from '../family.ts';
+import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
+  namesOf,
   objectOf,
   objectsOf,
   strangeField,
   textOfParts,
+  type ChatAnswered,
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
@@ -13,27 +15,28 @@ import {
   countOf,
   fetchOutput,
   fieldsOf,
+  findJob,
   makeSynchronously,
-  recordMedia,
   secondsOf,
   stringOf,
   takeJob,
 } from '../media-family.ts';
+import type { FoundJob } from '../media-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
  * OpenAI's chat completions, images and videos, as https://platform.openai.com/docs/api-reference/chat, …/images, …/videos
  * and …/guides/error-codes describe them (read on 2026-11-21), and the model list.
  */
-export const openai: Family = async (parts, call) => {
+export const openai: Family = async (call) => {
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
   if (call.path === '/models' && call.method === 'GET') return json(200, { object: 'list', data: [modelEntry] });
-  if (call.path === '/images/generations' || call.path === '/images/edits') return image(parts, call);
+  if (call.path === '/images/generations' || call.path === '/images/edits') return image(call);
   const video = /^\/videos(?:\/([\w.-]+)(\/content)?)?$/.exec(call.path);
-  return video ? videos(parts, call, video[1], video[2] !== undefined) : chat(parts, call);
+  return video ? videos(call, video[1], video[2] !== undefined) : chat(call);
 };
 
-function chat(parts: FamilyParts, call: FamilyCall): Reply {
+function chat(call: FamilyCall): Reply {
   if (call.path !== '/chat/completions') return problem(404, null, `Invalid URL (${call.method} /v1)`);
   if (call.method !== 'POST') return problem(405, 'method_not_allowed', 'Not allowed');
   const input = objectOf(call.body);
@@ -45,8 +48,7 @@ function chat(parts: FamilyParts, call: FamilyCall): Reply {
     return problem(400, 'missing_required_parameter', "Missing required parameter: 'messages'.");
   }
   const model = input.model;
-  return answerChat(parts, call, toAsked(input), {
-    family: 'openai',
+  return answerChat(call, toAsked(input), {
     refusals,
     answer: ({ text, tool, finish, usage }) => ({
       id: `chatcmpl-sbx${hashOf(call.body)}`,
@@ -61,15 +63,7 @@ function chat(parts: FamilyParts, call: FamilyCall): Reply {
             content: tool ? null : text,
             refusal: null,
             annotations: [],
-            ...(tool && {
-              tool_calls: [
-                {
-                  id: tool.id,
-                  type: 'function',
-                  function: { name: tool.name, arguments: JSON.stringify(tool.arguments) },
-                },
-              ],
-            }),
+            ...(tool && { tool_calls: [toToolCall(tool)] }),
           },
           logprobs: null,
           finish_reason: { stop: 'stop', empty: 'stop', length: 'length', tool: 'tool_calls' }[finish],
@@ -90,6 +84,12 @@ function chat(parts: FamilyParts, call: FamilyCall): Reply {
   });
 }
 
+const toToolCall = ({ id, name, arguments: given }: NonNullable<ChatAnswered['tool']>) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(given) },
+});
+
 function toAsked(input: Fields): ChatAsked {
   const choice = input.tool_choice;
   const named = objectOf(objectOf(choice)?.function)?.name;
@@ -101,10 +101,7 @@ function toAsked(input: Fields): ChatAsked {
       text: textOfParts(content),
     })),
     maxTokens: typeof max === 'number' ? max : 4_096,
-    tools: objectsOf(input.tools).flatMap((tool) => {
-      const name = objectOf(tool.function)?.name;
-      return typeof name === 'string' ? [name] : [];
-    }),
+    tools: namesOf(objectsOf(input.tools).map((tool) => objectOf(tool.function))),
     forced: typeof named === 'string' ? { name: named } : choice === 'required' ? 'any' : null,
     schema:
       format?.type === 'json_schema'
@@ -115,29 +112,22 @@ function toAsked(input: Fields): ChatAsked {
   };
 }
 
-const imageFields = [
-  ...['model', 'prompt', 'n', 'size', 'quality', 'background', 'moderation', 'output_format', 'output_compression'],
-  ...['response_format', 'style', 'user', 'stream', 'partial_images'],
-];
-const editFields = ['input_fidelity', 'image[]', 'mask'];
+const imageFields =
+  'model prompt n size quality background moderation output_format output_compression response_format style user ' +
+  'stream partial_images';
+const editFields = `${imageFields} input_fidelity image[] mask`;
 
-async function image(parts: FamilyParts, call: FamilyCall): Promise<Reply> {
+async function image(call: FamilyCall): Promise<Reply> {
   const isEdit = call.path === '/images/edits';
   const body = fieldsOf(call);
   const prompt = stringOf(body?.fields.prompt);
-  const strange = strangeField(body?.fields ?? {}, [...imageFields, ...(isEdit ? editFields : [])]);
-  const complaint =
-    strange !== undefined
-      ? unknownParameter(strange)
-      : !body || prompt === ''
-        ? missing('prompt')
-        : isEdit && !body.files.includes('image[]')
-          ? missing('image')
-          : null;
-  if (complaint || !body) return complaint ?? missing('prompt');
+  const strange = strangeField(body?.fields ?? {}, isEdit ? editFields : imageFields);
+  if (strange !== undefined) return unknownParameter(strange);
+  if (!body || prompt === '') return missing('prompt');
+  if (isEdit && !body.files.includes('image[]')) return missing('image');
   const size = mediaSize({ sizes: [body.fields.size], aspectRatio: undefined }, 'image');
   const asked = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(Number(body.fields.n ?? 1)) };
-  return makeSynchronously(parts, call, { family: 'openai', prompt, asked, refusals }, (pictures) => ({
+  return makeSynchronously(call, { prompt, asked, refusals }, (pictures) => ({
     created: Math.floor(Date.now() / 1_000),
     background: 'opaque',
     data: pictures.map((picture) => ({ b64_json: picture.toString('base64') })),
@@ -148,69 +138,57 @@ async function image(parts: FamilyParts, call: FamilyCall): Promise<Reply> {
   }));
 }
 
-function videos(
-  parts: FamilyParts,
-  call: FamilyCall,
-  id: string | undefined,
-  isContent: boolean,
-): Reply | Promise<Reply> {
-  if (id === undefined) return call.method === 'POST' ? submitVideo(parts, call) : notAllowed;
+function videos(call: FamilyCall, id: string | undefined, isContent: boolean): Reply | Promise<Reply> {
+  if (id === undefined) return call.method === 'POST' ? submitVideo(call) : notAllowed;
   if (call.method !== 'GET') return notAllowed;
-  if (isContent) return fetchOutput(parts, call, 'openai', id, 0);
-  recordMedia(parts, call, 'poll', { family: 'openai', prompt: parts.jobs.promptOf(id) });
-  const found = parts.jobs.find(id);
-  if (!found || found.state === 'missing') return problem(404, 'video_not_found', `Video with id '${id}' not found.`);
-  return json(200, toVideo(parts, id));
+  if (isContent) return fetchOutput(call, id, 0);
+  const found = findJob(call, 'poll', id);
+  return found ? json(200, toVideo(found)) : problem(404, 'video_not_found', `Video with id '${id}' not found.`);
 }
 
-function submitVideo(parts: FamilyParts, call: FamilyCall): Reply {
+function submitVideo(call: FamilyCall): Reply {
   const body = fieldsOf(call);
   const prompt = stringOf(body?.fields.prompt);
   if (!body || prompt === '') return missing('prompt');
-  const strange = strangeField(body.fields, ['model', 'prompt', 'seconds', 'size', 'input_reference']);
+  const strange = strangeField(body.fields, 'model prompt seconds size input_reference');
   if (strange !== undefined) return unknownParameter(strange);
   const { seconds, size } = body.fields;
   if (seconds !== undefined && seconds !== '4' && seconds !== '8' && seconds !== '12') {
     return problem(400, 'invalid_value', "Invalid value. Supported values are: '4', '8', and '12'.");
   }
-  const taken = takeJob(parts, call, {
-    family: 'openai',
-    prompt,
-    asked: {
-      type: 'video',
-      ...mediaSize({ sizes: [size ?? '720x1280'], aspectRatio: undefined }, 'video'),
-      seconds: secondsOf(seconds, 4),
-      outputs: 1,
-    },
-    refusals: refusalsOfVideo,
-  });
-  return 'reply' in taken ? taken.reply : json(200, { ...toVideo(parts, taken.id), prompt });
+  const dimensions = mediaSize({ sizes: [size ?? '720x1280'], aspectRatio: undefined }, 'video');
+  const asked = { type: 'video' as const, ...dimensions, seconds: secondsOf(seconds, 4), outputs: 1 };
+  return takeJob(call, { prompt, asked, refusals }, (found) => json(200, { ...toVideo(found), prompt }));
 }
 
-function toVideo(parts: FamilyParts, id: string): Fields {
-  const found = parts.jobs.find(id);
-  if (!found) return {};
-  const { job, state } = found;
+const wordOf: Record<FoundJob['state'], string> = {
+  queued: 'queued',
+  running: 'in_progress',
+  canceled: 'queued',
+  done: 'completed',
+  withheld: 'failed',
+  failed: 'failed',
+};
+const errors: Partial<Record<FoundJob['state'], { code: string; message: string }>> = {
   // This API cannot say "done, without output", so a withheld result is a moderation error.
-  const isHeldBack = state === 'done' && job.fate === 'no_output';
-  const error = isHeldBack
-    ? { code: 'moderation_blocked', message: 'Your request was blocked by our moderation system.' }
-    : { code: 'video_generation_failed', message: 'The generation failed.' };
-  const isFailed = state === 'failed' || isHeldBack;
-  const status = isFailed ? 'failed' : { queued: 'queued', running: 'in_progress', done: 'completed' }[String(state)];
+  withheld: { code: 'moderation_blocked', message: 'Your request was blocked by our moderation system.' },
+  failed: { code: 'video_generation_failed', message: 'The generation failed.' },
+};
+
+function toVideo({ id, job, state }: FoundJob): Fields {
   return {
     id,
     object: 'video',
     model: 'sandbox-video',
-    status: status ?? 'queued',
+    status: wordOf[state],
     progress: state === 'queued' ? 0 : state === 'running' ? 50 : 100,
     created_at: Math.floor(job.createdAt / 1_000),
-    completed_at: state === 'done' ? Math.floor((job.createdAt + job.latencyMs) / 1_000) : null,
+    completed_at: state === 'done' || state === 'withheld' ? Math.floor((job.createdAt + job.latencyMs) / 1_000) : null,
     expires_at: null,
     seconds: String(job.seconds),
     size: `${job.width}x${job.height}`,
     remixed_from_video_id: null,
-    error: isFailed ? error : null,
+    error: errors[state] ?? null,
   };
 }
 
@@ -219,9 +197,9 @@ const roleOf = (role: unknown): ChatAsked['messages'][number]['role'] =>
 
 const modelEntry = { id: 'sandbox-chat', object: 'model', created: 1_700_000_000, owned_by: 'sandbox' };
 
-const problem = (status: number, code: string | null, message: string, headers: Record<string, string> = {}): Reply => {
+const problem = (status: number, code: string | null, message: string): Reply => {
   const type = status >= 500 ? 'server_error' : status === 429 ? 'requests' : 'invalid_request_error';
-  return json(status, { error: { message, type, param: null, code } }, headers);
+  return json(status, { error: { message, type, param: null, code } });
 };
 
 const missing = (name: string): Reply =>
@@ -232,11 +210,9 @@ const notAllowed = problem(405, 'method_not_allowed', 'Not allowed');
 const authRefused = problem(401, 'invalid_api_key', 'Incorrect API key provided.');
 const refusals = {
   transient: problem(503, 'service_unavailable', 'The engine is currently overloaded, please try again later'),
-  rate_limit: problem(429, 'rate_limit_exceeded', 'Rate limit reached', { 'retry-after': '7' }),
+  rate_limit: problem(429, 'rate_limit_exceeded', 'Rate limit reached'),
   refused: problem(400, 'content_policy_violation', 'Your request was rejected as a result of our safety system.'),
   auth: authRefused,
   lost: problem(404, 'model_not_found', 'The model does not exist or you do not have access to it.'),
   late_fail: problem(500, 'internal_error', 'The server had an error while processing your request.'),
 };
-/** A video that is scripted to be lost or to fail late is accepted first. */
-const { lost: _lost, late_fail: _lateFail, ...refusalsOfVideo } = refusals;
