@@ -1,16 +1,13 @@
-import type { ChatReply } from '../../domain/chat.ts';
+import type { ChatAnswered } from '../../commands/chat/prepare-chat.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */
-export interface ChatAnswer {
+export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage'> {
   /** The gateway's id, not the provider's. */
   id: string;
   /** Unix seconds. */
   created: number;
   /** The catalog's model id. */
   model: string;
-  reply: ChatReply;
-  /** The tokens that are billed. */
-  usage: { input: number; output: number };
 }
 
 /** A part of a count, never negative and never above the whole. */

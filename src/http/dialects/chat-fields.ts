@@ -3,13 +3,19 @@ import { z } from 'zod';
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
 export const MaxTokens = z.int().min(16).max(8_192);
 export const Temperature = z.number().min(0).max(2);
-export const messagesMax = 1_000;
+/** The most messages of a request, and parts of a message. */
+export const itemsMax = 1_000;
 /** OpenAI's own limit. */
 export const toolsMax = 128;
 export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
-export const partsMax = 1_000;
 export const JsonRecord = z.record(z.string(), z.json());
 
 export const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+
+/** The fields that are given. In an optional field null means absent. */
+export function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> };
+export function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+}

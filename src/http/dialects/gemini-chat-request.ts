@@ -11,16 +11,7 @@ import {
 import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
 import { validate } from '../validate.ts';
-import {
-  FunctionName,
-  isGiven,
-  JsonRecord,
-  MaxTokens,
-  messagesMax,
-  partsMax,
-  Temperature,
-  toolsMax,
-} from './chat-fields.ts';
+import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperature, toolsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
 /**
@@ -40,19 +31,20 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
     ...toMessages(asked.contents),
   ];
   checkConversation(messages, 'contents');
-  const responseFormat = readFormat(config);
   return {
     model,
     messages,
     tools,
-    ...(toolChoice !== undefined && { toolChoice }),
-    ...(responseFormat && { responseFormat }),
     maxTokens: config.maxOutputTokens ?? maxTokensDefault,
     temperature: config.temperature ?? temperatureDefault,
-    ...(isGiven(config.topP) && { topP: config.topP }),
-    ...(isGiven(config.topK) && { topK: config.topK }),
-    ...(isGiven(config.stopSequences) && config.stopSequences.length > 0 && { stop: config.stopSequences }),
-    ...(isGiven(config.seed) && { seed: config.seed }),
+    ...given({
+      toolChoice,
+      responseFormat: readFormat(config),
+      topP: config.topP,
+      topK: config.topK,
+      stop: config.stopSequences?.length ? config.stopSequences : null,
+      seed: config.seed,
+    }),
     extra: {},
   };
 }
@@ -87,7 +79,7 @@ type Part = z.output<typeof Part>;
 const Content = aliased({
   // `function` is an older role of answers to function calls.
   role: z.enum(['user', 'model', 'function']).nullish(),
-  parts: z.array(Part).min(1).max(partsMax),
+  parts: z.array(Part).min(1).max(itemsMax),
 });
 
 const SystemParts = z.union([
@@ -95,7 +87,7 @@ const SystemParts = z.union([
   aliased({
     role: z.string().nullish(),
     parts: z.union([
-      z.array(aliased({ text: z.string() })).max(partsMax),
+      z.array(aliased({ text: z.string() })).max(itemsMax),
       aliased({ text: z.string() }).transform((part) => [part]),
     ]),
   }),
@@ -131,7 +123,7 @@ const CallingConfig = aliased({
 const Body = aliased({
   // Some SDKs repeat the path's model.
   model: z.string().optional(),
-  contents: z.array(Content).min(1).max(messagesMax),
+  contents: z.array(Content).min(1).max(itemsMax),
   systemInstruction: SystemParts.nullish(),
   generationConfig: GenerationConfig.nullish(),
   tools: z
@@ -143,7 +135,7 @@ const Body = aliased({
 
 const toTool = ({ name, description, parameters, parametersJsonSchema }: z.output<typeof Declaration>) => {
   const schema = parametersJsonSchema ?? (isGiven(parameters) ? fromGeminiSchema(parameters) : null);
-  return { name, ...(isGiven(description) && { description }), ...(schema && { parameters: schema }) };
+  return { name, ...given({ description, parameters: schema }) };
 };
 
 function readToolChoice(
@@ -215,14 +207,7 @@ function toMessages(contents: z.output<typeof Content>[]): ChatMessage[] {
 
 const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>
   call
-    ? [
-        {
-          id: call.id || ownId,
-          name: call.name,
-          arguments: JSON.stringify(call.args ?? {}),
-          ...(signature !== undefined && { signature }),
-        },
-      ]
+    ? [{ id: call.id || ownId, name: call.name, arguments: JSON.stringify(call.args ?? {}), ...given({ signature }) }]
     : [];
 
 function toPart({ text, inlineData }: Part): ChatPart[] {

@@ -3,7 +3,7 @@ import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { validate } from '../validate.ts';
-import { messagesMax, partsMax } from './chat-fields.ts';
+import { given, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
 /** A generateContent request to an image model. */
@@ -31,9 +31,7 @@ export function readGeminiImage(body: unknown): GeminiImageRequest {
   return {
     prompt: parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n'),
     images: parts.flatMap(({ inlineData }) => (inlineData ? [dataUriOf(inlineData)] : [])),
-    ...(typeof aspectRatio === 'string' && { aspectRatio }),
-    ...(typeof imageSize === 'string' && { imageSize }),
-    ...(typeof seed === 'number' && { seed }),
+    ...given({ aspectRatio, imageSize, seed }),
   };
 }
 
@@ -50,11 +48,11 @@ const Body = aliased({
       aliased({
         // The contents are one prompt and not a conversation, so model turns are refused.
         role: z.literal('user', 'must be user, because image models accept no conversation').nullish(),
-        parts: z.array(Part).min(1).max(partsMax),
+        parts: z.array(Part).min(1).max(itemsMax),
       }),
     )
     .min(1)
-    .max(messagesMax),
+    .max(itemsMax),
   generationConfig: aliased({
     candidateCount: z.literal(1).nullish(),
     responseModalities: z
@@ -84,12 +82,14 @@ export function toCoreImage(asked: GeminiImageRequest, { model }: CatalogEntry):
   return {
     model: model.id,
     prompt: asked.prompt,
-    ...(first !== undefined && { image: first }),
-    ...(references.length > 0 && { reference_images: references }),
-    ...(asked.aspectRatio !== undefined && { aspect_ratio: asked.aspectRatio }),
-    // Google writes 2K where the catalog writes 2k.
-    ...(asked.imageSize !== undefined && { img_size: asked.imageSize.toLowerCase() }),
-    ...(asked.seed !== undefined && { seed: asked.seed }),
+    ...given({
+      image: first,
+      reference_images: references.length > 0 ? references : null,
+      aspect_ratio: asked.aspectRatio,
+      // Google writes 2K where the catalog writes 2k.
+      img_size: asked.imageSize?.toLowerCase(),
+      seed: asked.seed,
+    }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isGiven } from './chat-fields.ts';
 
 /**
  * Translates a create request of the former platform into one of the core route (spec §4.6). `aspectRatio` and `imageSize` get our
@@ -49,9 +50,6 @@ export function inLegacyWords(error: unknown, body: JsonObject): unknown {
 /** Two fields that differ by their name only. */
 const legacyWords = { aspectRatio: 'aspect_ratio', imageSize: 'img_size' } as const;
 
-/** `null` counts as absent, as everywhere. */
-const isGiven = (value: JsonValue | undefined): value is JsonValue => value !== undefined && value !== null;
-
 const invalid = (param: string, message: string): GatewayError => new GatewayError('invalid_value', { message, param });
 
 /** The name that the request used for our field `key`. */
@@ -79,7 +77,7 @@ function placeImages(
   if (isGiven(core.image) || isGiven(core.reference_images)) {
     throw invalid(
       'images',
-      'images cannot be combined with image or reference_images. Send all images in one of these fields.',
+      'images cannot be combined with another field for images. Send all images in the field images.',
     );
   }
   const takesReferences = model.parameters.reference_images === true;

@@ -12,16 +12,7 @@ import {
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { validate } from '../validate.ts';
-import {
-  FunctionName,
-  isGiven,
-  JsonRecord,
-  MaxTokens,
-  messagesMax,
-  partsMax,
-  Temperature,
-  toolsMax,
-} from './chat-fields.ts';
+import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperature, toolsMax } from './chat-fields.ts';
 
 /**
  * Reads an OpenAI chat completion request (https://platform.openai.com/docs/api-reference/chat/create, read 2026-11-21;
@@ -38,30 +29,29 @@ export function readOpenaiChat(body: unknown): ChatRequest {
       message: 'max_completion_tokens and max_tokens are the same setting and must not differ.',
     });
   }
-  const tools = (asked.tools ?? []).map(({ function: tool }) => ({
-    name: tool.name,
-    ...(isGiven(tool.description) && { description: tool.description }),
-    ...(isGiven(tool.parameters) && { parameters: tool.parameters }),
-    ...(isGiven(tool.strict) && { strict: tool.strict }),
+  const tools = (asked.tools ?? []).map(({ function: { name: toolName, ...rest } }) => ({
+    name: toolName,
+    ...given(rest),
   }));
   const toolChoice = readToolChoice(asked.tool_choice, tools);
-  const format = asked.response_format;
   const canonical = messages.map(toMessage);
   checkConversation(canonical, 'messages');
   return {
     model,
     messages: canonical,
     tools,
-    ...(toolChoice !== undefined && { toolChoice }),
-    ...(isGiven(asked.parallel_tool_calls) && { parallelToolCalls: asked.parallel_tool_calls }),
-    ...(isGiven(format) && { responseFormat: toFormat(format) }),
     maxTokens: max_tokens ?? max_completion_tokens ?? maxTokensDefault,
     temperature: temperature ?? temperatureDefault,
-    ...(isGiven(top_p) && { topP: top_p }),
-    ...(isGiven(top_k) && { topK: top_k }),
-    ...(isGiven(stop) && { stop: typeof stop === 'string' ? [stop] : stop }),
-    ...(isGiven(seed) && { seed }),
-    ...(isGiven(user) && { user }),
+    ...given({
+      toolChoice,
+      parallelToolCalls: asked.parallel_tool_calls,
+      responseFormat: asked.response_format && toFormat(asked.response_format),
+      topP: top_p,
+      topK: top_k,
+      stop: typeof stop === 'string' ? [stop] : stop,
+      seed,
+      user,
+    }),
     extra: extraOf(asked),
   };
 }
@@ -81,21 +71,10 @@ const ImagePart = z.object({
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
-const textContent = z.union([z.string(), z.array(TextPart).min(1).max(partsMax)]);
-const userContent = z.union([
-  z.string(),
-  z
-    .array(z.discriminatedUnion('type', [TextPart, ImagePart]))
-    .min(1)
-    .max(partsMax),
-]);
-const assistantContent = z.union([
-  z.string(),
-  z
-    .array(z.discriminatedUnion('type', [TextPart, RefusalPart]))
-    .min(1)
-    .max(partsMax),
-]);
+const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), z.array(part).min(1).max(itemsMax)]);
+const textContent = contentOf(TextPart);
+const userContent = contentOf(z.discriminatedUnion('type', [TextPart, ImagePart]));
+const assistantContent = contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]));
 const name = z.string().max(256).nullish();
 
 const ToolCallIn = z.object({
@@ -158,7 +137,7 @@ const Format = z.discriminatedUnion('type', [
 
 const known = {
   model: z.string().min(1).max(200),
-  messages: z.array(Message).min(1).max(messagesMax),
+  messages: z.array(Message).min(1).max(itemsMax),
   max_tokens: MaxTokens.nullish(),
   max_completion_tokens: MaxTokens.nullish(),
   temperature: Temperature.nullish(),
@@ -238,8 +217,7 @@ function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['resp
     type: 'json_schema',
     name: schemaName,
     schema: schema ?? { type: 'object' },
-    ...(isGiven(description) && { description }),
-    ...(isGiven(strict) && { strict }),
+    ...given({ description, strict }),
   };
 }
 
@@ -261,12 +239,12 @@ const toContent = (content: ContentIn): ChatContent =>
         if (part.type === 'text') return { type: 'text', text: part.text };
         if (part.type === 'refusal') return { type: 'text', text: part.refusal };
         const { url, detail } = part.image_url;
-        return { type: 'image', url, ...(isGiven(detail) && { detail }) };
+        return { type: 'image', url, ...given({ detail }) };
       });
 
 function toToolCall({ id, function: called, extra_content }: z.infer<typeof ToolCallIn>): ToolCall {
   const signature = extra_content?.google?.thought_signature;
-  return { id, name: called.name, arguments: called.arguments, ...(signature !== undefined && { signature }) };
+  return { id, name: called.name, arguments: called.arguments, ...given({ signature }) };
 }
 
 function isHttps(text: string): boolean {

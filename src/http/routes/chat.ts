@@ -1,5 +1,5 @@
 import { completeChat } from '../../commands/chat/complete-chat.ts';
-import { prepareChat, type ChatAnswered, type ChatDeps, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
+import { prepareChat, type ChatDeps, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
 import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
@@ -8,6 +8,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { openaiCompletion } from '../dialects/openai-chat-reply.ts';
 import { readOpenaiChat } from '../dialects/openai-chat-request.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
@@ -23,7 +24,7 @@ export interface ChatDialect {
   read(body: JsonObject): ChatRequest;
   /** Renames the field of a refusal by the shared checks to this dialect's name of it. */
   inItsWords?(error: unknown): unknown;
-  write(answer: ChatAnswered & { id: string; created: number; model: string }): JsonObject;
+  write(answer: ChatAnswer): JsonObject;
 }
 
 /** `POST /api/v1/chat/completions` (spec §4.2). */

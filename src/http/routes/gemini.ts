@@ -1,11 +1,10 @@
-import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
 import { readOutputs } from '../../commands/files/read-outputs.ts';
 import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { createByteBudget, type ByteShare } from '../byte-budget.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
 import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
@@ -13,9 +12,10 @@ import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini
 import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { answerChat, type ChatRouteDeps } from './chat.ts';
+import { createTask } from './media.ts';
 
 type GeminiDeps = ChatRouteDeps &
-  Parameters<typeof createMediaTask>[0] &
+  Parameters<typeof createTask>[0] &
   Parameters<typeof waitForTask>[0] &
   Parameters<typeof readOutputs>[0];
 
@@ -91,9 +91,7 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   const idempotencyKey = readIdempotencyKey(ctx);
   const body = ctx.request.body ?? {};
   const asked = readGeminiImage(body);
-  const { task, replayed } = await createMediaTask(deps, {
-    requestId: ctx.state.requestId,
-    key: keyOf(ctx),
+  const task = await createTask(deps, ctx, {
     dialect: 'gemini',
     type: 'image',
     route: keyScope,
@@ -103,9 +101,6 @@ async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, 
   }).catch((error: unknown) => {
     throw inGeminiWords(error);
   });
-  ctx.state.modelId = task.modelId;
-  ctx.state.creditsQuoted = task.credits.quoted;
-  if (replayed) ctx.set('Idempotent-Replayed', 'true');
 
   const ended = await waitForTask(deps, task, { seconds: config.gemini.waitSeconds, signal: whenGone(ctx) });
   const taskId = task.id;

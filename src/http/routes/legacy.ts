@@ -1,4 +1,3 @@
-import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
 import { showTaskOf } from '../../commands/tasks/show-task.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -14,8 +13,9 @@ import {
 } from '../dialects/legacy-task.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import type { Route } from '../route.ts';
+import { createTask } from './media.ts';
 
-type LegacyDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof showTaskOf>[0] & Pick<Deps, 'urls'>;
+type LegacyDeps = Parameters<typeof createTask>[0] & Parameters<typeof showTaskOf>[0] & Pick<Deps, 'urls'>;
 
 /**
  * The routes for clients of the former platform (spec §4.6). The three reads accept a task of either type, created on any route.
@@ -43,9 +43,7 @@ const createLegacy =
   (deps: LegacyDeps): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};
-    const { task, replayed } = await createMediaTask(deps, {
-      requestId: ctx.state.requestId,
-      key: keyOf(ctx),
+    const task = await createTask(deps, ctx, {
       dialect: 'legacy',
       route: createPath,
       idempotencyKey: readIdempotencyKey(ctx),
@@ -54,7 +52,6 @@ const createLegacy =
     }).catch((error: unknown) => {
       throw inLegacyWords(error, body);
     });
-    if (replayed) ctx.set('Idempotent-Replayed', 'true');
     ctx.body = legacyCreated(toLegacyTask(deps, task));
   };
 

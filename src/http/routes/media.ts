@@ -1,10 +1,10 @@
 import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import type { TaskType } from '../../domain/task.ts';
-import { keyOf, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 
-type MediaDeps = Parameters<typeof createMediaTask>[0] & Parameters<typeof presentTask>[0];
+type MediaDeps = CreateDeps & Parameters<typeof presentTask>[0];
 
 /** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`. */
 export const createImage = (deps: MediaDeps): AppMiddleware => createMedia(deps, 'image', '/api/v1/images/generate');
@@ -15,19 +15,22 @@ export const createVideo = (deps: MediaDeps): AppMiddleware => createMedia(deps,
 const createMedia =
   (deps: MediaDeps, type: TaskType, route: string): AppMiddleware =>
   async (ctx) => {
-    const { task, replayed } = await createMediaTask(deps, {
-      requestId: ctx.state.requestId,
-      key: keyOf(ctx),
-      dialect: 'openai',
-      type,
-      route,
-      idempotencyKey: readIdempotencyKey(ctx),
-      body: ctx.request.body ?? {},
-    });
-    ctx.state.modelId = task.modelId;
-    ctx.state.creditsQuoted = task.credits.quoted;
+    const idempotencyKey = readIdempotencyKey(ctx);
+    const body = ctx.request.body ?? {};
+    const task = await createTask(deps, ctx, { dialect: 'openai', type, route, idempotencyKey, body });
     ctx.status = 202;
     ctx.set('Location', `/api/v1/tasks/${task.id}`);
-    if (replayed) ctx.set('Idempotent-Replayed', 'true');
     ctx.body = presentTask(deps, task);
   };
+
+type CreateDeps = Parameters<typeof createMediaTask>[0];
+type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
+
+/** Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. */
+export async function createTask(deps: CreateDeps, ctx: AppContext, input: CreateInput) {
+  const { task, replayed } = await createMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
+  ctx.state.modelId = task.modelId;
+  ctx.state.creditsQuoted = task.credits.quoted;
+  if (replayed) ctx.set('Idempotent-Replayed', 'true');
+  return task;
+}

@@ -45,6 +45,8 @@ describe('API detail rows', () => {
     expect(replayed.headers.get('x-tollgate-credits')).toBe(chat.headers.get('x-tollgate-credits'));
     const refused = await gateway.create(apiKey, '/api/v1/chat/completions', { model: marker, messages });
     const image = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: marker });
+    const legacyRoute = '/api/v1/api/generate';
+    const legacy = await gateway.create(apiKey, legacyRoute, { model: 'aurora-image-1', prompt: marker });
     const unmatched = await gateway.get(apiKey, `/${marker}`);
     const noKey = await gateway.get(`sk-${marker}`, '/api/v1/models');
     const gemini = await gateway.create(apiKey, `/api/v1beta/models/${marker}:generateContent`, {
@@ -66,13 +68,9 @@ describe('API detail rows', () => {
     expect(await detailOf(requestOf(replayed))).toMatchObject({ ...own, status: 200, credits: null, attempts: null });
     expect(await detailOf(requestOf(refused))).toMatchObject({ ...own, modelId: null, status: refused.status });
     const { credits } = image.body as { credits: { quoted: number } };
-    expect(await detailOf(requestOf(image))).toMatchObject({
-      ...own,
-      route: '/api/v1/images/generate',
-      modelId: 'aurora-image-1',
-      status: 202,
-      credits: credits.quoted,
-    });
+    const priced = { ...own, modelId: 'aurora-image-1', credits: credits.quoted };
+    expect(await detailOf(requestOf(image))).toMatchObject({ ...priced, route: mediaRoutes.image, status: 202 });
+    expect(await detailOf(requestOf(legacy))).toMatchObject({ ...priced, route: legacyRoute, status: 200 });
     expect(await detailOf(requestOf(unmatched))).toMatchObject({ route: 'unmatched', status: 404 });
     expect(await detailOf(requestOf(noKey))).toMatchObject({ keyId: null, projectId: null, status: 401 });
     expect(await detailOf(requestOf(gemini))).toMatchObject({ ...own, modelId: null });
