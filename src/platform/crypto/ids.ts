@@ -24,41 +24,29 @@ interface Sources {
 
 /** The generator behind `newId`, with an injected clock and random source. Each call returns a greater body than the last. */
 export function createIdBodies({ now, randomBytes: random }: Sources): () => string {
-  // 48 bits of time and twice 40 random bits: each is exact as a number and fills whole characters.
-  let last = { time: 0, high: 0, low: 0 };
+  // 48 bits of time, then 80 random bits.
+  let last = 0n;
   return () => {
-    const dice = random(10);
-    const fresh = { time: now(), high: dice.readUIntBE(0, 5), low: dice.readUIntBE(5, 5) };
+    const fresh = (BigInt(now()) << 80n) + toBigInt(random(10));
     // The step is random, so that ids of the same millisecond cannot be guessed from each other.
-    last = isGreater(fresh, last) ? fresh : plus(last, 1 + random(6).readUIntBE(0, 6));
-    return `${toBase32(last.time, 5)}${toBase32(last.high, 4)}${toBase32(last.low, 4)}`;
+    last = fresh > last ? fresh : last + 1n + toBigInt(random(6));
+    return last
+      .toString(32)
+      .padStart(26, '0')
+      .replace(/[i-v]/g, (digit) => ALPHABET.charAt(parseInt(digit, 32)));
   };
 }
 
-interface Body {
-  time: number;
-  high: number;
-  low: number;
-}
+const toBigInt = (bytes: Buffer): bigint => BigInt(`0x${bytes.toString('hex')}`);
 
-const HALF = 2 ** 40;
-
-const isGreater = (one: Body, other: Body): boolean =>
-  one.time !== other.time
-    ? one.time > other.time
-    : one.high !== other.high
-      ? one.high > other.high
-      : one.low > other.low;
-
-function plus({ time, high, low }: Body, step: number): Body {
-  const lowSum = low + step;
-  const highSum = high + Math.floor(lowSum / HALF);
-  return { time: time + Math.floor(highSum / HALF), high: highSum % HALF, low: lowSum % HALF };
-}
+/** Crockford's digits. Up to `h` they are those of `toString(32)`. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+// 26 characters carry 130 bits, so the first one never exceeds 7.
+const BODY = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 const POOL_BYTES = 4_096;
 
-/** Random bytes in blocks, because one system call per id costs more than the rest of the id. */
+/** Random bytes in blocks, because one system call per id costs as much as the rest of the id. */
 function pooledRandomBytes(): (count: number) => Buffer {
   let pool = Buffer.alloc(0);
   return (count) => {
@@ -70,20 +58,3 @@ function pooledRandomBytes(): (count: number) => Buffer {
 }
 
 const nextOfProcess = createIdBodies({ now: Date.now, randomBytes: pooledRandomBytes() });
-
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-// 26 characters carry 130 bits, so the first one never exceeds 7.
-const BODY = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
-
-const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => first + second)).flat();
-
-/** The lowest `pairs` × 10 bits of a safe integer, two characters for each ten. */
-function toBase32(value: number, pairs: number): string {
-  let text = '';
-  let rest = value;
-  for (let pair = 0; pair < pairs; pair += 1) {
-    text = `${PAIRS[rest % 1_024] ?? ''}${text}`;
-    rest = Math.floor(rest / 1_024);
-  }
-  return text;
-}

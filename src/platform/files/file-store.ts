@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Disk } from 'flydrive';
@@ -150,7 +150,7 @@ async function writeSpool(
       bytes += chunk.length;
       if (bytes > maxBytes) throw new FileTooLargeError(`more than ${maxBytes} bytes`);
       hash.update(chunk);
-      await writeWhole(handle, chunk);
+      await handle.appendFile(chunk);
     }
     signal?.throwIfAborted();
     // Flushed to disk before the rename, because a task is charged once this copy is stored.
@@ -159,14 +159,6 @@ async function writeSpool(
     await handle.close();
   }
   return { bytes, sha256: hash.digest('hex'), head: Buffer.concat(head).subarray(0, headBytes) };
-}
-
-/** Writes all bytes: a single write may accept only a part. */
-async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
-  for (let written = 0; written < chunk.length;) {
-    const { bytesWritten } = await handle.write(chunk, written);
-    written += bytesWritten;
-  }
 }
 
 /** Removes the spool files of killed processes: those untouched for a day. */

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { imageSize } from 'image-size';
 import type { FileStore } from '../files/file-store.ts';
+import { imageType } from './decode-image.ts';
 
 /** The properties of a media file, read from its bytes. Null where unknown. */
 export interface MediaProbe {
@@ -82,10 +83,9 @@ const audio = (mime_type: string): Format => ({ kind: 'audio', mime_type });
 function sniff(head: Buffer): Format | null {
   const text = (start: number, end: number) => head.toString('latin1', start, end);
   if (head.length < 12) return null;
-  if (text(0, 8) === '\x89PNG\r\n\x1a\n') return image('image/png');
-  if (text(0, 3) === '\xff\xd8\xff') return image('image/jpeg');
+  const decodable = imageType(head);
+  if (decodable) return image(decodable);
   if (text(0, 6) === 'GIF87a' || text(0, 6) === 'GIF89a') return image('image/gif');
-  if (text(0, 4) === 'RIFF' && text(8, 12) === 'WEBP') return image('image/webp');
   if (text(0, 4) === 'RIFF' && text(8, 12) === 'WAVE') return audio('audio/wav');
   if (text(4, 8) === 'ftyp') return brandFormat(text(8, 12));
   if (text(0, 4) === '\x1a\x45\xdf\xa3' && text(0, 64).includes('webm')) return video('video/webm');
