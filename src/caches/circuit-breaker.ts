@@ -119,11 +119,7 @@ export class CircuitBreaker {
     const tripped = await noteChannelFailure(
       db,
       { ...callOf(channel, modelId, startedAt), reason, trip },
-      {
-        failuresMax: settings.failuresMax,
-        trippedSeconds: settings.trippedSeconds,
-        trippedMaxSeconds,
-      },
+      { ...settings, trippedMaxSeconds },
     );
     changed();
     if (!tripped) return;

@@ -57,12 +57,7 @@ export async function rotateProjectSecret(
   { projectId, actor, force = false }: { projectId: string; actor: string; force?: boolean },
 ): Promise<ProjectSecret> {
   const sealed = deps.sealer.seal(newWebhookSecret(), callbackSecretContext(projectId));
-  const isReplaced = await replaceProjectSecret(deps.db, {
-    projectId,
-    sealed,
-    overlapSeconds,
-    force,
-  });
+  const isReplaced = await replaceProjectSecret(deps.db, { projectId, sealed, overlapSeconds, force });
   if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));
   await recordAudit(deps.db, {
     actor,

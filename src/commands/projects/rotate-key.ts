@@ -18,11 +18,7 @@ export async function rotateKey(
   { keyId, actor }: { keyId: string; actor: string },
 ) {
   const apiKey = generateApiKey();
-  const added = await addKeySecret(db, {
-    keyId,
-    secret: newSecretRow(config.secrets, apiKey),
-    overlapSeconds,
-  });
+  const added = await addKeySecret(db, { keyId, secret: newSecretRow(config.secrets, apiKey), overlapSeconds });
   if (added === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   const { previousUntil, projectId } = added;

@@ -85,6 +85,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     input,
     heldSeconds: deadlineSeconds + inputsOutliveSeconds,
   });
+  const { route, idempotencyKey: key } = request;
   const task: NewTask = {
     taskId,
     projectId: request.key.projectId,
@@ -98,15 +99,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     credits,
     callbackUrl,
     deadlineSeconds,
-    idempotency:
-      request.idempotencyKey === null
-        ? null
-        : {
-            route: request.route,
-            key: request.idempotencyKey,
-            fingerprint,
-            keptSeconds: deps.config.idempotency.keptSeconds,
-          },
+    idempotency: key === null ? null : { route, key, fingerprint, keptSeconds: deps.config.idempotency.keptSeconds },
   };
   try {
     return await acceptTask(deps, task, stored.files);
@@ -153,15 +146,11 @@ const findEntry = async (
 
 async function findReplay(
   deps: CreateDeps,
-  request: CreateMediaRequest,
+  { route, idempotencyKey: key, key: { projectId } }: CreateMediaRequest,
   fingerprint: string,
 ): Promise<CreatedMediaTask | null> {
-  if (request.idempotencyKey === null) return null;
-  const earlier = await findIdempotent(deps.db, {
-    projectId: request.key.projectId,
-    route: request.route,
-    key: request.idempotencyKey,
-  });
+  if (key === null) return null;
+  const earlier = await findIdempotent(deps.db, { projectId, route, key });
   if (!earlier?.taskId) return null;
   if (earlier.fingerprint !== fingerprint) throw new GatewayError('idempotency_key_reused');
   return replay(deps, earlier.taskId);
@@ -210,12 +199,7 @@ function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param
 /** Throws 503 only if no channel serves the model. The workflow waits for a tripped or cooling channel (rules "No channel"). */
 async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
   const { channels, nowMs } = await deps.channels.list();
-  const serving = listServing(channels, {
-    modelId,
-    groups,
-    families: Object.keys(upstream),
-    tried: new Set(),
-    nowMs,
-  });
-  if (serving.length === 0) throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
+  const wanted = { modelId, groups, families: Object.keys(upstream), tried: new Set<string>(), nowMs };
+  if (listServing(channels, wanted).length === 0)
+    throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
 }

@@ -43,17 +43,8 @@ export async function drawChannels(deps: PlanDeps, taskId: string): Promise<Chan
   if (!routing) return nothing;
   const { modelId, groups, families, attempted } = routing;
   const { channels, nowMs } = await deps.channels.list();
-  const { order, availableAtMs } = drawOrder(
-    channels,
-    {
-      modelId,
-      groups,
-      families,
-      tried: new Set(attempted.map(({ channelId }) => channelId)),
-      nowMs,
-    },
-    deps.random,
-  );
+  const tried = new Set(attempted.map(({ channelId }) => channelId));
+  const { order, availableAtMs } = drawOrder(channels, { modelId, groups, families, tried, nowMs }, deps.random);
   const unfinished = attempted
     .filter(({ outcome }) => outcome !== 'transient')
     .map(({ channelId, name }) => ({ id: channelId, name }));

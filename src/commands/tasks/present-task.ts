@@ -6,6 +6,7 @@ import { taskErrorTable } from '../../domain/task.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
 export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonObject {
+  const failure = task.errorCode && taskErrorTable[task.errorCode];
   return {
     task_id: task.id,
     object: 'task',
@@ -21,14 +22,7 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonO
     output:
       task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
       null,
-    error:
-      task.errorCode === null
-        ? null
-        : {
-            code: task.errorCode,
-            message: taskErrorTable[task.errorCode].message,
-            retryable: taskErrorTable[task.errorCode].retryable,
-          },
+    error: failure && { code: task.errorCode, message: failure.message, retryable: failure.retryable },
     credits: { ...task.credits },
     callback: task.callback && toColumns(task.callback),
     attempts: task.attempts,
