@@ -8,20 +8,12 @@ import type { AppContext } from './context.ts';
 export function readIdempotencyKey(ctx: AppContext): string | null {
   const headers = ctx.req.headersDistinct['idempotency-key'] ?? [];
   if (headers.length === 0) return null;
-  if (headers.length > 1) {
-    throw new GatewayError('invalid_value', {
-      message: 'Idempotency-Key was sent twice.',
-      param: 'Idempotency-Key',
-    });
-  }
+  if (headers.length > 1) throw invalid('Idempotency-Key was sent twice.');
   const text = headers.join('').trim();
   const quotedText = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text);
   const key = quotedText?.[1] !== undefined ? quotedText[1].replace(/\\(["\\])/g, '$1') : text;
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
-    throw new GatewayError('invalid_value', {
-      message: 'Idempotency-Key must be 1 to 255 printable ASCII characters.',
-      param: 'Idempotency-Key',
-    });
-  }
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid('Idempotency-Key must be 1 to 255 printable ASCII characters.');
   return key;
 }
+
+const invalid = (message: string) => new GatewayError('invalid_value', { message, param: 'Idempotency-Key' });

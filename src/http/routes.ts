@@ -24,32 +24,32 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof uploadImageRoute>[0];
 
 const client = { auth: 'api_key', dialect: 'openai' } as const;
-const read = { ...client, method: 'GET', body: 'none' } as const;
-const create = { ...client, method: 'POST', body: 'json' } as const;
-const act = { ...client, method: 'POST', body: 'none' } as const;
+const get = { ...client, method: 'GET', body: 'none' } as const;
+const postJson = { ...client, method: 'POST', body: 'json' } as const;
+const post = { ...client, method: 'POST', body: 'none' } as const;
 
 /** Every route of the service with its authentication, error dialect, body and handler. */
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
-  { ...read, path: '/api/v1/models', handler: listModels(deps) },
-  { ...read, path: '/api/v1/models/:model', handler: showModel(deps) },
-  { ...create, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
+  { ...get, path: '/api/v1/models', handler: listModels(deps) },
+  { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
+  { ...postJson, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
   // The handler reads the body itself, because it is not JSON.
-  { ...act, path: '/api/v1/images/upload', handler: uploadImageRoute(deps) },
-  { ...create, path: '/api/v1/images/generate', handler: createImage(deps) },
-  { ...create, path: '/api/v1/video/generate', handler: createVideo(deps) },
-  { ...read, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-  { ...read, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
-  { ...act, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
-  { ...act, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
+  { ...post, path: '/api/v1/images/upload', handler: uploadImageRoute(deps) },
+  { ...postJson, path: '/api/v1/images/generate', handler: createImage(deps) },
+  { ...postJson, path: '/api/v1/video/generate', handler: createVideo(deps) },
+  { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
+  { ...get, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
+  { ...post, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
+  { ...post, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
   ...legacyRoutes(deps),
   ...geminiRoutes(geminiGeneration(deps)),
   ...jobRoutes(deps),
-  { ...read, path: '/files/:id', auth: 'signed', handler: showFile(deps) },
+  { ...get, path: '/files/:id', auth: 'signed', handler: showFile(deps) },
 ];
 
 /** Two actions of one model. The colon before the action is part of the path segment. */
 function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
-  const shared = { ...create, dialect: 'gemini', rate: 'in_handler' } as const;
+  const shared = { ...postJson, dialect: 'gemini', rate: 'in_handler' } as const;
   return [
     { ...shared, path: '/api/v1beta/models/:model\\:generateContent', handler: generate },
     { ...shared, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: stream },

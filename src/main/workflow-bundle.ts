@@ -15,10 +15,7 @@ export async function workflowBundle({ mustRemember = false } = {}): Promise<Wor
   const file = join(cacheDirectory, `workflows-${await sourcesHash()}.js`);
   const remembered = await readFile(file, 'utf8').catch(() => null);
   if (remembered !== null) return { code: remembered };
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: join(source, 'workflows', 'index.ts'),
-    logger: quiet,
-  });
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(source, 'workflows', 'index.ts'), logger: quiet });
   // Best effort: an image with a read-only root already has the file.
   await remember(file, code).catch((error: unknown) => {
     if (mustRemember) throw error;
