@@ -4,9 +4,7 @@ import type { JsonObject, JsonValue } from './json.ts';
  * Translates Gemini's own schema words to JSON Schema: upper-case types become lower-case, and `nullable` becomes a second type. JSON
  * Schema itself stays unchanged (https://ai.google.dev/api/caching#Schema, read 2026-11-21).
  */
-export const fromGeminiSchema = (schema: JsonObject): JsonObject => translated(schema);
-
-function translated(schema: JsonObject): JsonObject {
+export function fromGeminiSchema(schema: JsonObject): JsonObject {
   const { nullable, ...rest } = schema;
   const type = typeof rest.type === 'string' && geminiTypes.has(rest.type) ? rest.type.toLowerCase() : rest.type;
   const withSchemas = Object.fromEntries(Object.entries(rest).map(([word, value]) => [word, inner(word, value)]));
@@ -30,6 +28,6 @@ function inner(word: string, value: JsonValue): JsonValue {
   return value;
 }
 
-const asSchema = (value: JsonValue): JsonValue => (isObject(value) ? translated(value) : value);
+const asSchema = (value: JsonValue): JsonValue => (isObject(value) ? fromGeminiSchema(value) : value);
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -52,17 +52,11 @@ export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: W
   const available = serving.filter((channel) => unavailableUntilMs(channel, wanted.modelId) <= wanted.nowMs);
   const unavailable = serving.filter((channel) => unavailableUntilMs(channel, wanted.modelId) > wanted.nowMs);
   const priorities = [...new Set(available.map(({ priority }) => priority))].sort((a, b) => a - b);
+  const withPriority = (priority: number) => available.filter((channel) => channel.priority === priority);
+  const ends = unavailable.map((channel) => unavailableUntilMs(channel, wanted.modelId));
   return {
-    order: priorities.flatMap((priority) =>
-      drawByWeight(
-        available.filter((channel) => channel.priority === priority),
-        random,
-      ),
-    ),
-    availableAtMs:
-      unavailable.length === 0
-        ? null
-        : Math.min(...unavailable.map((channel) => unavailableUntilMs(channel, wanted.modelId))),
+    order: priorities.flatMap((priority) => drawByWeight(withPriority(priority), random)),
+    availableAtMs: ends.length === 0 ? null : Math.min(...ends),
   };
 }
 
@@ -71,13 +65,8 @@ export function firstToRecover<T extends Candidate>(channels: readonly T[], want
   const tripped = listServing(channels, wanted).filter(
     (channel) => (channel.unavailableUntil['*'] ?? 0) <= wanted.nowMs,
   );
-  return tripped.reduce<T | null>(
-    (first, channel) =>
-      first && unavailableUntilMs(first, wanted.modelId) <= unavailableUntilMs(channel, wanted.modelId)
-        ? first
-        : channel,
-    null,
-  );
+  const recoversAt = (channel: T) => unavailableUntilMs(channel, wanted.modelId);
+  return tripped.sort((one, other) => recoversAt(one) - recoversAt(other))[0] ?? null;
 }
 
 /** Until when the breaker or a cool-down keeps calls of the model out, unix milliseconds; 0 when the channel is available. */

@@ -76,7 +76,7 @@ export function findJob(call: FamilyCall, kind: Hit['kind'], id: string): FoundJ
   return found?.job.fate === 'lost' ? null : found;
 }
 
-/** The job that was submitted with this idempotency key. */
+/** The id of the job that was submitted with this idempotency key. */
 export const idUnderKey = (call: FamilyCall, key: string): string | undefined => call.jobs.underKey(keptKey(call, key));
 
 const keptKey = ({ channel, family }: FamilyCall, key: string): string => `${channel} ${family} ${key}`;
