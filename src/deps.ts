@@ -2,6 +2,7 @@ import type { Adapters } from './channels/registry.ts';
 import type { CatalogCache } from './caches/catalog-cache.ts';
 import type { ChannelCache } from './caches/channel-cache.ts';
 import type { KeyCache } from './caches/key-cache.ts';
+import type { SendSlots } from './platform/send-slots.ts';
 import type { Config } from './config/load-config.ts';
 import type { Database } from './db/database.ts';
 import type { ChatLedger } from './db/chat-ledger.ts';
@@ -32,6 +33,7 @@ export interface Deps {
   files: FileStore;
   /** Memory for the bytes of inputs that are sent upstream. */
   inputMemory: MemoryBudget;
+  callbackSlots: SendSlots;
   urls: UrlSigner;
   sealer: Sealer;
   metrics: Metrics;

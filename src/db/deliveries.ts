@@ -73,6 +73,19 @@ export const endDeliveryTry = (
   return database.value('end_delivery_try', [deliveryId, token, state, delaySeconds, status, errorClass, claimedAt]);
 };
 
+/** Gives a claim back without a try. The callback is due again after the delay. */
+export async function postponeDelivery(
+  database: Database,
+  given: { deliveryId: string; token: string; delaySeconds: number },
+): Promise<void> {
+  await database.query(
+    'postpone-delivery',
+    `update delivery set lease_until = null, lease_token = null, next_attempt_at = clock_timestamp() + make_interval(secs => $3)
+     where id = $1 and lease_token = $2 and state = 'pending'`,
+    [given.deliveryId, given.token, given.delaySeconds],
+  );
+}
+
 /** A callback that is due and that no process is sending. */
 export interface OverdueDelivery {
   deliveryId: string;

@@ -8,8 +8,11 @@ export const taskQueues = {
   tasks: 'tollgate-tasks',
   /** Submit, poll and copy: thousands of concurrent activities, which mostly wait. */
   attempts: 'tollgate-attempts',
-  /** Callbacks, jobs and the retried activities that settle or refund. */
+  /** Callbacks. Until the next release also what the two queues below have: a workflow of 0.1 sends it here. */
   deliveries: 'tollgate-deliveries',
+  /** The regular activities that settle and refund when the local ones failed. */
+  money: 'tollgate-money',
+  jobs: 'tollgate-jobs',
 } as const;
 
 export const mediaTaskWorkflow = 'mediaTask';
@@ -60,6 +63,7 @@ export interface DeliveryLimits {
 
 export interface RedeliveryInput {
   deliveryId: string;
+  projectId: string;
   limits: DeliveryLimits;
 }
 

@@ -3,6 +3,7 @@ import { createAdapters } from '../channels/registry.ts';
 import { createCatalogCache } from '../caches/catalog-cache.ts';
 import { createChannelCache } from '../caches/channel-cache.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
+import { createSendSlots } from '../platform/send-slots.ts';
 import type { Config } from '../config/load-config.ts';
 import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
@@ -104,6 +105,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     egress,
     files: await createFileStore(config.files),
     inputMemory: createMemoryBudget(config.inputs.bufferedMaxBytes),
+    callbackSlots: createSendSlots(),
     urls: createFileUrls(config),
     sealer: createSealer(config.secrets.masterKeys),
     metrics,

@@ -2,6 +2,7 @@ import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporal
 import { setTimeout as delay } from 'node:timers/promises';
 import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../deps.ts';
+import { jobNames } from '../domain/job.ts';
 import { taskQueues } from '../domain/workflow-contract.ts';
 import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
 import { temporalAccess } from './build-deps.ts';
@@ -17,7 +18,7 @@ export interface Workers {
   close(): Promise<void>;
 }
 
-/** The three workers of one process: workflows with their local activities, attempts, and deliveries with jobs. */
+/** The workers of one process, one for each task queue, so that no kind of work waits for another. */
 export async function createWorkers(deps: Deps): Promise<Workers> {
   const { config } = deps;
   Runtime.install({ shutdownSignals: [], logger: temporalLogger(deps) });
@@ -53,6 +54,22 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       ...common,
       taskQueue: taskQueues.deliveries,
       activities: { planTask, drawChannels, finishTask, deliver, runJob },
+      // A callback waits here for its turn (`createSendSlots`); so that one project never fills the queue, it waits a second.
+      maxConcurrentActivityTaskExecutions: 1_000,
+    }),
+    Worker.create({
+      ...common,
+      taskQueue: taskQueues.money,
+      activities: { planTask, drawChannels, finishTask },
+      maxConcurrentActivityTaskPolls: rarePolls,
+    }),
+    Worker.create({
+      ...common,
+      taskQueue: taskQueues.jobs,
+      activities: { runJob },
+      // Each job runs once at a time in the whole installation.
+      maxConcurrentActivityTaskExecutions: jobNames.length,
+      maxConcurrentActivityTaskPolls: rarePolls,
     }),
   ]);
   return {
@@ -74,6 +91,8 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
   };
 }
 
+/** For the queues that are nearly always empty. */
+const rarePolls = 2;
 const connectRetryMs = 1_000;
 
 /** Temporal may start later than its workers, or be unavailable when a worker restarts. */

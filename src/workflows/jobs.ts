@@ -8,7 +8,7 @@ import { taskQueues, type JobInput } from '../domain/workflow-contract.ts';
  */
 export async function job({ name, heartbeatTimeoutMs }: JobInput): Promise<string> {
   const { runJob } = proxyActivities<Activities>({
-    taskQueue: taskQueues.deliveries,
+    taskQueue: taskQueues.jobs,
     startToCloseTimeout: '1 hour',
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },

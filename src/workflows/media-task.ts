@@ -31,7 +31,7 @@ import {
  * One media task, from its reservation to its settlement or refund. This workflow moves to the next channel; the retry of an
  * activity never does. Returns the task's final status, which is written before the workflow of an admitted task closes.
  */
-export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
+export async function mediaTask({ taskId, projectId }: MediaTaskInput): Promise<string> {
   const decided: { plan?: TaskPlan } = {};
   // The API server waits for this update, which returns the verdict about credits.
   setHandler(defineUpdate<boolean>(reservedUpdate), async () => {
@@ -45,7 +45,8 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   const plan = await shielded.run(() => durably((money) => money.planTask(taskId)));
   decided.plan = plan;
   if (!plan.admitted) return 'rejected';
-  const deliver = (deliveryId: string) => shielded.run(() => deliverDurably(deliveryId, plan.limits, wakeUps));
+  const deliver = (deliveryId: string) =>
+    shielded.run(() => deliverDurably({ deliveryId, projectId, limits: plan.limits }, wakeUps));
   if (plan.ended) {
     if (plan.deliveryId !== null) await deliver(plan.deliveryId);
     return 'ended';
@@ -54,7 +55,7 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   let cancellation: Error | undefined;
   let outcome: TaskOutcome;
   try {
-    outcome = await tryChannels(taskId, plan);
+    outcome = await tryChannels({ taskId, projectId }, plan);
   } catch (error) {
     if (!(error instanceof Error) || !isCancellation(error)) throw error;
     cancellation = error;
@@ -68,8 +69,10 @@ export async function mediaTask({ taskId }: MediaTaskInput): Promise<string> {
   return status;
 }
 
+type TaskIds = Pick<MediaTaskInput, 'taskId' | 'projectId'>;
+
 /** Tries the drawn channels in order until one succeeds, a channel refuses the request, or no channel is left. */
-async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome> {
+async function tryChannels(task: TaskIds, plan: TaskPlan): Promise<TaskOutcome> {
   const lifetimeMs = plan.remainingMs;
   const deadline = Date.now() + lifetimeMs;
   if (lifetimeMs <= 0) return failed('task_timeout');
@@ -81,7 +84,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
     let skipped = false;
     for (const channel of draw.channels) {
       setCurrentDetails(`trying ${channel.name}`);
-      const report = await attemptOn(taskId, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
+      const report = await attemptOn(task, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
       if (report.kind === 'skipped') {
         skipped = true;
         continue;
@@ -99,7 +102,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
     }
     if (tried >= plan.limits.attemptsMax || nothingLater) break;
 
-    const waited: ChannelDraw = draw.channels.length > 0 ? await redraw(taskId) : draw;
+    const waited: ChannelDraw = draw.channels.length > 0 ? await redraw(task.taskId) : draw;
     if (waited.channels.length > 0) {
       draw = waited;
       continue;
@@ -110,7 +113,7 @@ async function tryChannels(taskId: string, plan: TaskPlan): Promise<TaskOutcome>
     waits += 1;
     setCurrentDetails('waiting for a channel to become available');
     await sleep(waited.waitMs + 100);
-    draw = await redraw(taskId);
+    draw = await redraw(task.taskId);
   }
   return failed(tried > 0 ? 'upstream_failed' : 'no_channel_available');
 }
@@ -142,7 +145,7 @@ const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOut
 
 /** Submit, poll and copy are one activity. The attempt row records its progress, so Temporal may retry it until the deadline. */
 function attemptOn(
-  taskId: string,
+  { taskId, projectId }: TaskIds,
   channel: ChannelDraw['channels'][number],
   remainingMs: number,
   heartbeatTimeoutMs: number,
@@ -155,7 +158,7 @@ function attemptOn(
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     cancellationType: ActivityCancellationType.TRY_CANCEL,
-    priority: { fairnessKey: channel.id },
+    priority: { fairnessKey: projectId },
     summary: channel.name,
   });
   return attempt({ taskId, channelId: channel.id }).catch((error: unknown): AttemptReport => {
@@ -185,7 +188,7 @@ const local = proxyLocalActivities<MoneyActivities>({
   retry: { maximumAttempts: 2, initialInterval: '200 milliseconds' },
 });
 const patient = proxyActivities<MoneyActivities>({
-  taskQueue: taskQueues.deliveries,
+  taskQueue: taskQueues.money,
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 seconds' },
 });

@@ -1,6 +1,7 @@
 import {
   claimDelivery,
   endDeliveryTry,
+  postponeDelivery,
   readDelivery,
   saveDeliveryBody,
   type DeliveryContent,
@@ -18,7 +19,7 @@ import { webhookHeaders } from '../../platform/crypto/webhook-signature.ts';
 import { callbackSecretContext } from '../projects/create-project.ts';
 import { presentTask } from '../tasks/present-task.ts';
 
-export type DeliverDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger'>;
+export type DeliverDeps = Pick<Deps, 'callbackSlots' | 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger'>;
 
 /** Of the answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
 const answerBytesMax = 16_000;
@@ -32,7 +33,8 @@ export interface TriedDelivery extends DeliveryReport {
 /**
  * Tries a callback once: claims it, sends a signed POST through the egress guard, and counts the try. Returns when the next try is
  * due, or that there is none. A callback that cannot be signed or rendered is counted as a try without a call, so that it ends
- * too. Throws if the database is unavailable. Delivery never changes the task or its credits.
+ * too. While its host or its project has no free slot, the callback is postponed, which is no try. Throws if the database is
+ * unavailable. Delivery never changes the task or its credits.
  */
 export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
   const { config, db } = deps;
@@ -43,7 +45,12 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
   const delivery = await readDelivery(db, deliveryId);
   if (!delivery) return { over: true, waitMs: 0, delivered: false };
 
-  const answer = await send(deps, { deliveryId, delivery, claimedAt: claim.claimedAt });
+  const slot = await deps.callbackSlots.enter(delivery.projectId, new URL(delivery.url).host);
+  if (slot.kind === 'busy') {
+    await postponeDelivery(db, { deliveryId, token, delaySeconds: slot.waitSeconds });
+    return { over: false, waitMs: slot.waitSeconds * 1000, delivered: false };
+  }
+  const answer = await send(deps, { deliveryId, delivery, claimedAt: claim.claimedAt }).finally(() => slot.release());
   crashPoint('after_callback_send_before_mark');
 
   const counted = delivery.attempts + 1;

@@ -11,7 +11,18 @@ import { resumeSilentTasks, startUnstartedTasks } from '../tasks/start-tasks.ts'
 /** The dependencies of all jobs. */
 export type JobDeps = Pick<
   Deps,
-  'config' | 'db' | 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'urls' | 'files'
+  | 'callbackSlots'
+  | 'config'
+  | 'db'
+  | 'ledger'
+  | 'logger'
+  | 'workflows'
+  | 'channels'
+  | 'adapters'
+  | 'sealer'
+  | 'egress'
+  | 'urls'
+  | 'files'
 >;
 
 interface Job {

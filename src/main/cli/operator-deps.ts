@@ -4,6 +4,7 @@ import { openDatabase, type Database } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import type { Deps } from '../../deps.ts';
 import { createSealer } from '../../platform/crypto/seal.ts';
+import { createSendSlots } from '../../platform/send-slots.ts';
 import { createFileUrls } from '../file-urls.ts';
 import { operatorEnvironment } from './operator-environment.ts';
 
@@ -57,7 +58,7 @@ export const upstreams: Needs<UpstreamDeps> = async (env) => {
 };
 
 /** The dependencies of a worker, for commands that run a worker's job. */
-export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = async (env) => {
+export const everything: Needs<UpstreamDeps & Pick<Deps, 'callbackSlots' | 'egress' | 'files'>> = async (env) => {
   const [opened, { createEgress }, { createFileStore }] = await Promise.all([
     upstreams(env),
     import('../../platform/egress/egress.ts'),
@@ -65,7 +66,8 @@ export const everything: Needs<UpstreamDeps & Pick<Deps, 'egress' | 'files'>> = 
   ]);
   const { config } = opened.deps;
   const egress = createEgress(config.egress);
-  return { deps: { ...opened.deps, egress, files: await createFileStore(config.files) }, close: opened.close };
+  const files = await createFileStore(config.files);
+  return { deps: { ...opened.deps, callbackSlots: createSendSlots(), egress, files }, close: opened.close };
 };
 
 async function openOperatorDatabase(settings: Config['database']) {

@@ -55,7 +55,7 @@ export interface WorkflowClient {
   /** Wakes the workflow that waits to retry a callback. `gone`: no running workflow has this callback. */
   retryCallback(workflowId: string, timeoutMs: number): Promise<'signaled' | 'gone' | 'unreachable'>;
   /** Starts the workflow of a redelivery. False if Temporal is unavailable: then the sweep delivers. */
-  startDelivery(delivery: RedeliveryInput & { projectId: string }, timeoutMs: number): Promise<boolean>;
+  startDelivery(delivery: RedeliveryInput, timeoutMs: number): Promise<boolean>;
   /** Triggers a job's Schedule. False if Temporal is unavailable or has no such Schedule. */
   triggerJob(name: JobName, timeoutMs: number): Promise<boolean>;
   /**
@@ -147,10 +147,10 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
     cancel: (taskId, timeoutMs) =>
       succeeds(timeoutMs, () => client.workflow.getHandle(taskId).cancel(), WorkflowNotFoundError),
 
-    startDelivery: ({ deliveryId, projectId, limits }, timeoutMs) =>
+    startDelivery: (delivery, timeoutMs) =>
       succeeds(
         timeoutMs,
-        () => client.workflow.start(redeliveryWorkflow, redeliveryOptions({ deliveryId, limits }, projectId)),
+        () => client.workflow.start(redeliveryWorkflow, redeliveryOptions(delivery)),
         WorkflowExecutionAlreadyStartedError,
       ),
 
@@ -195,12 +195,12 @@ async function ensureServer(
   return failures;
 }
 
-const redeliveryOptions = (input: RedeliveryInput, projectId: string) => ({
+const redeliveryOptions = (input: RedeliveryInput) => ({
   workflowId: input.deliveryId,
   taskQueue: taskQueues.tasks,
   args: [input] as [RedeliveryInput],
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
-  priority: { fairnessKey: projectId },
+  priority: { fairnessKey: input.projectId },
   staticSummary: 'callback, delivered again',
 });
 

@@ -5,6 +5,7 @@ import { callbackSecretContext, newWebhookSecret } from '../../../src/commands/p
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';
+import { createSendSlots } from '../../../src/platform/send-slots.ts';
 import { createEgress, type EgressSettings } from '../../../src/platform/egress/egress.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 import type { ResolvedAddress } from '../../../src/platform/egress/resolve-name.ts';
@@ -139,6 +140,7 @@ const config = loadConfig({
 const sealer = createSealer(config.secrets.masterKeys);
 
 const depsWith = (settings: Partial<EgressSettings>): DeliverDeps => ({
+  callbackSlots: createSendSlots(),
   config,
   db,
   sealer,
