@@ -1,43 +1,115 @@
 import type { Database } from '../db/database.ts';
-import { findLiveKey, type LiveKey } from '../db/keys.ts';
+import { findLiveKeys, type LiveKey } from '../db/keys.ts';
+import { GatewayError } from '../domain/errors.ts';
 import { digestApiKey } from '../platform/crypto/api-key.ts';
 import { nameOfText } from '../platform/crypto/hash.ts';
 
 export interface KeyCache {
-  /** The live key of a secret, or null if it is unknown, expired or revoked. A revocation takes effect within `keptMs`. */
+  /**
+   * The live key of a secret, or null if it is unknown, expired or revoked. A revocation takes effect within `keptMs`. Throws
+   * `GatewayError` `overloaded` while too many unknown secrets wait.
+   */
   find(secret: string): Promise<LiveKey | null>;
   forget(): void;
 }
 
-/** Beyond this number the oldest entry is dropped. */
+/** Beyond these numbers the oldest entries are dropped. */
 const keysMax = 50_000;
+const unknownMax = 10_000;
+/** A key that is created under a refused secret works after this time, or when the database announces it. */
+const unknownMs = 1_000;
+/** Secrets that one statement looks up, and that may wait for the next one. */
+const strangersBatchMax = 128;
+const strangersWaitingMax = 512;
+
+type Found = Promise<LiveKey | null>;
 
 /**
  * Keeps keys under a plain digest of the secret, which costs a tenth of an HMAC; only stored digests need a pepper. An outdated
  * entry cannot spend credits, because every admission reads the key's row.
+ *
+ * Secrets that have not been valid in this process share one connection, a batch at a time, so that a flood of guesses leaves the
+ * look-ups of known keys alone.
  */
 export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
-  const known = new Map<string, { key: Promise<LiveKey | null>; until: number }>();
+  const known = new Map<string, { key: Found; until: number }>();
+  const unknown = new Map<string, number>();
+  const everValid = new Map<string, true>();
+  const lookUp = (secrets: readonly string[]) => lookUpTogether(db, peppers, secrets);
+  const askForStranger = createStrangersLane(lookUp);
+
+  const keep = (name: string, key: Found): void => {
+    putLast(known, name, { key, until: performance.now() + keptMs }, keysMax);
+    const drop = () => known.get(name)?.key === key && known.delete(name);
+    key.then((found) => {
+      if (found) return putLast(everValid, name, true, keysMax);
+      drop();
+      putLast(unknown, name, performance.now() + unknownMs, unknownMax);
+    }, drop);
+  };
   return {
-    find(secret) {
+    async find(secret) {
       const name = nameOfText(secret);
       const remembered = known.get(name);
       if (remembered && remembered.until > performance.now()) return remembered.key;
-      const key = findLiveKey(
-        db,
-        peppers.map((pepper) => digestApiKey(secret, pepper.secret)),
-      );
-      known.delete(name);
-      known.set(name, { key, until: performance.now() + keptMs });
-      // Unknown secrets are not kept, so that a new key works immediately and guessed keys use no memory.
-      key.then(
-        (found) => found ?? known.delete(name),
-        () => known.delete(name),
-      );
-      const oldest = known.size > keysMax ? known.keys().next() : undefined;
-      if (oldest && !oldest.done) known.delete(oldest.value);
+      if ((unknown.get(name) ?? 0) > performance.now()) return null;
+      const key = everValid.has(name) ? lookUp([secret]).then(([found]) => found ?? null) : askForStranger(secret);
+      keep(name, key);
       return key;
     },
-    forget: () => known.clear(),
+    forget() {
+      known.clear();
+      unknown.clear();
+    },
   };
+}
+
+/** The live key of each secret, in order. */
+async function lookUpTogether(
+  db: Database,
+  peppers: readonly { secret: Buffer }[],
+  secrets: readonly string[],
+): Promise<(LiveKey | null)[]> {
+  const digests = secrets.map((secret) => peppers.map((pepper) => digestApiKey(secret, pepper.secret)));
+  const found = await findLiveKeys(db, digests.flat());
+  return digests.map((own) => own.flatMap((digest) => found.get(digest.toString('hex')) ?? [])[0] ?? null);
+}
+
+interface Stranger extends PromiseWithResolvers<LiveKey | null> {
+  secret: string;
+}
+
+/** Looks up one batch after the other. */
+function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(LiveKey | null)[]>) {
+  const waiting: Stranger[] = [];
+  let isRunning = false;
+  const run = async (): Promise<void> => {
+    isRunning = true;
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, strangersBatchMax);
+      try {
+        const keys = await lookUp(batch.map(({ secret }) => secret));
+        batch.forEach(({ resolve }, at) => resolve(keys[at] ?? null));
+      } catch (error) {
+        batch.forEach(({ reject }) => reject(error));
+      }
+    }
+    isRunning = false;
+  };
+  return (secret: string): Found => {
+    if (waiting.length >= strangersWaitingMax) {
+      return Promise.reject(new GatewayError('overloaded', { retryAfterSeconds: 1 }));
+    }
+    const stranger = { secret, ...Promise.withResolvers<LiveKey | null>() };
+    waiting.push(stranger);
+    if (!isRunning) void run();
+    return stranger.promise;
+  };
+}
+
+function putLast<V>(map: Map<string, V>, name: string, value: V, max: number): void {
+  map.delete(name);
+  map.set(name, value);
+  const oldest = map.size > max ? map.keys().next() : undefined;
+  if (oldest && !oldest.done) map.delete(oldest.value);
 }

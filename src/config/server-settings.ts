@@ -124,6 +124,9 @@ export const serverSettings = {
     localDir: text('FILES_LOCAL_DIR', '.tollgate/files').describe(
       'The directory of stored files, shared by API and workers. With `s3` only files on their way into the bucket are here.',
     ),
+    projectMaxBytes: integer('PROJECT_STORAGE_MAX_BYTES', 100_000_000_000).describe(
+      'Bytes that the files of one project may take before its uploads and creates are refused; 0: no limit.',
+    ),
     s3Bucket: text('FILES_S3_BUCKET', '').describe('The bucket. Required with `s3`.'),
     s3Region: text('FILES_S3_REGION', '').describe('The region of the bucket; empty: `auto`.'),
     s3Endpoint: text('FILES_S3_ENDPOINT', '').describe('The URL of an S3-compatible service; empty: AWS.'),

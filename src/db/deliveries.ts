@@ -143,9 +143,22 @@ export async function findPendingDelivery(database: Database, taskId: string): P
   return row?.id ?? null;
 }
 
+/** How often a callback may be sent again. */
+export interface RedeliveryLimits {
+  /** Between two redeliveries of one task. */
+  cooldownSeconds: number;
+  /** Redeliveries of one project that run at once; null for any number. */
+  perProjectMax: number | null;
+}
+
 /** Starts a new delivery under these ids, and ends one that still waits. Any verdict but `started` is the reason why it did not. */
 export const startRedelivery = (
   database: Database,
-  { taskId, deliveryId, eventId }: { taskId: string; deliveryId: string; eventId: string },
-): Promise<'started' | 'no_callback' | 'erased' | 'not_ended'> =>
-  database.value('redeliver', [taskId, deliveryId, eventId]);
+  {
+    taskId,
+    deliveryId,
+    eventId,
+    limits,
+  }: { taskId: string; deliveryId: string; eventId: string; limits: RedeliveryLimits },
+): Promise<'started' | 'no_callback' | 'erased' | 'not_ended' | 'too_soon' | 'too_many'> =>
+  database.value('redeliver', [taskId, deliveryId, eventId, limits.cooldownSeconds, limits.perProjectMax]);

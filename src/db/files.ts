@@ -70,6 +70,16 @@ export async function recordFile(
   return row;
 }
 
+/** The bytes of a project's files that are not deleted yet. */
+export async function storedBytes(database: Database, projectId: string): Promise<number> {
+  const row = await database.first<{ bytes: number }>(
+    'stored-bytes',
+    'select coalesce(sum(bytes), 0)::bigint as bytes from file where project_id = $1 and deleted_at is null',
+    [projectId],
+  );
+  return row?.bytes ?? 0;
+}
+
 /** The task's copy of the file at a client's URL, if it has one. The copy is kept at least as long as the task. */
 export async function findSourced(database: Database, taskId: string, source: string): Promise<FileRow | null> {
   return database.first<FileRow>(

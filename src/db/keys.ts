@@ -12,17 +12,18 @@ export interface LiveKey {
   inFlightMax: number | null;
 }
 
-/** The key behind any of these digests (one per pepper), unless it is revoked, expired or its project is disabled. */
-export async function findLiveKey(database: Database, digests: Buffer[]): Promise<LiveKey | null> {
-  return database.first<LiveKey>(
-    'find-live-key',
-    `select k.id as key_id, k.project_id, k.models, k.rpm, k.in_flight_max
+/** The keys behind these digests, by the digest in hexadecimal, without those that are revoked, expired or of a disabled project. */
+export async function findLiveKeys(database: Database, digests: readonly Buffer[]): Promise<Map<string, LiveKey>> {
+  const rows = await database.query<LiveKey & { digest: string }>(
+    'find-live-keys',
+    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.models, k.rpm, k.in_flight_max
      from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
      where s.digest = any ($1) and (s.expires_at is null or s.expires_at > clock_timestamp())
        and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
-       and p.status = 'active' limit 1`,
+       and p.status = 'active'`,
     [digests],
   );
+  return new Map(rows.map(({ digest, ...key }) => [digest, key]));
 }
 
 export interface KeyRow {

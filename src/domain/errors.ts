@@ -67,6 +67,11 @@ export const errorTable = {
   },
   rate_limit_exceeded: { type: 'rate_limit_error', message: 'Too many requests.' },
   concurrency_limit_exceeded: { type: 'rate_limit_error', message: 'Too many tasks or chats are in flight.' },
+  storage_quota_exceeded: {
+    type: 'rate_limit_error',
+    message: 'The files of the project take all the space that it may use.',
+    retry: false,
+  },
   internal_error: { type: 'server_error', message: 'Something went wrong on our side.' },
   upstream_error: { type: 'server_error', message: 'The upstream provider failed.' },
   no_channel_available: { type: 'server_error', message: 'No upstream channel could take this request.' },

@@ -35,6 +35,7 @@ export const statusOf = {
   idempotency_key_reused: 422,
   rate_limit_exceeded: 429,
   concurrency_limit_exceeded: 429,
+  storage_quota_exceeded: 429,
   internal_error: 500,
   upstream_error: 502,
   no_channel_available: 503,

@@ -1,5 +1,6 @@
 import { createTaskAdmission } from '../commands/tasks/task-admission.ts';
 import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
+import { createStorageGuard } from '../commands/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
 import { openSignedFile } from '../commands/files/open-signed-file.ts';
@@ -29,6 +30,7 @@ const httpDeps = {
   ...deps,
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   admission: createTaskAdmission(deps),
+  storage: createStorageGuard(deps),
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   decodeImage: createImageDecoder({
     // Each picture has its own process, which may take `memoryBytesMax` and a whole core.

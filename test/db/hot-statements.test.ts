@@ -11,7 +11,7 @@ import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
 import { findIdempotent } from '../../src/db/idempotency.ts';
-import { findLiveKey } from '../../src/db/keys.ts';
+import { findLiveKeys } from '../../src/db/keys.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
 import {
   claimSilentTasks,
@@ -75,7 +75,7 @@ describe('in a session that planned its statements on empty tables', () => {
     // The first sweep reads the dead index entry of every ended row, and marks it. A list of tasks sorts rows until ANALYZE shows
     // the planner that an index has the order. Autovacuum does both within a minute, and no client waits for a sweep.
     const reads = await readsOfEveryVerb(oldSession);
-    expect(excessive(reads.filter(([verb]) => !/^sweep /.test(verb)))).toEqual([]);
+    expect(excessive(reads.filter(([verb]) => !/^(sweep|list) /.test(verb)))).toEqual([]);
   });
 
   it('every operation reads a bounded number of blocks after VACUUM ANALYZE', async () => {
@@ -147,7 +147,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
     return value;
   }
 
-  await note('find a key', () => findLiveKey(db, [Buffer.alloc(32)]));
+  await note('find a key', () => findLiveKeys(db, [Buffer.alloc(32)]));
   await note('find an idempotency key', () =>
     findIdempotent(db, { projectId: book.projectId, route: '/api/v1/chat/completions', key: 'unknown' }),
   );

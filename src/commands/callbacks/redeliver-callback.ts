@@ -1,4 +1,4 @@
-import { startRedelivery } from '../../db/deliveries.ts';
+import { startRedelivery, type RedeliveryLimits } from '../../db/deliveries.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -7,13 +7,18 @@ import { deliveryLimits } from '../tasks/plan-task.ts';
 
 const startTimeoutMs = 2_000;
 
+/** For clients: a receiver that lost events asks for each once, and a loop of requests is slowed down. */
+export const clientRedeliveries: RedeliveryLimits = { cooldownSeconds: 10, perProjectMax: 100 };
+export const anyRedeliveries: RedeliveryLimits = { cooldownSeconds: 0, perProjectMax: null };
+
 /** Starts the callback of an ended task again under a new id. If Temporal is unavailable, a sweep delivers it. */
 export async function redeliverCallback(
   { config, db, workflows }: Pick<Deps, 'config' | 'db' | 'workflows'>,
   task: TaskView,
+  limits: RedeliveryLimits,
 ): Promise<TaskView> {
   const deliveryId = newId('dlv');
-  const verdict = await startRedelivery(db, { taskId: task.id, deliveryId, eventId: newId('evt') });
+  const verdict = await startRedelivery(db, { taskId: task.id, deliveryId, eventId: newId('evt'), limits });
   switch (verdict) {
     case 'erased':
       throw new GatewayError('task_content_erased');
@@ -22,6 +27,16 @@ export async function redeliverCallback(
     case 'not_ended':
       throw new GatewayError('invalid_value', {
         message: 'This task has not ended yet. Its callback is sent when it ends.',
+      });
+    case 'too_soon':
+      throw new GatewayError('rate_limit_exceeded', {
+        message: `The callback of this task was sent again less than ${limits.cooldownSeconds} seconds ago.`,
+        retryAfterSeconds: limits.cooldownSeconds,
+      });
+    case 'too_many':
+      throw new GatewayError('rate_limit_exceeded', {
+        message: `At most ${limits.perProjectMax} callbacks of a project can be sent again at the same time.`,
+        retryAfterSeconds: 60,
       });
     case 'started':
       break;

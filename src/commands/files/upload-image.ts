@@ -1,13 +1,17 @@
 import { recordFile, type FileRow } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { StorageGuard } from './storage-guard.ts';
 import type { ImageDecoder, ImageRefusal } from '../../platform/media/decode-image.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
 /** The largest upload after re-encoding, which may make it larger. */
 export const UPLOAD_STORED_MAX_BYTES = 25_000_000;
 
-export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & { decodeImage: ImageDecoder };
+export type UploadDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'> & {
+  decodeImage: ImageDecoder;
+  storage: StorageGuard;
+};
 
 /**
  * Stores a client's picture as an input for later requests of its project, for `UPLOAD_RETENTION_SECONDS`. The picture is decoded

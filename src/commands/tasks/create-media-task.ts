@@ -16,6 +16,7 @@ import { crashPoint } from '../../platform/crash-point.ts';
 import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
 import { findModelFor } from '../catalog/find-model.ts';
 import { findLegacyModelFor } from '../catalog/legacy-model.ts';
@@ -45,7 +46,7 @@ export interface CreatedMediaTask {
 type CreateDeps = Pick<
   Deps,
   'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger'
-> & { admission: TaskAdmission };
+> & { admission: TaskAdmission; storage: StorageGuard };
 
 /** Input files are held before the deadline starts to run, and an attempt may read them until the sweep ends its task. */
 const inputsOutliveSeconds = 600;
@@ -75,6 +76,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const snapshot = taskSnapshot(entry, input);
   await assertSomeChannel(deps, entry.model.id, snapshot);
   await deps.admission.assertNotOverloaded();
+  await deps.storage.assertRoom(request.key.projectId, 'result');
 
   const taskId = newId('task');
   const deadlineSeconds =

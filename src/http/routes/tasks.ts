@@ -1,7 +1,7 @@
 import { listTaskAttempts } from '../../commands/tasks/list-task-attempts.ts';
 import { cancelTask } from '../../commands/tasks/cancel-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
-import { redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
+import { clientRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
 import { showTaskOf } from '../../commands/tasks/show-task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 
@@ -27,7 +27,7 @@ export const cancelTaskRoute =
 export const redeliverRoute =
   (deps: RedeliverDeps): AppMiddleware =>
   async (ctx) => {
-    const task = await redeliverCallback(deps, await ownTask(deps, ctx));
+    const task = await redeliverCallback(deps, await ownTask(deps, ctx), clientRedeliveries);
     ctx.status = 202;
     ctx.body = presentTask(deps, task);
   };

@@ -31,6 +31,7 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
     ctx.res.once('close', onClose);
     const share = memory.open();
     try {
+      await deps.storage.assertRoom(keyOf(ctx).projectId, 'upload');
       const timeoutMs = UPLOAD_TIMEOUT_SECONDS * 1_000;
       const bytes = await readUpload(ctx, { maxBytes: UPLOAD_MAX_BYTES, timeoutMs, share });
       const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });

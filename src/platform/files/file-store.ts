@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Disk } from 'flydrive';
@@ -47,6 +47,8 @@ export interface FileStore {
   exists(key: string): Promise<boolean>;
   /** Deletes a file. Deleting a missing file does nothing. */
   delete(key: string): Promise<void>;
+  /** The free bytes of the disk under `localDir`, through which every file goes. */
+  freeBytes(): Promise<number>;
 }
 
 /** The source has more bytes than the put allows. */
@@ -76,6 +78,10 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
         await rm(spool, { force: true });
         throw error;
       }
+    },
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(root);
+      return bavail * bsize;
     },
     async open(key, range) {
       assertKey(key);

@@ -346,6 +346,31 @@ describe('a redelivered callback', () => {
     expect(states).toEqual([{ state: 'exhausted' }, { state: 'delivered' }]);
   });
 
+  it('is refused with 429 for ten seconds after the last time, and while too many others of its project run', async () => {
+    const { task } = await deliver('a fox');
+    const path = `/api/v1/tasks/${task.task_id}/callback/redeliver`;
+    expect((await post(path)).status).toBe(202);
+    const tooSoon = await post(path);
+    expect(tooSoon).toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
+    await callbackOver(task.task_id);
+
+    const other = await gateway.project();
+    const theirs = await deliver('a fox', takeIt, { apiKey: other.apiKey });
+    const { database } = gateway;
+    await database.query(
+      'test-redeliveries',
+      `insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
+       select 'dlv_' || n, $1, $2, 'evt_' || n, 'https://example.com', clock_timestamp() + interval '1 day', 'dlv_' || n
+       from generate_series(1, 100) n`,
+      [theirs.task.task_id, other.projectId],
+    );
+    await database.query('test-age', `update delivery set created_at = created_at - interval '1 min'`);
+    const tooMany = await post(`/api/v1/tasks/${theirs.task.task_id}/callback/redeliver`, other.apiKey);
+    expect(tooMany).toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
+    expect((await post(path)).status).toBe(202);
+    await callbackOver(task.task_id);
+  });
+
   it('is refused with 409 task_content_erased once the content is erased', async () => {
     const { name, task } = await deliver('a fox');
     await gateway.database.query(

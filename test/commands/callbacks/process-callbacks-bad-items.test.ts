@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { deliverCallback } from '../../../src/commands/callbacks/deliver-callback.ts';
+import { anyRedeliveries } from '../../../src/commands/callbacks/redeliver-callback.ts';
 import { processCallbacks } from '../../../src/commands/callbacks/process-callbacks.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -226,9 +227,12 @@ describe('a try that is taken over during its call to the receiver', () => {
     const again = newId('dlv');
     const [sent] = await overdue(project, 1, {
       behaviour: (response, n, request) =>
-        void startRedelivery(db, { taskId: taskOf(), deliveryId: again, eventId: newId('evt') }).then(() =>
-          takeIt(response, n, request),
-        ),
+        void startRedelivery(db, {
+          taskId: taskOf(),
+          deliveryId: again,
+          eventId: newId('evt'),
+          limits: anyRedeliveries,
+        }).then(() => takeIt(response, n, request)),
     });
     const taskOf = () => sent!.taskId;
     const deps = depsWith();

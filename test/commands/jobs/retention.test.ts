@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { anyRedeliveries } from '../../../src/commands/callbacks/redeliver-callback.ts';
 import { runMaintenance, MaintenanceError } from '../../../src/commands/jobs/maintenance.ts';
 import { nothingCharged, type AttemptEnding } from '../../../src/db/chat-ledger.ts';
 import { ensureDetailPartitions, writeDetailRows } from '../../../src/db/detail-rows.ts';
@@ -249,7 +250,7 @@ describe('retention', () => {
       { id: 'task_waiting', erased: false, bodyErased: false, resultsErased: false, ...all },
     ]);
     const again = (taskId: string) =>
-      startRedelivery(db, { taskId, deliveryId: `dlv_${taskId}`, eventId: `evt_${taskId}` });
+      startRedelivery(db, { taskId, deliveryId: `dlv_${taskId}`, eventId: `evt_${taskId}`, limits: anyRedeliveries });
     expect(await again('task_erased')).toBe('erased');
     expect(await again('task_fresh')).toBe('started');
   });

@@ -344,277 +344,277 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T09:36:27.224895+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_df92b3495fccbe58", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T09:55:36.359427+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_107da69a2a9cd6a7", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_0dd9668e700715a8", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_cee717e354b38b0b", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T09:36:27.065206+00:00", "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_107da69a2a9cd6a7", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T09:55:35.802652+00:00", "expires_at": null, "project_id": "prj_0dd9668e700715a8", "revoked_at": null, "last_used_at": "2026-11-22T09:55:35.94317+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_df92b3495fccbe58", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T09:36:27.063251+00:00", "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "revoked_at": null, "last_used_at": "2026-11-22T09:36:27.09685+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_616a43dd3ab71256", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T09:55:35.81066+00:00", "expires_at": null, "project_id": "prj_0dd9668e700715a8", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_df92b3495fccbe58", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T09:36:27.067162+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_107da69a2a9cd6a7", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T09:55:35.835297+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_317d35a0ab84d64e", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_f1571e8977646de4", "started_at": "2026-11-22T09:36:27.099803+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:36:27.099803+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_17315be9d3051a04", "code": null, "fence": "att_17315be9d3051a04", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_f02533aac91a8695", "started_at": "2026-11-22T09:55:36.241174+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:55:36.241173+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3e2c11fafb75af3b", "code": null, "fence": "att_3e2c11fafb75af3b", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:36:27.188064+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_fadd3098beaa9d84", "started_at": "2026-11-22T09:36:27.183281+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:39:27.18328+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_80af44974bc58050", "code": null, "fence": "att_80af44974bc58050", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:55:36.176925+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_de2d5388d6709448", "started_at": "2026-11-22T09:55:36.143954+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:58:36.143953+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_51d0d14c928bc7dc", "code": null, "fence": "att_51d0d14c928bc7dc", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_84989d43a0ab51ee", "started_at": "2026-11-22T09:36:27.196285+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:36:27.196284+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_b9e254e5c5f4cb87", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "request_id": "task_e8212d4ab57fe6de", "started_at": "2026-11-22T09:55:35.95869+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:55:35.95869+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_532f417d7e46bfe6", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T09:36:27.133863+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_6c807dbfca02fde9", "started_at": "2026-11-22T09:36:27.133863+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:36:27.133863+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_c43fee6bb80632d8", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T09:55:36.063349+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "request_id": "task_6bfbeed0c97ee5c8", "started_at": "2026-11-22T09:55:36.063349+00:00", "error_class": null, "channel_name": "won", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:55:36.063349+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_aeb1116104494148", "code": null, "fence": "att_aeb1116104494148", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:36:27.177913+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_4305b264bbcf37fd", "started_at": "2026-11-22T09:36:27.158017+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:39:27.158016+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ef0060d1137ef52d", "code": null, "fence": "att_ef0060d1137ef52d", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T09:55:36.194266+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "request_id": "req_d0963e005a0fe80e", "started_at": "2026-11-22T09:55:36.183923+00:00", "error_class": null, "channel_name": "channel-a", "stop_sent_at": null, "submitted_at": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T09:58:36.183922+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T09:36:27.060075+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_e44a4bac9f33cf5a"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T09:55:35.797684+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_0dd9668e700715a8"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T09:36:27.075435+00:00", "credential": "sealed", "updated_at": "2026-11-22T09:36:27.075435+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T09:55:35.873052+00:00", "credential": "sealed", "updated_at": "2026-11-22T09:55:35.873052+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T09:36:27.081012+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T09:36:27.080387+00:00", "probe_until": null, "closed_until": "2026-11-22T09:36:37.081011+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T09:55:35.882096+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T09:55:35.881434+00:00", "probe_until": null, "closed_until": "2026-11-22T09:55:45.882096+00:00"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_e44a4bac9f33cf5a"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_0dd9668e700715a8"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_fad6c022dcbd27b7", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_6c807dbfca02fde9", "attempts": 1, "ended_at": null, "event_id": "evt_a86997cc4077cd89", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T09:36:27.136124+00:00", "project_id": "prj_e44a4bac9f33cf5a", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T09:36:27.143024+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_2d209253aedf1c0f", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_6bfbeed0c97ee5c8", "attempts": 1, "ended_at": null, "event_id": "evt_57fc4a3dfefac8e2", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T09:55:36.074373+00:00", "project_id": "prj_0dd9668e700715a8", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T09:55:36.095343+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T09:36:27.143165+00:00", "started_at": "2026-11-22T09:36:27.142814+00:00", "delivery_id": "dlv_fad6c022dcbd27b7", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T09:55:36.095494+00:00", "started_at": "2026-11-22T09:55:36.0951+00:00", "delivery_id": "dlv_2d209253aedf1c0f", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_243f07a03798d2b7", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_6c807dbfca02fde9", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T09:36:27.144633+00:00", "deleted_at": null, "expires_at": "2026-11-29T09:36:27.144633+00:00", "project_id": "prj_e44a4bac9f33cf5a", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_522dea030260c195", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_6bfbeed0c97ee5c8", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T09:55:36.104952+00:00", "deleted_at": null, "expires_at": "2026-11-29T09:55:36.104952+00:00", "project_id": "prj_0dd9668e700715a8", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_f1571e8977646de4", "bound_at": null, "created_at": "2026-11-22T09:36:27.088913+00:00", "expires_at": "2026-11-22T10:36:27.088912+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_4f7623d576f7f10b", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_e8212d4ab57fe6de", "bound_at": null, "created_at": "2026-11-22T09:55:35.913971+00:00", "expires_at": "2026-11-22T10:55:35.91397+00:00", "project_id": "prj_0dd9668e700715a8", "request_id": "req_f47128110594c212", "fingerprint": "same body"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T09:36:27.177867+00:00", "created_at": "2026-11-22T09:36:27.156942+00:00", "expires_at": "2026-11-23T09:36:27.156942+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_4305b264bbcf37fd", "fingerprint": "same body"}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T09:55:36.176874+00:00", "created_at": "2026-11-22T09:55:36.142683+00:00", "expires_at": "2026-11-23T09:55:36.142683+00:00", "project_id": "prj_0dd9668e700715a8", "request_id": "req_de2d5388d6709448", "fingerprint": "same body"}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T09:36:27.203363+00:00", "started_at": "2026-11-22T09:36:27.200249+00:00", "lease_until": "2026-11-22T09:37:27.200249+00:00", "requested_at": "2026-11-22T09:36:27.200249+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T09:55:36.291534+00:00", "started_at": "2026-11-22T09:55:36.248866+00:00", "lease_until": "2026-11-22T09:56:36.248866+00:00", "requested_at": "2026-11-22T09:55:36.248866+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T09:36:27.189951+00:00", "covers_until": "2026-11-22T09:36:27.189519+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T09:55:36.203688+00:00", "covers_until": "2026-11-22T09:55:36.203275+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_e44a4bac9f33cf5a", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_0dd9668e700715a8", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_df92b3495fccbe58", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_107da69a2a9cd6a7", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T09:36:27.057591+00:00", "d_reserved": 0, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T09:55:35.791265+00:00", "d_reserved": 0, "project_id": "prj_0dd9668e700715a8", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T09:36:27.177954+00:00", "d_reserved": -7, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_4305b264bbcf37fd"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T09:55:36.176975+00:00", "d_reserved": -7, "project_id": "prj_0dd9668e700715a8", "reservation_id": "req_de2d5388d6709448"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T09:36:27.183218+00:00", "d_reserved": 8, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_fadd3098beaa9d84"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T09:55:36.183852+00:00", "d_reserved": 8, "project_id": "prj_0dd9668e700715a8", "reservation_id": "req_d0963e005a0fe80e"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T09:36:27.188094+00:00", "d_reserved": -8, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_fadd3098beaa9d84"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T09:55:36.194295+00:00", "d_reserved": -8, "project_id": "prj_0dd9668e700715a8", "reservation_id": "req_d0963e005a0fe80e"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T09:36:27.196227+00:00", "d_reserved": 9, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_84989d43a0ab51ee"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T09:55:36.241109+00:00", "d_reserved": 9, "project_id": "prj_0dd9668e700715a8", "reservation_id": "req_f02533aac91a8695"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T09:36:27.097371+00:00", "d_reserved": 10, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_f1571e8977646de4"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T09:55:35.943824+00:00", "d_reserved": 10, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_e8212d4ab57fe6de"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T09:36:27.10408+00:00", "d_reserved": 20, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_db36482b50f1a452"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T09:55:35.979056+00:00", "d_reserved": 20, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_5283973400869961"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T09:36:27.116509+00:00", "d_reserved": 30, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6558de87ed0821ef"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T09:55:35.995791+00:00", "d_reserved": 30, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_eedff8df8a907d35"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T09:36:27.1201+00:00", "d_reserved": -30, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6558de87ed0821ef"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T09:55:36.019526+00:00", "d_reserved": -30, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_eedff8df8a907d35"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T09:36:27.131052+00:00", "d_reserved": 40, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6c807dbfca02fde9"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T09:55:36.059022+00:00", "d_reserved": 40, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_6bfbeed0c97ee5c8"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T09:36:27.135923+00:00", "d_reserved": -40, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6c807dbfca02fde9"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T09:55:36.074132+00:00", "d_reserved": -40, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_6bfbeed0c97ee5c8"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_df92b3495fccbe58", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T09:36:27.14801+00:00", "d_reserved": 0, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "task_6c807dbfca02fde9"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_107da69a2a9cd6a7", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T09:55:36.118034+00:00", "d_reserved": 0, "project_id": "prj_0dd9668e700715a8", "reservation_id": "task_6bfbeed0c97ee5c8"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_df92b3495fccbe58", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T09:36:27.157855+00:00", "d_reserved": 7, "project_id": "prj_e44a4bac9f33cf5a", "reservation_id": "req_4305b264bbcf37fd"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_107da69a2a9cd6a7", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T09:55:36.14377+00:00", "d_reserved": 7, "project_id": "prj_0dd9668e700715a8", "reservation_id": "req_de2d5388d6709448"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T09:36:27.072604+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T09:55:35.855368+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_0dd9668e700715a8", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_0dd9668e700715a8", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_0dd9668e700715a8", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_e44a4bac9f33cf5a", "name": "test", "status": "active", "created_at": "2026-11-22T09:36:27.049193+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_0dd9668e700715a8", "name": "test", "status": "active", "created_at": "2026-11-22T09:55:35.758065+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795340187, "key_id": "key_df92b3495fccbe58"}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795341336, "key_id": "key_107da69a2a9cd6a7"}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_4305b264bbcf37fd", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.177733+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:36:27.157665+00:00", "expires_at": "2026-11-22T09:39:27.157664+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_d0963e005a0fe80e", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_107da69a2a9cd6a7", "ended_at": "2026-11-22T09:55:36.194152+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:55:36.183742+00:00", "expires_at": "2026-11-22T09:58:36.183741+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_84989d43a0ab51ee", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_df92b3495fccbe58", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.196125+00:00", "expires_at": "2026-11-22T09:36:27.196123+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_de2d5388d6709448", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_107da69a2a9cd6a7", "ended_at": "2026-11-22T09:55:36.176731+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:55:36.143552+00:00", "expires_at": "2026-11-22T09:58:36.14355+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_fadd3098beaa9d84", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.187954+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T09:36:27.183115+00:00", "expires_at": "2026-11-22T09:39:27.183114+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_f02533aac91a8695", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_107da69a2a9cd6a7", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:55:36.240992+00:00", "expires_at": "2026-11-22T09:55:36.24099+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_6558de87ed0821ef", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.119735+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.116427+00:00", "expires_at": "2026-11-22T09:46:27.114898+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_5283973400869961", "kind": "media", "state": "held", "amount": 20, "key_id": "key_107da69a2a9cd6a7", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:55:35.978954+00:00", "expires_at": "2026-11-22T10:05:35.971113+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_6c807dbfca02fde9", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_df92b3495fccbe58", "ended_at": "2026-11-22T09:36:27.135781+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T09:36:27.130962+00:00", "expires_at": "2026-11-22T09:46:27.127922+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_6bfbeed0c97ee5c8", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_107da69a2a9cd6a7", "ended_at": "2026-11-22T09:55:36.073982+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T09:55:36.058914+00:00", "expires_at": "2026-11-22T10:05:36.048023+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_db36482b50f1a452", "kind": "media", "state": "held", "amount": 20, "key_id": "key_df92b3495fccbe58", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.103962+00:00", "expires_at": "2026-11-22T09:46:27.10268+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_e8212d4ab57fe6de", "kind": "media", "state": "held", "amount": 10, "key_id": "key_107da69a2a9cd6a7", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:55:35.943294+00:00", "expires_at": "2026-11-22T10:05:35.91458+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_f1571e8977646de4", "kind": "media", "state": "held", "amount": 10, "key_id": "key_df92b3495fccbe58", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:36:27.096943+00:00", "expires_at": "2026-11-22T09:46:27.089303+00:00", "project_id": "prj_e44a4bac9f33cf5a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_eedff8df8a907d35", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_107da69a2a9cd6a7", "ended_at": "2026-11-22T09:55:36.019016+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T09:55:35.995705+00:00", "expires_at": "2026-11-22T10:05:35.987963+00:00", "project_id": "prj_0dd9668e700715a8", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T09:36:26.971784+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T09:55:35.478987+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T09:36:26.972661+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T09:55:35.483347+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "49a9183e9f485cd515c080aa23602edef6cd3af2dd5aacdc00c7d8aaecbb9832", "applied_at": "2026-11-22T09:36:26.975429+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "49a9183e9f485cd515c080aa23602edef6cd3af2dd5aacdc00c7d8aaecbb9832", "applied_at": "2026-11-22T09:55:35.496375+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T09:36:26.97774+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T09:55:35.50265+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "d0336cad77dfbe4b172abce3a2fab1aac602202b8ba676255200e6582f966bc5", "applied_at": "2026-11-22T09:36:26.98044+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "d0336cad77dfbe4b172abce3a2fab1aac602202b8ba676255200e6582f966bc5", "applied_at": "2026-11-22T09:55:35.518252+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T09:36:26.981073+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T09:55:35.522411+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T09:36:26.981467+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T09:55:35.526657+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T09:36:26.982049+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T09:55:35.530199+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T09:36:26.983472+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T09:55:35.533205+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T09:36:26.984656+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T09:55:35.537371+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T09:36:26.986384+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T09:55:35.545159+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T09:36:26.991663+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T09:55:35.548254+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T09:36:26.992243+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T09:55:35.551092+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T09:36:26.992876+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T09:55:35.556289+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T09:36:26.99324+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T09:55:35.562289+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T09:36:26.994031+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T09:55:35.567248+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T09:36:26.995566+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T09:55:35.572785+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T09:36:26.998925+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "e06aa96558ecd3266515ce01d8e6c0f434ddb18e42958f0dd7d6e5ed27f9d128", "applied_at": "2026-11-22T09:55:35.574668+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T09:36:26.999973+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "e52888071e53749fed94676449b806f673e4aebb22823040d223c8eaa856dce4", "applied_at": "2026-11-22T09:55:35.576373+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T09:36:27.001332+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T09:55:35.57897+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T09:36:27.001738+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T09:55:35.580503+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T09:36:27.003194+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T09:55:35.583693+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T09:36:27.003635+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T09:55:35.587024+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T09:36:27.004392+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T09:55:35.587841+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T09:36:26.906115+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T09:55:35.049653+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T09:36:27.00536+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T09:55:35.588452+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T09:36:27.006065+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T09:55:35.589012+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T09:36:27.007172+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T09:55:35.589841+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T09:36:27.007551+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T09:55:35.590371+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T09:36:27.008376+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T09:55:35.591241+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "c74a5867bf636f49f025c61a87fab2986e09998e41777dc8e59ab6a2ebfeb59d", "applied_at": "2026-11-22T09:36:27.008867+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "a96aaf0086d74a54c8cb90883d560d78eabd3362d3efe6144c39a5bdb8a22ddf", "applied_at": "2026-11-22T09:55:35.597028+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T09:36:26.90762+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T09:55:35.054078+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T09:36:27.00988+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T09:55:35.598199+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T09:36:27.010548+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T09:55:35.598889+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T09:36:27.011151+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T09:55:35.6427+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T09:36:26.899926+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T09:55:35.028207+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T09:36:27.205673+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T09:55:36.308352+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_6558de87ed0821ef", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:36:27.114898+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T10:36:27.120484+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_1e66c24c73f85af8", "started_at": null, "deadline_at": "2026-11-22T09:46:27.114898+00:00", "callback_url": null, "completed_at": "2026-11-22T09:36:27.120484+00:00", "last_seen_at": "2026-11-22T09:36:27.116548+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.116548+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_5283973400869961", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_107da69a2a9cd6a7", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:55:35.971113+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0dd9668e700715a8", "request_id": "req_a26b4c94b4380adf", "started_at": null, "deadline_at": "2026-11-22T10:05:35.971113+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:55:35.979107+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:55:35.979107+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_6c807dbfca02fde9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T09:36:27.127922+00:00", "error_code": null, "expires_at": "2026-11-22T10:36:27.135987+00:00", "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_a4115c52024ee9e8", "started_at": null, "deadline_at": "2026-11-22T09:46:27.127922+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T09:36:27.135987+00:00", "last_seen_at": "2026-11-22T09:36:27.131098+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.131098+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_6bfbeed0c97ee5c8", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_107da69a2a9cd6a7", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T09:55:36.048023+00:00", "error_code": null, "expires_at": "2026-11-22T10:55:36.074212+00:00", "project_id": "prj_0dd9668e700715a8", "request_id": "req_91f16f6131d400da", "started_at": null, "deadline_at": "2026-11-22T10:05:36.048023+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T09:55:36.074212+00:00", "last_seen_at": "2026-11-22T09:55:36.059071+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:55:36.059071+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_a7f155bd9d795a77", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T09:36:27.084896+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_27928420eaec18c5", "started_at": null, "deadline_at": "2026-11-22T09:46:27.084897+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:36:27.084897+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_831995c34841c372", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_107da69a2a9cd6a7", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T09:55:35.895835+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0dd9668e700715a8", "request_id": "req_783e873627f4bf3f", "started_at": null, "deadline_at": "2026-11-22T10:05:35.895835+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:55:35.895836+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_db36482b50f1a452", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:36:27.10268+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_61a96f63e6e909ff", "started_at": null, "deadline_at": "2026-11-22T09:46:27.10268+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:36:27.104126+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.104126+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_e8212d4ab57fe6de", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_107da69a2a9cd6a7", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:55:35.91458+00:00", "error_code": null, "expires_at": null, "project_id": "prj_0dd9668e700715a8", "request_id": "req_f47128110594c212", "started_at": null, "deadline_at": "2026-11-22T10:05:35.91458+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:55:35.944033+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:55:35.944033+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_f1571e8977646de4", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_df92b3495fccbe58", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:36:27.089303+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e44a4bac9f33cf5a", "request_id": "req_4f7623d576f7f10b", "started_at": null, "deadline_at": "2026-11-22T09:46:27.089303+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T09:36:27.098217+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:36:27.098217+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_eedff8df8a907d35", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_107da69a2a9cd6a7", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T09:55:35.987963+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T10:55:36.019841+00:00", "project_id": "prj_0dd9668e700715a8", "request_id": "req_1b5079394a178ed7", "started_at": null, "deadline_at": "2026-11-22T10:05:35.987963+00:00", "callback_url": null, "completed_at": "2026-11-22T09:55:36.019841+00:00", "last_seen_at": "2026-11-22T09:55:35.995831+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T09:55:35.995831+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T09:36:27.125613+00:00", "outcome": "bought", "task_id": "task_6558de87ed0821ef", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T09:55:36.03257+00:00", "outcome": "bought", "task_id": "task_eedff8df8a907d35", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -806,6 +806,8 @@ CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH 
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
 
+CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (project_id) WHERE ((ended_at IS NULL) AND (workflow_id IS NOT NULL));
+
 CREATE INDEX delivery_task_idx ON public.delivery USING btree (task_id, created_at DESC);
 
 CREATE INDEX delivery_attempt_started_idx ON public.delivery_attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
@@ -813,6 +815,8 @@ CREATE INDEX delivery_attempt_started_idx ON public.delivery_attempt USING brin 
 CREATE INDEX file_deleted_idx ON public.file USING btree (id) WHERE (deleted_at IS NOT NULL);
 
 CREATE INDEX file_expires_idx ON public.file USING btree (expires_at) WHERE (deleted_at IS NULL);
+
+CREATE INDEX file_project_idx ON public.file USING btree (project_id) INCLUDE (bytes) WHERE (deleted_at IS NULL);
 
 CREATE UNIQUE INDEX file_source_idx ON public.file USING btree (task_id, source) WHERE (source IS NOT NULL);
 
@@ -1807,7 +1811,7 @@ begin
   return case when over then 'frozen' else 'rebuilt' end;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text)
+CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text, p_cooldown_seconds double precision, p_project_max integer)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
@@ -1818,6 +1822,15 @@ begin
   if not found or t.callback_url is null then return 'no_callback'; end if;
   if t.completed_at is null then return 'not_ended'; end if;
   if t.expires_at <= clock_timestamp() then return 'erased'; end if;
+  if exists (
+    select from delivery where task_id = p_task_id and workflow_id is not null
+      and created_at > clock_timestamp() - make_interval(secs => p_cooldown_seconds)
+  ) then return 'too_soon'; end if;
+  if p_project_max <= (
+    select count(*) from (
+      select from delivery where project_id = t.project_id and ended_at is null and workflow_id is not null limit p_project_max
+    ) running
+  ) then return 'too_many'; end if;
   update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
   where task_id = p_task_id and state = 'pending';
   insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
@@ -1969,7 +1982,7 @@ $function$;
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
-CREATE TRIGGER api_key_secret_changed AFTER DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

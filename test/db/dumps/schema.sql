@@ -519,6 +519,8 @@ CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH 
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
 
+CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (project_id) WHERE ((ended_at IS NULL) AND (workflow_id IS NOT NULL));
+
 CREATE INDEX delivery_task_idx ON public.delivery USING btree (task_id, created_at DESC);
 
 CREATE INDEX delivery_attempt_started_idx ON public.delivery_attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
@@ -526,6 +528,8 @@ CREATE INDEX delivery_attempt_started_idx ON public.delivery_attempt USING brin 
 CREATE INDEX file_deleted_idx ON public.file USING btree (id) WHERE (deleted_at IS NOT NULL);
 
 CREATE INDEX file_expires_idx ON public.file USING btree (expires_at) WHERE (deleted_at IS NULL);
+
+CREATE INDEX file_project_idx ON public.file USING btree (project_id) INCLUDE (bytes) WHERE (deleted_at IS NULL);
 
 CREATE UNIQUE INDEX file_source_idx ON public.file USING btree (task_id, source) WHERE (source IS NOT NULL);
 
@@ -1520,7 +1524,7 @@ begin
   return case when over then 'frozen' else 'rebuilt' end;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text)
+CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text, p_cooldown_seconds double precision, p_project_max integer)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
@@ -1531,6 +1535,15 @@ begin
   if not found or t.callback_url is null then return 'no_callback'; end if;
   if t.completed_at is null then return 'not_ended'; end if;
   if t.expires_at <= clock_timestamp() then return 'erased'; end if;
+  if exists (
+    select from delivery where task_id = p_task_id and workflow_id is not null
+      and created_at > clock_timestamp() - make_interval(secs => p_cooldown_seconds)
+  ) then return 'too_soon'; end if;
+  if p_project_max <= (
+    select count(*) from (
+      select from delivery where project_id = t.project_id and ended_at is null and workflow_id is not null limit p_project_max
+    ) running
+  ) then return 'too_many'; end if;
   update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
   where task_id = p_task_id and state = 'pending';
   insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
@@ -1682,7 +1695,7 @@ $function$;
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
-CREATE TRIGGER api_key_secret_changed AFTER DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

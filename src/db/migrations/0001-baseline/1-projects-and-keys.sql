@@ -56,5 +56,5 @@ create trigger project_changed after update of status on project
   for each statement execute function notify_change();
 create trigger api_key_changed after update of models, rpm, in_flight_max, budget, expires_at, revoked_at on api_key
   for each statement execute function notify_change();
-create trigger api_key_secret_changed after update or delete on api_key_secret
+create trigger api_key_secret_changed after insert or update or delete on api_key_secret
   for each statement execute function notify_change();

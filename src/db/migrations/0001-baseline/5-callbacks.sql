@@ -24,6 +24,8 @@ create table delivery (
   check ((state = 'pending') = (ended_at is null))
 ) with (fillfactor = 60);
 create index delivery_task_idx on delivery (task_id, created_at desc);
+-- The redeliveries of a project that still run.
+create index delivery_redelivery_idx on delivery (project_id) where ended_at is null and workflow_id is not null;
 create index delivery_due_idx on delivery (next_attempt_at) where ended_at is null;
 
 create table delivery_attempt (

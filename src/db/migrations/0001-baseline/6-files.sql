@@ -20,4 +20,6 @@ create table file (
 );
 create unique index file_source_idx on file (task_id, source) where source is not null;
 create index file_expires_idx on file (expires_at) where deleted_at is null;
+-- The bytes that a project stores.
+create index file_project_idx on file (project_id) include (bytes) where deleted_at is null;
 create index file_deleted_idx on file (id) where deleted_at is not null;

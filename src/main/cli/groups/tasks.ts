@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { forceCancelTask } from '../../../commands/tasks/force-cancel-task.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { presentTask } from '../../../commands/tasks/present-task.ts';
-import { redeliverCallback } from '../../../commands/callbacks/redeliver-callback.ts';
+import { anyRedeliveries, redeliverCallback } from '../../../commands/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../../commands/tasks/resolve-task.ts';
 import { recordAudit } from '../../../db/audit.ts';
 import type { Database } from '../../../db/database.ts';
@@ -168,7 +168,7 @@ const redeliver = command({
   input: { id },
   needs: upstreams,
   async run(deps, { id: taskId }, actor) {
-    const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId));
+    const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId), anyRedeliveries);
     await recordAudit(deps.db, { actor, action: 'tasks.redeliver', subject: taskId });
     return {
       document: { task_id: taskId, callback },
