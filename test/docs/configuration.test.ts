@@ -9,10 +9,11 @@ describe('docs/CONFIGURATION.md', () => {
     expect(document).toBe(settingsDocument());
   });
 
-  it('describes at most 100 settings, each under a name of its own and with its purpose', () => {
+  it('describes at most 110 settings, each under a name of its own and with its purpose', () => {
     const names = settings.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    expect(names.length).toBeLessThanOrEqual(100);
+    // A hundred, and what fair shares between tenants let an operator turn. A new one needs a reason to be no constant.
+    expect(names.length).toBeLessThanOrEqual(110);
     expect(settings.filter(({ purpose }) => purpose === '')).toEqual([]);
     const document = settingsDocument();
     expect(names.filter((name) => !document.includes(`| \`${name}\` |`))).toEqual([]);
