@@ -18,10 +18,12 @@ export const settings = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(g
 const Environment = z.object(groups).superRefine((config, context) => {
   const refuse = (group: string, key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [group, key], message });
-  const { callbacks, development, files, temporal } = config;
-  // Production never has a sandbox, so a left-over crash point cannot kill a process there.
-  if (development.crashPoint !== null && development.sandboxUrl === '') {
-    refuse('development', 'crashPoint', 'is for development only and requires SANDBOX_URL');
+  const { callbacks, development, egress, files, temporal } = config;
+  // Production never has a sandbox, so a left-over crash point or open address range cannot do harm there.
+  const developmentOnly = 'is for development only and requires SANDBOX_URL';
+  if (development.sandboxUrl === '') {
+    if (development.crashPoint !== null) refuse('development', 'crashPoint', developmentOnly);
+    if (egress.allowCidrs.length > 0) refuse('egress', 'allowCidrs', developmentOnly);
   }
   if (files.driver === 's3') {
     for (const key of ['s3Bucket', 's3AccessKeyId', 's3SecretAccessKey'] as const) {

@@ -110,7 +110,7 @@ export const serverSettings = {
       'EGRESS_ALLOW_CIDRS',
       list.refine((cidrs) => cidrs.every(isCidr), 'must be CIDRs separated by commas'),
     ).describe(
-      "Development only: address ranges, separated by commas, that clients' URLs may reach by literal address.",
+      "Development only: address ranges, separated by commas, that clients' URLs may reach by literal address. Refused without `SANDBOX_URL`; with it, `npm start` refuses a `HOST` that is not loopback.",
     ),
     callbackPorts: setting(
       'CALLBACK_PORTS',

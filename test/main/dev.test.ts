@@ -169,6 +169,27 @@ describe('npm start', () => {
     expect(existsSync(join(home, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 
+  it('refuses a HOST that is not loopback while EGRESS_ALLOW_CIDRS is set', async () => {
+    for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { HOST: '127.0.0.1.example' }]) {
+      const run = start({ servers: 'given', env });
+      expect(await ended(run.child)).toBe(1);
+      expect(run.output()).toContain(`HOST=${env.HOST} lets other machines reach this gateway`);
+      expect(run.output()).toContain('Set EGRESS_ALLOW_CIDRS to the empty value');
+    }
+    expect(readdirSync(home)).toEqual([]);
+    const allowed: Record<string, string>[] = [
+      { HOST: '0.0.0.0', EGRESS_ALLOW_CIDRS: '' },
+      { HOST: '127.0.0.2' },
+      { HOST: 'localhost' },
+    ];
+    for (const env of allowed) {
+      const run = start({ servers: 'given', env });
+      await run.ready();
+      run.child.kill('SIGTERM');
+      expect(await ended(run.child)).toBe(0);
+    }
+  });
+
   it('refuses an unknown argument and names the known one', async () => {
     const run = start({ servers: 'given', args: ['--frech'] });
     expect(await ended(run.child)).toBe(2);

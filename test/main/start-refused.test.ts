@@ -38,7 +38,8 @@ describe('the configuration', () => {
     ['ADMIN_PORT', { ADMIN_PORT: '70000' }],
     ['PUBLIC_BASE_URL', { PUBLIC_BASE_URL: 'malformed' }],
     ['PUBLIC_BASE_URL', { PUBLIC_BASE_URL: 'ftp://malformed' }],
-    ['EGRESS_ALLOW_CIDRS', { EGRESS_ALLOW_CIDRS: '127.0.0.0/8,malformed' }],
+    ['EGRESS_ALLOW_CIDRS', { EGRESS_ALLOW_CIDRS: '127.0.0.0/8,malformed', SANDBOX_URL: 'http://127.0.0.1:1' }],
+    ['EGRESS_ALLOW_CIDRS', { EGRESS_ALLOW_CIDRS: '127.0.0.0/8' }],
     ['CALLBACK_PORTS', { CALLBACK_PORTS: '8443,malformed' }],
     ['CALLBACK_LADDER_SECONDS', { CALLBACK_LADDER_SECONDS: '5,malformed' }],
     ['CALLBACK_LEASE_SECONDS', { CALLBACK_LEASE_SECONDS: '10', CALLBACK_TIMEOUT_SECONDS: '10' }],
@@ -59,7 +60,8 @@ describe('the configuration', () => {
     expect(refusalOf({ ...s3, DATABASE_LISTEN_URL: 'postgres:///db?host=/run', CALLBACK_PORTS: '8443, 9443' })).toEqual(
       [],
     );
-    expect(refusalOf({ EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128', PUBLIC_BASE_URL: '', ADMIN_PORT: '' })).toEqual([]);
+    const development = { SANDBOX_URL: 'http://127.0.0.1:1', EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128' };
+    expect(refusalOf({ ...development, PUBLIC_BASE_URL: '', ADMIN_PORT: '' })).toEqual([]);
   });
 });
 

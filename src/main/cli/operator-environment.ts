@@ -31,6 +31,8 @@ export function operatorEnvironment(env: Environment): Environment {
     KEY_PEPPERS: env['KEY_PEPPERS'] || secrets?.key_peppers,
     MASTER_KEYS: env['MASTER_KEYS'] || secrets?.master_keys,
     PUBLIC_BASE_URL: env['PUBLIC_BASE_URL'] || running.base_url,
+    // Settings for development only are refused without it.
+    SANDBOX_URL: env['SANDBOX_URL'] || running.sandbox_url,
     // Settings for a Temporal Cloud account do not apply to the server on loopback.
     ...(ownTemporal && { TEMPORAL_ADDRESS: running.temporal_address, TEMPORAL_NAMESPACE: '', TEMPORAL_API_KEY: '' }),
     ...(ownTemporal && { TEMPORAL_TLS_CA_FILE: '', TEMPORAL_TLS_CERT_FILE: '', TEMPORAL_TLS_KEY_FILE: '' }),
@@ -44,4 +46,5 @@ const DevFile = z.object({
   database_url: z.string().min(1),
   temporal_address: z.string().default(''),
   base_url: z.string().default(''),
+  sandbox_url: z.string().default(''),
 });

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { addressMatcher } from '../../platform/egress/public-address.ts';
 import { providerKeyNames } from './providers.ts';
 import type { DevSecrets } from './dev-secrets.ts';
+import { StartRefused } from './start-refused.ts';
 
 interface Parts {
   env: Record<string, string | undefined>;
@@ -23,8 +25,7 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     TEMPORAL_UI_URL: temporal.uiUrl,
     ...(temporal.own ? plainTemporal : {}),
     SANDBOX_URL: sandboxUrl,
-    // An empty value is a choice: then clients are treated as strictly as in production.
-    EGRESS_ALLOW_CIDRS: env.EGRESS_ALLOW_CIDRS ?? '127.0.0.0/8,::1/128',
+    EGRESS_ALLOW_CIDRS: allowedCidrs(env),
     FILES_LOCAL_DIR: env.FILES_LOCAL_DIR || join(home, 'files'),
     TOLLGATE_HOME: home,
     TOLLGATE_DEV_SECRETS_FILE: join(home, 'demo.json'),
@@ -35,6 +36,24 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     WORKER_SHUTDOWN_GRACE_SECONDS: env.WORKER_SHUTDOWN_GRACE_SECONDS || '5',
     WORKER_SHUTDOWN_FORCE_SECONDS: env.WORKER_SHUTDOWN_FORCE_SECONDS || '10',
   };
+}
+
+/** An empty value is a choice: then clients are treated as strictly as in production. */
+const allowedCidrs = (env: Parts['env']): string => env.EGRESS_ALLOW_CIDRS ?? loopbackCidrs.join(',');
+
+const loopbackCidrs = ['127.0.0.0/8', '::1/128'];
+
+/**
+ * Throws `StartRefused` if other machines could reach the API while URLs of clients may reach this machine: callbacks and inputs
+ * would let anybody on the network read the servers that listen on loopback only.
+ */
+export function refuseOpenHost(env: Parts['env']): void {
+  const host = env.HOST || '127.0.0.1';
+  const cidrs = allowedCidrs(env);
+  if (cidrs === '' || host === 'localhost' || addressMatcher(loopbackCidrs)(host)) return;
+  throw new StartRefused(
+    `HOST=${host} lets other machines reach this gateway, and EGRESS_ALLOW_CIDRS (${cidrs}) lets its clients reach addresses of this machine. Set EGRESS_ALLOW_CIDRS to the empty value, or leave HOST at 127.0.0.1.`,
+  );
 }
 
 /** The variables with providers' keys. Only the seed, which seals them, gets them. The gateway unseals the stored ones. */

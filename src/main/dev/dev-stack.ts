@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { startGuardian, type Guardian } from '../servers/start-guardian.ts';
 import { banner } from './banner.ts';
-import { devEnvironment, withoutProviderKeys } from './dev-environment.ts';
+import { devEnvironment, refuseOpenHost, withoutProviderKeys } from './dev-environment.ts';
 import { claimHome, removeDevFacts, removeState, writeDevFacts, type DevFacts } from './dev-home.ts';
 import { createPorts, wantedPorts } from './dev-ports.ts';
 import { devSecrets } from './dev-secrets.ts';
@@ -67,6 +67,7 @@ export class DevStack {
     const { env, fresh, say, programs } = this.#options;
     const { logFolder, ports } = this.#context;
     const home = this.#home;
+    refuseOpenHost(env);
     const wanted = wantedPorts(env);
     this.#lock = claimHome(home, say);
     await this.#progress('stopping processes of an earlier run', stopFormerChildren(home));

@@ -33,6 +33,7 @@ beforeAll(async () => {
     KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
     MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    SANDBOX_URL: 'http://127.0.0.1:1',
     LOG_LEVEL: 'silent',
   };
   project = await createOperator(db, env).project({ credits: 10_000 });
