@@ -67,7 +67,10 @@ export const workSettings = {
       'The first pause between two polls of a job. Milliseconds.',
     ),
     pollIntervalMaxMs: integer('POLL_INTERVAL_MAX_MS', 5_000, { min: 10 }).describe(
-      'The longest pause; each is 1.3 times the one before. Milliseconds.',
+      'The longest pause while an activity polls, each 1.3 times the one before; also the shortest once a job is parked. Milliseconds.',
+    ),
+    pollInlineSeconds: seconds('POLL_INLINE_SECONDS', 10).describe(
+      'A job that runs longer than this is parked: it takes no place of a worker, and it is polled after each tenth of its age, at most 60 seconds.',
     ),
     missingJobLostSeconds: seconds('POLL_MISSING_LOST_SECONDS', 300).describe(
       'A job that a provider answers with 404 for this long counts as lost.',

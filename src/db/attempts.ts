@@ -118,7 +118,7 @@ export async function endAttempt(database: Database, held: Held, end: AttemptEnd
   return database.returnsRow(
     'end-attempt',
     `update attempt set outcome = $3, code = $4, error_class = $5, status = $6, detail = $7, outputs = $8::jsonb,
-       ended_at = clock_timestamp()
+       ended_at = clock_timestamp(), next_poll_at = null
      where id = $1 and fence = $2 and outcome is null returning 1`,
     [
       held.attemptId,

@@ -112,7 +112,8 @@ export async function markStarted(database: Database, taskIds: string[]): Promis
 
 /**
  * Claims tasks on which no process seems to work: written but never decided (the API server died), or silent for too long (the
- * workflow was terminated, or Temporal lost it). Each is marked as seen, so that it is claimed once per period.
+ * workflow was terminated, or Temporal lost it). Each is marked as seen, so that it is claimed once per period. A task
+ * with a parked job is not silent: the poller starts its workflow again when the job has ended.
  */
 export async function claimSilentTasks(
   database: Database,
@@ -125,7 +126,8 @@ export async function claimSilentTasks(
        where completed_at is null and deadline_at > clock_timestamp()
          and ((admission = 'open' and last_seen_at < clock_timestamp() - make_interval(secs => $1))
            or (admission = 'reserved' and workflow_started_at is not null
-               and last_seen_at < clock_timestamp() - make_interval(secs => $2)))
+               and last_seen_at < clock_timestamp() - make_interval(secs => $2)
+               and not exists (select from attempt a where a.request_id = task.id and a.next_poll_at is not null)))
        order by last_seen_at limit $3 for no key update skip locked
      )
      update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id

@@ -20,6 +20,8 @@ export const redeliveryWorkflow = 'redelivery';
 export const jobWorkflow = 'job';
 export const reservedUpdate = 'reserved';
 export const retryCallbackSignal = 'retryCallback';
+/** A parked job has ended: the workflow runs its attempt again. */
+export const collectSignal = 'collect';
 
 export const searchAttributes = {
   model: 'TollgateModel',
@@ -84,14 +86,20 @@ export interface ChannelDraw {
 export interface AttemptInput {
   taskId: string;
   channelId: string;
+  /** The workflow understands the report `parked`. */
+  parkable?: true;
 }
 
-/** `skipped`: the channel is no longer available, no call was made. `over`: the task has ended meanwhile. */
+/**
+ * `skipped`: the channel is no longer available, no call was made. `over`: the task has ended meanwhile. `parked`: the job runs
+ * on without an activity, and `collectSignal` says when the attempt can go on.
+ */
 export type AttemptReport =
   | { kind: AttemptOutcome; code: TaskErrorCode | null }
   | { kind: 'skipped' }
   | { kind: 'over' }
   | { kind: 'deadline' }
+  | { kind: 'parked' }
   | { kind: 'canceled' };
 
 /** How a task ends. */

@@ -2,6 +2,7 @@ import { decideAbandonedCancels } from '../commands/tasks/decide-abandoned-cance
 import { endStaleTasks } from '../commands/tasks/end-stale-tasks.ts';
 import { jobIntervals } from '../commands/jobs/job-table.ts';
 import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
+import { createJobPoller } from '../commands/tasks/poll-parked-jobs.ts';
 import { processCallbacks } from '../commands/callbacks/process-callbacks.ts';
 import { resumeSilentTasks, STARTER_BATCH_MAX, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
 import type { Deps } from '../deps.ts';
@@ -9,14 +10,15 @@ import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
 
 /**
- * The loops of every worker: they start waiting tasks, resume silent ones, decide abandoned cancels and end stale tasks. They run the
- * commands of the jobs more often and without their lock or record, so that tasks end even without Temporal and a scheduler. The last
- * loop runs overdue jobs. `stop` ends the loops after their current turn.
+ * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels and end stale
+ * tasks. They run the commands of the jobs more often and without their lock or record, so that tasks end even without Temporal and a
+ * scheduler. The last loop runs overdue jobs. `stop` ends the loops after their current turn.
  */
 export function startLoops(deps: Deps) {
   const { config } = deps;
   const stopping = new AbortController();
   const startedAt = performance.now();
+  const poller = createJobPoller(deps);
   const sweepMs = config.sweeps.intervalSeconds * 1000;
   const jobsMs = Math.min(sweepMs, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds * 1000));
   const loops = [
@@ -26,6 +28,7 @@ export function startLoops(deps: Deps) {
       if (claimed > started) return 1_000;
       return claimed === STARTER_BATCH_MAX ? 0 : config.starter.intervalMs;
     }),
+    loop(deps, stopping.signal, 'poller', () => poller.claim()),
     ...Object.entries(sweeps).map(([name, sweep]) =>
       loop(deps, stopping.signal, name, async () => {
         await sweep(deps);
@@ -47,6 +50,7 @@ export function startLoops(deps: Deps) {
     async stop(): Promise<void> {
       stopping.abort();
       await Promise.all(loops);
+      await poller.stop();
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   ActivityFailure,
   CancellationScope,
   condition,
+  defineSignal,
   defineUpdate,
   isCancellation,
   proxyActivities,
@@ -16,6 +17,7 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { deliverDurably, listenForWakeUps } from './deliver-durably.ts';
 import {
+  collectSignal,
   reservedUpdate,
   searchAttributes,
   taskQueues,
@@ -40,6 +42,7 @@ export async function mediaTask({ taskId, projectId }: MediaTaskInput): Promise<
   });
 
   const wakeUps = listenForWakeUps();
+  const collects = listenForCollects();
   // Settling and the callback must survive a cancellation. One shared scope, because a scope costs as much as a small query.
   const shielded = new CancellationScope({ cancellable: false });
   const plan = await shielded.run(() => durably((money) => money.planTask(taskId)));
@@ -55,7 +58,7 @@ export async function mediaTask({ taskId, projectId }: MediaTaskInput): Promise<
   let cancellation: Error | undefined;
   let outcome: TaskOutcome;
   try {
-    outcome = await tryChannels({ taskId, projectId }, plan);
+    outcome = await tryChannels({ taskId, projectId }, plan, collects);
   } catch (error) {
     if (!(error instanceof Error) || !isCancellation(error)) throw error;
     cancellation = error;
@@ -69,10 +72,23 @@ export async function mediaTask({ taskId, projectId }: MediaTaskInput): Promise<
   return status;
 }
 
+/** Counts the signals that a parked job has ended. */
+interface Collects {
+  count: number;
+}
+
+function listenForCollects(): Collects {
+  const collects: Collects = { count: 0 };
+  setHandler(defineSignal(collectSignal), () => {
+    collects.count += 1;
+  });
+  return collects;
+}
+
 type TaskIds = Pick<MediaTaskInput, 'taskId' | 'projectId'>;
 
 /** Tries the drawn channels in order until one succeeds, a channel refuses the request, or no channel is left. */
-async function tryChannels(task: TaskIds, plan: TaskPlan): Promise<TaskOutcome> {
+async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Collects): Promise<TaskOutcome> {
   const lifetimeMs = plan.remainingMs;
   const deadline = Date.now() + lifetimeMs;
   if (lifetimeMs <= 0) return failed('task_timeout');
@@ -84,7 +100,15 @@ async function tryChannels(task: TaskIds, plan: TaskPlan): Promise<TaskOutcome> 
     let skipped = false;
     for (const channel of draw.channels) {
       setCurrentDetails(`trying ${channel.name}`);
-      const report = await attemptOn(task, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
+      let seen = collects.count;
+      let report = await attemptOn(task, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
+      // Ends at the deadline, because then the attempt reports it.
+      while (report.kind === 'parked') {
+        setCurrentDetails(`waiting for ${channel.name}`);
+        await condition(() => collects.count > seen, Math.max(deadline - Date.now(), 1));
+        seen = collects.count;
+        report = await attemptOn(task, channel, deadline - Date.now(), plan.limits.heartbeatTimeoutMs);
+      }
       if (report.kind === 'skipped') {
         skipped = true;
         continue;
@@ -119,7 +143,7 @@ async function tryChannels(task: TaskIds, plan: TaskPlan): Promise<TaskOutcome> 
 }
 
 /** The task's outcome after this report; null if the next channel may try. */
-function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' }>): TaskOutcome | null {
+function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' | 'parked' }>): TaskOutcome | null {
   switch (report.kind) {
     case 'ok':
       return { kind: 'succeeded' };
@@ -143,7 +167,10 @@ const failed = (code: Extract<TaskOutcome, { kind: 'failed' }>['code']): TaskOut
   unknown: false,
 });
 
-/** Submit, poll and copy are one activity. The attempt row records its progress, so Temporal may retry it until the deadline. */
+/**
+ * Submit, poll and copy are one activity, which ends early when it parks a long job. The attempt row records its progress, so
+ * Temporal may retry it until the deadline.
+ */
 function attemptOn(
   { taskId, projectId }: TaskIds,
   channel: ChannelDraw['channels'][number],
@@ -161,7 +188,7 @@ function attemptOn(
     priority: { fairnessKey: projectId },
     summary: channel.name,
   });
-  return attempt({ taskId, channelId: channel.id }).catch((error: unknown): AttemptReport => {
+  return attempt({ taskId, channelId: channel.id, parkable: true }).catch((error: unknown): AttemptReport => {
     // If no retry fits before the deadline, the cause is the last failure, and only the retry state shows the timeout.
     const timedOut =
       error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');

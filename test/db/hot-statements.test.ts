@@ -5,6 +5,7 @@ import {
   findTaskForAttempt,
   findTaskRouting,
   markSeen,
+  saveOperation,
   type AttemptMemory,
 } from '../../src/db/attempts.ts';
 import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
@@ -13,6 +14,7 @@ import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } f
 import { findIdempotent } from '../../src/db/idempotency.ts';
 import { findLiveKeys } from '../../src/db/keys.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
+import { claimPolls, parkJob } from '../../src/db/parked-jobs.ts';
 import {
   claimSilentTasks,
   claimUnstartedTasks,
@@ -122,6 +124,49 @@ describe('in a session that planned its statements on full tables', () => {
   });
 });
 
+describe('among 20,000 parked jobs of 20 projects', () => {
+  const places = 8;
+  const claim = ({ db }: Session) => claimPolls(db, [{ channelId: 'chn_parked', places }], pollBounds);
+
+  beforeAll(async () => {
+    await run(observer, `set session_replication_role = replica`);
+    await run(
+      observer,
+      `insert into task (id, project_id, key_id, request_id, type, model_id, input, snapshot, credits_quoted, deadline_at, admission)
+       select 'task_parked_' || n, 'prj_' || n % 20, $1, 'req_t', 'video', 'model-a', '{}', '{}', 1, clock_timestamp() + interval '1 hour',
+              'reserved' from generate_series(1, 20000) n`,
+      [book.keyId],
+    );
+    await run(
+      observer,
+      `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, submitted_at, operation, project_id, next_poll_at)
+       select 'att_parked_' || n, 'task_parked_' || n, 1, 'chn_parked', 'parked', 'fence', clock_timestamp(), clock_timestamp(), '{}',
+              'prj_' || n % 20, clock_timestamp() + interval '1 hour' from generate_series(1, 20000) n`,
+    );
+    await run(observer, `set session_replication_role = origin`);
+  });
+
+  it.each([
+    ['none is due', '1 hour', 0],
+    ['all are due', '-1 hour', places],
+  ])('a claim of polls reads a bounded number of blocks when %s', async (_when, due, claimed) => {
+    await run(
+      observer,
+      `update attempt set next_poll_at = clock_timestamp() + $1::interval where channel_id = 'chn_parked'`,
+      [due],
+    );
+    await run(observer, 'vacuum analyze attempt');
+    let jobs: unknown[] = [];
+
+    const { blocks, scans } = await newSession.reads(async () => (jobs = await claim(newSession)));
+
+    expect(jobs).toHaveLength(claimed);
+    expect(scans).toEqual([]);
+    // Each of the 20 projects is found in the index, and offers its longest due jobs.
+    expect(blocks).toBeLessThan(4 * blocksMax);
+  });
+});
+
 /** Has one connection, so that PostgreSQL's counters belong to the operation that ran. */
 interface Session {
   db: Database;
@@ -182,6 +227,9 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   const attempt = await note('begin an attempt', () => begin(db, task.taskId));
   if (!attempt) throw new Error('the attempt did not begin');
   await note('mark a task as seen', () => markSeen(db, task.taskId, 50));
+  await saveOperation(db, attempt, { id: 'job' });
+  await note('park a job', () => parkJob(db, attempt, book.projectId, pollBounds));
+  await note('claim the polls of parked jobs', () => claimPolls(db, [{ channelId, places: 100 }], pollBounds));
   await note('end an attempt', () => endAttempt(db, attempt, { outcome: 'ok', outputs: [] }));
   const end = taskEnd(task.taskId, 'succeeded');
   await note('finish a task', () => ledger.finishTask(end));
@@ -216,6 +264,8 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   );
   return noted;
 }
+
+const pollBounds = { leastSeconds: 5, mostSeconds: 60 };
 
 const begin = (db: Database, taskId: string): Promise<AttemptMemory | null> =>
   beginAttempt(db, {

@@ -6,6 +6,7 @@ import {
   eventually,
   expectBooksInOrder,
   expectOneSubmitPerAttempt,
+  insist,
   isRunning,
   tryCreate,
 } from './crowd.ts';
@@ -17,7 +18,9 @@ let gateway: Gateway;
 beforeAll(async () => {
   temporal = await ownTemporal();
   // A Temporal server with an empty database has only this namespace.
-  gateway = await startGateway({ env: { TEMPORAL_NAMESPACE: 'default', ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3' } });
+  gateway = await startGateway({
+    env: { TEMPORAL_NAMESPACE: 'default', ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', POLL_INLINE_SECONDS: '3' },
+  });
 });
 afterAll(async () => {
   await gateway?.stop();
@@ -79,6 +82,32 @@ describe('after Temporal has lost its database', () => {
       await replacing?.catch(() => undefined);
     }
     expect(await expectOneSubmitPerAttempt(gateway, 'temporal is lost')).toBe(20);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+
+  it('every parked job is collected by a new workflow and ends its task once', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    for (let index = 0; index < 10; index++)
+      await insist(gateway, apiKey, {
+        prompt: `parked without temporal, ${index} [[latency=12000]]`,
+        key: `parked-${index}`,
+      });
+    await eventually(
+      40,
+      async () =>
+        (await countAttempts(gateway, projectId, 'a.next_poll_at is not null')) === 10 || 'too few are parked',
+    );
+    await temporal.stop();
+    await temporal.start({ wiped: true });
+    const supervised = setInterval(() => void replaceDeadWorkers().catch(() => undefined), 1_000);
+    try {
+      const ends = await endsOf(gateway, projectId);
+      expect(ends.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 'succeeded'));
+    } finally {
+      clearInterval(supervised);
+      await replacing?.catch(() => undefined);
+    }
+    expect(await expectOneSubmitPerAttempt(gateway, 'parked without temporal')).toBe(10);
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 });

@@ -23,11 +23,20 @@ import { startGateway, type Gateway, type TestProject } from '../support/gateway
 
 export const historiesFolder = new URL('histories/', import.meta.url);
 
-/** Runs every path of the workflows against a whole gateway and writes its history, without any data of this machine. */
-export async function recordHistories(): Promise<void> {
+/**
+ * Runs every path of the workflows, or the named ones, against a whole gateway and writes its history, without any data of this
+ * machine.
+ */
+export async function recordHistories(only: readonly string[] = []): Promise<void> {
   const receiver = await startReceiver();
   const gateway = await startGateway({
-    env: { ...quickCallbacks, CREATE_WAIT_MS: '1500', VIDEO_DEADLINE_SECONDS: '4', SWEEP_SILENT_SECONDS: '3' },
+    env: {
+      ...quickCallbacks,
+      CREATE_WAIT_MS: '1500',
+      VIDEO_DEADLINE_SECONDS: '4',
+      SWEEP_SILENT_SECONDS: '3',
+      POLL_INLINE_SECONDS: '5',
+    },
   });
   try {
     await gateway.database.query('one-family', `update channel set enabled = (adapter = 'fal')`);
@@ -39,6 +48,7 @@ export async function recordHistories(): Promise<void> {
 
     await mkdir(historiesFolder, { recursive: true });
     for (const [name, path] of Object.entries(paths)) {
+      if (only.length > 0 && !only.includes(name)) continue;
       const history = await recordOne(scene, path);
       await writeFile(new URL(`${name}.json`, historiesFolder), `${JSON.stringify(history, null, 2)}\n`);
       process.stdout.write(`${name}\n`);
@@ -105,6 +115,22 @@ const paths: Record<string, Path> = {
 
   async 'canceled-by-operator'(scene) {
     const { taskId } = await submitted(scene, 'a fox [[fail=never]]', scene.receiver.at(randomUUID()));
+    await scene.gateway.temporal.client.workflow.getHandle(taskId).cancel();
+    await expectEnd(scene, taskId, 'canceled');
+    return taskId;
+  },
+
+  parked: (scene) => ended(scene, 'a fox [[latency=8000]]', 'succeeded'),
+
+  async 'canceled-while-parked'(scene) {
+    const { taskId } = await submitted(scene, 'a fox [[fail=never]]');
+    await eventually(() =>
+      scene.gateway.database.returnsRow(
+        '',
+        'select 1 from attempt where request_id = $1 and next_poll_at is not null',
+        [taskId],
+      ),
+    );
     await scene.gateway.temporal.client.workflow.getHandle(taskId).cancel();
     await expectEnd(scene, taskId, 'canceled');
     return taskId;

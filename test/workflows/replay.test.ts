@@ -26,11 +26,13 @@ describe('a recorded history', () => {
     expect(names.sort()).toEqual([
       'canceled',
       'canceled-by-operator',
+      'canceled-while-parked',
       'delivered-again',
       'every-channel-failed',
       'failed-callback',
       'failover',
       'happy',
+      'parked',
       'refused',
       'rejected-402',
       'resumed',
@@ -67,6 +69,14 @@ describe('the number of history events of a task', () => {
   it('is 21 if its callback is delivered at the first try', () => {
     expect(eventsOf('with-callback')).toHaveLength(21);
     expect(eventsOf('with-callback')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+  });
+});
+
+describe('the number of history events of a task whose job is parked', () => {
+  it('is 27: a timer, the signal to collect and a second activity', () => {
+    expect(eventsOf('parked')).toHaveLength(27);
+    expect(eventsOf('parked')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+    expect(eventsOf('parked').filter((type) => type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(1);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/load-config.ts';
 import { findLiveAttempt, isCancelPending, refuseCancel, requestCancel, type LiveAttempt } from '../../db/cancels.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
+import { hastenPoll } from '../../db/parked-jobs.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/task.ts';
@@ -83,6 +84,7 @@ async function isStopped(deps: CancelDeps, taskId: string): Promise<boolean> {
   const answer = await stopJob(deps, { ...live, operation }, { running: 'spare', againAfterSeconds: claimSeconds });
   if (answer === 'stopped' || answer === 'not_stopped' || answer === 'unable') return answer === 'stopped';
   // A stop was sent and its result is unknown. The worker that polls the job records how the job ends.
+  await hastenPoll(deps.db, live.attemptId);
   return (await liveAttempt(deps, taskId, (attempt) => attempt.decided)) === null;
 }
 

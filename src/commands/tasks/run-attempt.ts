@@ -20,7 +20,8 @@ import { submit } from './attempt/submit.ts';
 /**
  * Runs a media task on one channel, from submit to stored outputs. The attempt row records its progress and is written before
  * the call, so Temporal may run the attempt again at any point. It submits at most once, resumes polling the submitted job, and
- * reports an outcome that is already recorded. It returns every outcome. It throws only if the database is unavailable, the
+ * reports an outcome that is already recorded. A job that takes longer than `POLL_INLINE_SECONDS` is parked, if the workflow can
+ * wait for it; a later run collects its result. It returns every outcome. It throws only if the database is unavailable, the
  * process shuts down, or another run has taken the attempt over.
  */
 export async function runAttempt(
@@ -36,7 +37,15 @@ export async function runAttempt(
 
   const deadline = performance.now() + task.remainingMs;
   const remainingMs = () => deadline - performance.now();
-  const run = { deps, task, channel, signals, inputs: { held: null, request: null }, remainingMs };
+  const run = {
+    deps,
+    task,
+    channel,
+    signals,
+    inputs: { held: null, request: null },
+    parkable: input.parkable === true,
+    remainingMs,
+  };
   try {
     const prepared = await prepareInputs(run);
     return prepared.stage === 'prepared' ? await runStages(prepared.run) : prepared.report;

@@ -5,13 +5,20 @@ export interface Metrics {
   alarm(reason: string): void;
   /** Counts API detail rows that were never written. */
   apiDetailsLost(rows: number): void;
+  /** Counts polls of parked jobs; a poll is late if it starts more than a second after it is due. */
+  pollsStarted(polls: { onTime: number; late: number }): void;
   /** All counters by name. A name may end in a label: `alarms_total{reason="…"}`. */
   read(): Record<string, number>;
 }
 
 /** The counters of one process, starting at zero. `/metrics` shows them. */
 export function createMetrics(): Metrics {
-  const counters: Record<string, number> = { credits_undercharged_total: 0, api_details_lost_total: 0 };
+  const counters: Record<string, number> = {
+    credits_undercharged_total: 0,
+    api_details_lost_total: 0,
+    polls_total: 0,
+    polls_late_total: 0,
+  };
   return {
     creditsUndercharged(credits) {
       counters['credits_undercharged_total'] = (counters['credits_undercharged_total'] ?? 0) + credits;
@@ -22,6 +29,10 @@ export function createMetrics(): Metrics {
     },
     apiDetailsLost(rows) {
       counters['api_details_lost_total'] = (counters['api_details_lost_total'] ?? 0) + rows;
+    },
+    pollsStarted({ onTime, late }) {
+      counters['polls_total'] = (counters['polls_total'] ?? 0) + onTime + late;
+      counters['polls_late_total'] = (counters['polls_late_total'] ?? 0) + late;
     },
     read: () => ({ ...counters }),
   };

@@ -20,6 +20,7 @@ import type { JobName } from '../../domain/job.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { TaskType } from '../../domain/task.ts';
 import {
+  collectSignal,
   mediaTaskWorkflow,
   redeliveryWorkflow,
   reservedUpdate,
@@ -50,6 +51,10 @@ export interface WorkflowClient {
   start(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
   /** Update-with-start: true if the workflow's first step answered within `timeoutMs`. Its verdict is in the database. */
   startAndReserve(task: WorkflowTask, timeoutMs: number): Promise<boolean>;
+  /**
+   * Tells the task's workflow to collect the result of its parked job, within `timeoutMs`. Starts the workflow if it is lost.
+   */
+  collect(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
   /** Requests the cancellation of a task's workflow, best effort. */
   cancel(taskId: string, timeoutMs: number): Promise<boolean>;
   /** Wakes the workflow that waits to retry a callback. `gone`: no running workflow has this callback. */
@@ -119,14 +124,13 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
 
   return {
     start: (task, timeoutMs) =>
-      within<StartResult>(
+      within(timeoutMs, () => client.workflow.start(mediaTaskWorkflow, startOptions(task)), 'started', startResult),
+    collect: (task, timeoutMs) =>
+      within(
         timeoutMs,
-        () => client.workflow.start(mediaTaskWorkflow, startOptions(task)),
+        () => client.workflow.signalWithStart(mediaTaskWorkflow, { ...startOptions(task), ...collecting }),
         'started',
-        (error) => {
-          if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already_completed';
-          return isAway(error) ? 'unreachable' : undefined;
-        },
+        startResult,
       ),
 
     startAndReserve(task, timeoutMs) {
@@ -171,6 +175,13 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
     ensureServer: (schedules, timeoutMs) => ensureServer(client, access.namespace, schedules, timeoutMs),
     close: () => connection.close(),
   };
+}
+
+const collecting = { signal: collectSignal, signalArgs: [] as [] };
+
+function startResult(error: unknown): StartResult | undefined {
+  if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already_completed';
+  return isAway(error) ? 'unreachable' : undefined;
 }
 
 type ErrorClass = abstract new (...args: never[]) => Error;

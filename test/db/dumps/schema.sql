@@ -53,11 +53,14 @@ create table attempt (
   error_class text,
   fence text not null,
   id text not null,
+  missing_since timestamp with time zone,
   model_id text,
   n integer not null,
+  next_poll_at timestamp with time zone,
   operation jsonb,
   outcome text,
   outputs jsonb,
+  project_id text,
   request_id text not null,
   result jsonb,
   started_at timestamp with time zone not null default clock_timestamp(),
@@ -359,6 +362,8 @@ alter table api_key_secret add constraint api_key_secret_pkey PRIMARY KEY (id);
 
 alter table attempt add constraint attempt_check CHECK (((outcome IS NULL) = (ended_at IS NULL)));
 
+alter table attempt add constraint attempt_check1 CHECK (((next_poll_at IS NULL) OR ((outcome IS NULL) AND (operation IS NOT NULL) AND (project_id IS NOT NULL))));
+
 alter table attempt add constraint attempt_n_check CHECK ((n > 0));
 
 alter table attempt add constraint attempt_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'refused'::text, 'transient'::text, 'unknown'::text, 'canceled'::text])));
@@ -514,6 +519,8 @@ alter table task_resolution add constraint task_resolution_task_id_fkey FOREIGN 
 CREATE INDEX api_key_project_idx ON public.api_key USING btree (project_id);
 
 CREATE INDEX api_key_secret_key_idx ON public.api_key_secret USING btree (key_id);
+
+CREATE INDEX attempt_parked_idx ON public.attempt USING btree (channel_id, project_id, next_poll_at) WHERE (next_poll_at IS NOT NULL);
 
 CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
 
@@ -839,7 +846,7 @@ begin
       attempts = task.attempts + 1, last_seen_at = clock_timestamp()
     where task.id = p_task_id;
   elsif a.outcome is null and (a.operation is not null or a.submit_deadline <= clock_timestamp()) then
-    update attempt set fence = p_fence where attempt.id = a.id;
+    update attempt set fence = p_fence, next_poll_at = null where attempt.id = a.id;
     update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
   end if;
   attempt_id := a.id;
@@ -945,6 +952,58 @@ begin
   update file set deleted_at = clock_timestamp() from due where file.id = due.id;
   get diagnostics claimed = row_count;
   return claimed;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_polls(p_channel_ids text[], p_places integer[], p_least_seconds double precision, p_most_seconds double precision)
+ RETURNS TABLE(attempt_id text, fence text, channel_id text, task_id text, request_id text, operation jsonb, progress integer, missing_ms double precision, wanted boolean, remaining_ms double precision, lease_ms double precision, late_ms double precision)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  -- A constant, because an index cannot be searched by the changing clock_timestamp().
+  at constant timestamptz := clock_timestamp();
+begin
+  return query
+  with recursive turn as (
+    select given.channel_id, given.places,
+      (select min(a.project_id) from attempt a where a.channel_id = given.channel_id and a.next_poll_at is not null) as project_id
+    from unnest(p_channel_ids, p_places) given (channel_id, places)
+    union all
+    select turn.channel_id, turn.places,
+      (select min(a.project_id) from attempt a
+       where a.channel_id = turn.channel_id and a.project_id > turn.project_id and a.next_poll_at is not null)
+    from turn where turn.project_id is not null
+  ), waiting as (
+    -- With many projects a few jobs of each are enough. Twice its share, because some projects have less.
+    select turn.*, ceil(2.0 * turn.places / count(*) over (partition by turn.channel_id))::int as share
+    from turn where exists (
+      select from attempt a
+      where a.channel_id = turn.channel_id and a.project_id = turn.project_id and a.next_poll_at <= at)
+  ), ranked as (
+    select due.id, waiting.places,
+      row_number() over (partition by waiting.channel_id order by due.nth, due.next_poll_at) as place
+    from waiting cross join lateral (
+      select a.id, a.next_poll_at, row_number() over (order by a.next_poll_at) as nth from attempt a
+      where a.channel_id = waiting.channel_id and a.project_id = waiting.project_id and a.next_poll_at <= at
+      order by a.next_poll_at limit waiting.share) due
+  ), chosen as (
+    select a.id, a.next_poll_at from attempt a join ranked on ranked.id = a.id
+    where ranked.place <= ranked.places and a.next_poll_at <= at
+    for no key update of a skip locked
+  ), claimed as (
+    update attempt a
+    set next_poll_at = at + make_interval(secs =>
+      least(greatest(extract(epoch from at - a.submitted_at) / 10, p_least_seconds), greatest(p_most_seconds, p_least_seconds)))
+    from chosen where a.id = chosen.id
+    returning a.*, chosen.next_poll_at as due_at
+  )
+  select c.id, c.fence, c.channel_id, t.id, t.request_id, c.operation, t.progress,
+    (extract(epoch from at - c.missing_since) * 1000)::float8, t.completed_at is null,
+    (extract(epoch from t.deadline_at - at) * 1000)::float8, (extract(epoch from c.next_poll_at - at) * 1000)::float8,
+    (extract(epoch from at - c.due_at) * 1000)::float8
+  from claimed c join task t on t.id = c.request_id;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
@@ -1265,6 +1324,10 @@ begin
         credits_refunded = case when member->>'status' = 'succeeded' then 0 else t.credits_quoted end,
         expires_at = clock_timestamp() + make_interval(secs => (member->>'retention_seconds')::float8)
       where id = t.id;
+      if member->>'status' <> 'succeeded' then
+        -- A parked job learns at its next poll that nobody wants it any more.
+        update attempt a set next_poll_at = clock_timestamp() where a.request_id = t.id and a.next_poll_at is not null;
+      end if;
       if t.callback_url is not null then
         insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
         values (member->>'delivery_id', t.id, t.project_id, member->>'event_id', t.callback_url, clock_timestamp());

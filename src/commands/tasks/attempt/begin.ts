@@ -26,7 +26,7 @@ export async function begin(
   const { begunAt, ...holder } = taken;
   if (holder.outcome !== null) return reported(recordedReport(holder));
   if (holder.result) return { stage: 'finished', holder, results: holder.result };
-  if (holder.operation) return { stage: 'accepted', holder, operation: holder.operation };
+  if (holder.operation) return { stage: 'accepted', holder, operation: holder.operation, resumed: true };
   return holder.fresh ? { stage: 'fresh', holder, begunAt } : { stage: 'unanswered', holder };
 }
 

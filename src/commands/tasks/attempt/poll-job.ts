@@ -1,25 +1,43 @@
 import { isAnsweredSynchronously } from '../../../channels/channel.ts';
 import { markSeen, type AttemptEnd } from '../../../db/attempts.ts';
+import { markMissing, parkJob, readAcceptedJob } from '../../../db/parked-jobs.ts';
 import type { PollResult } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
+import { parkedPollBounds } from '../parked-poll-bounds.ts';
 import { takeResults } from './copy-results.ts';
-import { giveUp } from './leave.ts';
+import { giveUp, leaveToNewHolder } from './leave.ts';
 import { seenEveryMs } from './prepare-inputs.ts';
 import { callSignal, waitUnlessShutdown, type AttemptRun } from './run.ts';
-import { decided, reported, type AcceptedJob, type Ending, type FinishedJob } from './stages.ts';
+import {
+  decided,
+  reported,
+  type AcceptedJob,
+  type AttemptHolder,
+  type Ending,
+  type FinishedJob,
+  type ReportedAttempt,
+} from './stages.ts';
 
-/** Polls the accepted job until it ends, the task is canceled or the task's deadline passes. */
-export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJob): Promise<FinishedJob | Ending> {
+/**
+ * Polls the accepted job until it ends, the task is canceled or the task's deadline passes. Parks a job that runs for longer than
+ * `POLL_INLINE_SECONDS`, because most videos take minutes and would hold the places of all other tasks.
+ */
+export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<FinishedJob | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
-  const { config } = deps;
+  const { holder, operation } = job;
+  const { pollIntervalMinMs, pollIntervalMaxMs, pollInlineSeconds } = deps.config.attempts;
   if (isAnsweredSynchronously(operation)) {
     return decided(holder, lostJob('the synchronous results were lost before they were stored'));
   }
   if (!channel.adapter.pollMedia) return reported({ kind: 'skipped' });
-  let waitMs = config.attempts.pollIntervalMinMs;
+  const known = job.resumed ? await readAcceptedJob(deps.db, holder) : { acceptedMs: 0, missingMs: null };
+  if (!known) return leaveToNewHolder(run);
+  const inlineUntil = performance.now() - known.acceptedMs + pollInlineSeconds * 1000;
+  const absence = trackAbsence(run, holder, known.missingMs);
+  // The result of a job that an earlier run has polled may be waiting.
+  let waitMs = job.resumed ? 0 : pollIntervalMinMs;
   let seenAt = performance.now();
-  let missingSince: number | null = null;
-  // Bounded by the deadline: each turn waits for at least one interval.
+  // Bounded by the deadline: each turn but the first waits for at least one interval.
   while (remainingMs() > 0) {
     await waitUnlessShutdown(run, Math.min(waitMs, remainingMs()));
     if (signals.canceled.aborted) return giveUp(run, holder);
@@ -28,19 +46,42 @@ export async function pollJob(run: AttemptRun, { holder, operation }: AcceptedJo
     if (polled.kind === 'failed' || polled.kind === 'refused') return decided(holder, jobEnd(polled));
     crashPoint('mid_poll');
 
-    missingSince = polled.kind === 'missing' ? (missingSince ?? performance.now()) : null;
-    if (missingSince !== null && performance.now() - missingSince > config.attempts.missingJobLostSeconds * 1000) {
+    if (await absence.isLost(polled)) {
       return decided(holder, { ...lostJob('the upstream no longer has the job'), status: 404 });
     }
-    if (performance.now() - seenAt > seenEveryMs) {
+    waitMs = Math.max(pollIntervalMinMs, Math.min(waitMs * 1.3, pollIntervalMaxMs));
+    const parks = run.parkable && performance.now() + waitMs > inlineUntil;
+    if (parks || performance.now() - seenAt > seenEveryMs) {
       const progress = polled.kind === 'pending' ? (polled.progress ?? null) : null;
       const { wanted } = await markSeen(deps.db, task.taskId, progress);
       if (!wanted) return giveUp(run, holder);
       seenAt = performance.now();
     }
-    waitMs = Math.min(waitMs * 1.3, config.attempts.pollIntervalMaxMs);
+    if (parks) return park(run, holder);
   }
   return reported({ kind: 'deadline' });
+}
+
+/** Leaves the job to the poller (`poll-parked-jobs.ts`). From then on this run must not write to the row. */
+async function park(run: AttemptRun, holder: AttemptHolder): Promise<ReportedAttempt> {
+  const { deps, task } = run;
+  const ours = await parkJob(deps.db, holder, task.projectId, parkedPollBounds(deps.config));
+  return ours ? reported({ kind: 'parked' }) : leaveToNewHolder(run);
+}
+
+/** Since when the upstream answers 404. The row has it too, so that a change of the worker does not start the time again. */
+function trackAbsence({ deps }: AttemptRun, { attemptId }: AttemptHolder, missingMs: number | null) {
+  let since = missingMs === null ? null : performance.now() - missingMs;
+  return {
+    async isLost({ kind }: PollResult): Promise<boolean> {
+      const isMissing = kind === 'missing';
+      if (isMissing !== (since !== null)) {
+        await markMissing(deps.db, attemptId, isMissing);
+        since = isMissing ? performance.now() : null;
+      }
+      return since !== null && performance.now() - since > deps.config.attempts.missingJobLostSeconds * 1000;
+    },
+  };
 }
 
 const jobEnd = (polled: Extract<PollResult, { kind: 'failed' | 'refused' }>): AttemptEnd => ({

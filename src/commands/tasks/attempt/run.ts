@@ -30,6 +30,8 @@ export interface AttemptRun {
   channel: UsableChannel;
   signals: AttemptSignals;
   inputs: AttemptInputs;
+  /** The workflow can wait for a parked job. */
+  parkable: boolean;
   /** The time until the task's deadline. */
   remainingMs: () => number;
 }
@@ -68,7 +70,7 @@ export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): 
 export const submitLeaseSeconds = (run: AttemptRun): number => submitSeconds(run) + 5;
 
 /** Providers answer a poll within a second; a poll that takes longer is repeated. */
-const pollTimeoutMs = 15_000;
+export const pollTimeoutMs = 15_000;
 
 /** Ends one poll or lookup at its timeout or at the task's deadline. */
 export function callSignal({ remainingMs }: AttemptRun): AbortSignal {

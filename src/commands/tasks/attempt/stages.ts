@@ -28,6 +28,8 @@ export interface AcceptedJob {
   stage: 'accepted';
   holder: AttemptHolder;
   operation: JsonObject;
+  /** An earlier run saved the reference. */
+  resumed: boolean;
 }
 
 /** The job is done. Its results are at the upstream, or in memory as `data:` URIs. */

@@ -88,5 +88,5 @@ export async function acceptJob(
   operation: Operation,
 ): Promise<AcceptedJob | ReportedAttempt> {
   const ours = await saveOperation(run.deps.db, holder, operation);
-  return ours ? { stage: 'accepted', holder, operation } : leaveToNewHolder(run);
+  return ours ? { stage: 'accepted', holder, operation, resumed: false } : leaveToNewHolder(run);
 }

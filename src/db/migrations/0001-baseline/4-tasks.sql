@@ -82,10 +82,18 @@ create table attempt (
   cost_micro_usd bigint not null default 0,
   stop_sent_at timestamptz,
   ended_at timestamptz,
+  -- Set while the job is parked: no activity polls it, and a worker asks the provider when this time has come.
+  next_poll_at timestamptz,
+  -- Of a parked job, so that the projects take turns.
+  project_id text,
+  -- Since when the provider has answered every poll with 404.
+  missing_since timestamptz,
   unique (request_id, n),
   unique (request_id, channel_id),
-  check ((outcome is null) = (ended_at is null))
+  check ((outcome is null) = (ended_at is null)),
+  check (next_poll_at is null or (outcome is null and operation is not null and project_id is not null))
 ) with (fillfactor = 60);
+create index attempt_parked_idx on attempt (channel_id, project_id, next_poll_at) where next_poll_at is not null;
 create index attempt_started_idx on attempt using brin (started_at) with (pages_per_range = 32, autosummarize = on);
 
 create table idempotency (

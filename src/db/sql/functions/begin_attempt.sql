@@ -2,6 +2,7 @@
 --
 -- While a submit of the earlier holder may still be under way (no operation yet, before submit_deadline), the fencing token
 -- stays with that holder.
+-- Whoever takes a parked job over polls it, so it is parked no longer.
 -- p_adapter is the adapter that the caller will use: another adapter could not read the operation that this attempt will
 -- have. An operator who changes a channel locks its row `for update`. `for key share` conflicts with that lock only, and thus
 -- neither waits for other attempts nor for an operator who disables the channel.
@@ -33,7 +34,7 @@ begin
       attempts = task.attempts + 1, last_seen_at = clock_timestamp()
     where task.id = p_task_id;
   elsif a.outcome is null and (a.operation is not null or a.submit_deadline <= clock_timestamp()) then
-    update attempt set fence = p_fence where attempt.id = a.id;
+    update attempt set fence = p_fence, next_poll_at = null where attempt.id = a.id;
     update task set last_seen_at = clock_timestamp() where task.id = p_task_id;
   end if;
   attempt_id := a.id;

@@ -52,6 +52,10 @@ begin
         credits_refunded = case when member->>'status' = 'succeeded' then 0 else t.credits_quoted end,
         expires_at = clock_timestamp() + make_interval(secs => (member->>'retention_seconds')::float8)
       where id = t.id;
+      if member->>'status' <> 'succeeded' then
+        -- A parked job learns at its next poll that nobody wants it any more.
+        update attempt a set next_poll_at = clock_timestamp() where a.request_id = t.id and a.next_poll_at is not null;
+      end if;
       if t.callback_url is not null then
         insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
         values (member->>'delivery_id', t.id, t.project_id, member->>'event_id', t.callback_url, clock_timestamp());

@@ -1,0 +1,59 @@
+import { findRunningTask } from '../../db/parked-jobs.ts';
+import type { Deps } from '../../deps.ts';
+
+/** The workflows that are waiting to hear that their parked job has ended. */
+export interface Collector {
+  /** Tells the task's workflow soon. A call for a task that waits already changes nothing. */
+  add(taskId: string): void;
+  /** Forgets the waiting tasks. Resolves when the running calls have ended. */
+  stop(): Promise<void>;
+}
+
+/** Signals sent at once: as the starter's starts, few enough to leave Temporal to the workflows. */
+const lanesMax = 8;
+/** Further tasks are dropped. Their jobs are polled again, so nothing is lost while Temporal is down. */
+const waitingMax = 5_000;
+const signalTimeoutMs = 3_000;
+
+/**
+ * Signals workflows without making a poll wait for Temporal. It keeps no record: a job whose signal was lost is polled again when
+ * its lease ends, and signaled again.
+ */
+export function createCollector(deps: Pick<Deps, 'db' | 'workflows' | 'logger'>): Collector {
+  const { db, workflows, logger } = deps;
+  const waiting = new Set<string>();
+  const lanes = new Set<Promise<void>>();
+  let isAway = false;
+
+  const signal = async (taskId: string): Promise<void> => {
+    try {
+      const task = await findRunningTask(db, taskId);
+      if (!task) return;
+      const away = (await workflows.collect(task, signalTimeoutMs)) === 'unreachable';
+      if (away && !isAway) logger.warn('Temporal is unavailable: results of parked jobs wait for it');
+      isAway = away;
+    } catch (error) {
+      logger.error({ err: error, task_id: taskId, alarm: true }, 'the workflow of a parked job could not be signaled');
+    }
+  };
+  const lane = async (): Promise<void> => {
+    for (const taskId of waiting) {
+      waiting.delete(taskId);
+      await signal(taskId);
+    }
+  };
+
+  return {
+    add(taskId) {
+      if (waiting.size >= waitingMax) return;
+      waiting.add(taskId);
+      if (lanes.size >= lanesMax) return;
+      const running = lane().finally(() => lanes.delete(running));
+      lanes.add(running);
+    },
+    async stop() {
+      waiting.clear();
+      await Promise.all(lanes);
+    },
+  };
+}
