@@ -19,10 +19,14 @@ const signalTimeoutMs = 3_000;
  * Signals workflows without making a poll wait for Temporal. It keeps no record: a job whose signal was lost is polled again when
  * its lease ends, and signaled again.
  */
-export function createCollector(deps: Pick<Deps, 'db' | 'workflows' | 'logger'>): Collector {
-  const { db, workflows, logger } = deps;
+export function createCollector({
+  db,
+  workflows,
+  logger,
+}: Pick<Deps, 'db' | 'logger'> & { workflows: Pick<Deps['workflows'], 'collect'> }): Collector {
   const waiting = new Set<string>();
-  const lanes = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
+  let lanes = 0;
   let isAway = false;
 
   const signal = async (taskId: string): Promise<void> => {
@@ -37,23 +41,26 @@ export function createCollector(deps: Pick<Deps, 'db' | 'workflows' | 'logger'>)
     }
   };
   const lane = async (): Promise<void> => {
+    lanes += 1;
+    // Also takes the tasks that are added meanwhile.
     for (const taskId of waiting) {
       waiting.delete(taskId);
       await signal(taskId);
     }
+    lanes -= 1;
   };
 
   return {
     add(taskId) {
       if (waiting.size >= waitingMax) return;
       waiting.add(taskId);
-      if (lanes.size >= lanesMax) return;
-      const running = lane().finally(() => lanes.delete(running));
-      lanes.add(running);
+      if (lanes >= lanesMax) return;
+      const signaling = lane().finally(() => running.delete(signaling));
+      running.add(signaling);
     },
     async stop() {
       waiting.clear();
-      await Promise.all(lanes);
+      await Promise.all(running);
     },
   };
 }

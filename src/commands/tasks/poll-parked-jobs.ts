@@ -10,7 +10,9 @@ import { createCollector } from './collect-jobs.ts';
 import { parkedPollBounds } from './parked-poll-bounds.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
-type PollerDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics' | 'workflows'>;
+type PollerDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'> & {
+  workflows: Pick<Deps['workflows'], 'collect'>;
+};
 
 export interface JobPoller {
   /** Claims the due polls and starts them, without waiting for their answers. Returns the pause until the next claim. */
