@@ -62,11 +62,13 @@ export interface ChatEnd {
  * Concurrent calls share a statement, and each call is idempotent per request.
  */
 export class ChatLedger {
+  readonly #database: Database;
   readonly #admissions: GroupCommit<ChatAdmissionRequest, ChatAdmission>;
   readonly #attempts: GroupCommit<NextChatAttempt, boolean>;
   readonly #ends: GroupCommit<ChatEnd, { ended: boolean; charged: number }>;
 
   constructor(database: Database, limits: GroupLimits) {
+    this.#database = database;
     this.#admissions = new GroupCommit({
       ...limits,
       run: (members) => admitChats(database, members),
@@ -93,6 +95,15 @@ export class ChatLedger {
     return this.#ends.submit(end);
   }
 
+  /**
+   * Makes sure that a chat whose answer was not delivered costs nothing, whether its settlement `end` was committed or not. Returns
+   * the credits that were charged and are given back. Called again, it changes nothing.
+   */
+  async giveBack(end: ChatEnd): Promise<number> {
+    const { ended } = await this.end({ ...end, ...nothingCharged(end.requestId, end.channelId, end.costMicroUsd) });
+    return ended ? 0 : this.#database.value<number>('return_chat', [end.requestId]);
+  }
+
   /** Refunds a chat whose client has already received 503. If that fails, the hold is refunded when it expires. */
   #refundLate({ requestId, attemptId }: ChatAdmissionRequest): void {
     const detail = 'admitted after its client had been answered; nothing was sent';
@@ -108,14 +119,18 @@ export class ChatLedger {
 }
 
 /** The end of a chat that is refunded. */
-export const nothingCharged = (requestId: string, channelId: string | null): Omit<ChatEnd, 'attempt'> => ({
+export const nothingCharged = (
+  requestId: string,
+  channelId: string | null,
+  costMicroUsd = 0,
+): Omit<ChatEnd, 'attempt'> => ({
   requestId,
   settle: null,
   channelId,
   inputTokens: null,
   outputTokens: null,
   usageEstimated: false,
-  costMicroUsd: 0,
+  costMicroUsd,
   answer: null,
 });
 

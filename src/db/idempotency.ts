@@ -16,6 +16,8 @@ export interface IdempotentRequest {
   /** The sealed answer; null if it was too large to keep. */
   body: string | null;
   requestId: string;
+  /** Whether the answer has been replayed, and so delivered. */
+  replayed: boolean;
   /** For an ended chat: its charge and its number of calls. */
   credits: number | null;
   attempts: number;
@@ -28,11 +30,23 @@ export async function findIdempotent(
 ): Promise<IdempotentRequest | null> {
   return database.first<IdempotentRequest>(
     'find-idempotent',
-    `select fingerprint, task_id, status, body, request_id,
+    `select fingerprint, task_id, status, body, request_id, replayed_at is not null as replayed,
        (select r.settled_amount from reservation r where r.id = i.request_id) as credits,
        (select count(*)::int from attempt a where a.request_id = i.request_id) as attempts
      from idempotency i
      where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
     [projectId, route, key],
+  );
+}
+
+/**
+ * Marks the answer of a chat as delivered by a replay, so that its charge stays (`return_chat`); false if the charge was given back
+ * meanwhile.
+ */
+export async function markReplayed(database: Database, requestId: string): Promise<boolean> {
+  return database.returnsRow(
+    'mark-replayed',
+    `update idempotency set replayed_at = coalesce(replayed_at, clock_timestamp()) where request_id = $1 returning 1`,
+    [requestId],
   );
 }

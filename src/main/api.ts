@@ -3,6 +3,7 @@ import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
 import { createStorageGuard } from '../commands/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
+import { createUndeliveredChats } from '../commands/chat/undelivered-chats.ts';
 import { openSignedFile } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
@@ -24,6 +25,7 @@ await ensureDetailPartitions(db).catch((error: unknown) => {
   logger.warn({ err: error, alarm: true }, 'the partitions of API details could not be created');
 });
 const details = createDetailRecorder(deps);
+const undelivered = createUndeliveredChats(deps);
 /** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
 const httpDeps = {
@@ -32,6 +34,7 @@ const httpDeps = {
   admission: createTaskAdmission(deps),
   storage: createStorageGuard(deps),
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
+  undelivered,
   decodeImage: createImageDecoder({
     // Each picture has its own process, which may take `memoryBytesMax` and a whole core.
     concurrencyMax: 2,
@@ -67,7 +70,7 @@ stopOnSignals(
     admin?.stopping();
     await server.close();
     await admin?.close();
-    await details.close();
+    await Promise.all([details.close(), undelivered.close()]);
     await close();
   },
   (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { adjustCredits } from '../../src/commands/projects/adjust-credits.ts';
 import { ChatLedger, expireChats, type ChatAdmission, type ChatAdmissionRequest } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
+import { markReplayed } from '../../src/db/idempotency.ts';
 import { accountOf, addKey, breachesIn, entriesOf, newId, openBook, rowsOf, run, type Book } from './books.ts';
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -281,6 +282,54 @@ describe('the end of a chat', () => {
     ]);
     expect(await expireChats(db, 10)).toBe(25);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 25, reserved: 0 });
+  });
+});
+
+describe('a chat whose answer was not delivered', () => {
+  const chatOfTen = async (key: string) => {
+    const book = await openBook(db, { credits: 20, budget: 20 });
+    const admission = anAdmission(book, { credits: 10, ...once(key) });
+    await ledger.admit(admission);
+    return { book, admission, end: { ...settledEnd(admission, 10), answer: { status: 200, body: 'sealed' } } };
+  };
+  const boundTo = ({ requestId }: ChatAdmissionRequest) =>
+    rowsOf(db, 'select key from idempotency where request_id = $1', [requestId]);
+
+  it('gets its charge back once, however many processes give it back, and frees its idempotency key', async () => {
+    const { book, admission, end } = await chatOfTen('undelivered');
+    await ledger.end(end);
+    const given = await Promise.all([ledger.giveBack(end), otherLedger.giveBack(end), ledger.giveBack(end)]);
+    expect(given.sort()).toEqual([0, 0, 10]);
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, settle: 1, adjust: 1 });
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
+    expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
+    expect(await boundTo(admission)).toEqual([]);
+  });
+
+  it('is refunded if its settlement was not committed, and a settlement that arrives later charges nothing', async () => {
+    const { book, admission, end } = await chatOfTen('never settled');
+    expect(await ledger.giveBack(end)).toBe(0);
+    expect(await ledger.end(end)).toEqual({ ended: false, charged: 0 });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, refund: 1 });
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
+    expect(await boundTo(admission)).toEqual([]);
+  });
+
+  it('gets back only what an operator has not given back before', async () => {
+    const { book, admission, end } = await chatOfTen('adjusted');
+    await ledger.end(end);
+    await adjustCredits({ db }, { requestId: admission.requestId, amount: 4, reason: 'sorry', actor: 'test' });
+    expect(await ledger.giveBack(end)).toBe(6);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
+  });
+
+  it('stays charged if its answer was replayed', async () => {
+    const { book, admission, end } = await chatOfTen('replayed');
+    await ledger.end(end);
+    expect(await markReplayed(other, admission.requestId)).toBe(true);
+    expect(await ledger.giveBack(end)).toBe(0);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 10, reserved: 0 });
+    expect(await boundTo(admission)).toHaveLength(1);
   });
 });
 

@@ -1,10 +1,15 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy between a client and a server that can discard an answer. */
+/** A TCP proxy between a client and a server that can discard an answer and cut the client off. */
 export interface CuttingProxy {
   port: number;
   /** Discards the next answer of the server and resets the connection to the client. */
   cutNextAnswer(): void;
+  /**
+   * Discards the answer to the next statement of this name, then resets every connection and refuses new ones. The returned
+   * function accepts connections again.
+   */
+  cutOffAfter(statement: string): () => void;
   cuts(): number;
   close(): Promise<void>;
 }
@@ -14,7 +19,10 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
   let armed = false;
   let cuts = 0;
+  let lastStatement: string | null = null;
+  let isCutOff = false;
   const server = createServer((client) => {
+    if (isCutOff) return void client.destroy();
     const upstream = connect({ port, host: '127.0.0.1' });
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -27,7 +35,17 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
         });
     }
     client.pipe(upstream);
+    let isLast = false;
+    client.on('data', (asked) => (isLast ||= lastStatement !== null && asked.includes(lastStatement)));
     upstream.on('data', (answer) => {
+      if (isLast) {
+        // The server has answered, so the statement is committed.
+        cuts += 1;
+        lastStatement = null;
+        isCutOff = true;
+        for (const socket of sockets) socket.destroy();
+        return;
+      }
       if (!armed) return void client.write(answer);
       // The server has answered, so the statement is committed.
       armed = false;
@@ -41,6 +59,13 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
   return {
     port: address.port,
     cutNextAnswer: () => void (armed = true),
+    cutOffAfter(statement) {
+      lastStatement = statement;
+      return () => {
+        lastStatement = null;
+        isCutOff = false;
+      };
+    },
     cuts: () => cuts,
     close: () =>
       new Promise((resolve) => {

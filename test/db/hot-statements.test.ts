@@ -11,7 +11,7 @@ import {
 import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
-import { findIdempotent } from '../../src/db/idempotency.ts';
+import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
 import { findLiveKeys } from '../../src/db/keys.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
 import { claimPolls, parkJob } from '../../src/db/parked-jobs.ts';
@@ -218,6 +218,11 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   const refunded = anAdmission(book, { channelId });
   await chats.admit(refunded);
   await note('refund a chat', () => chats.end({ ...settledEnd(refunded, 1), settle: null }));
+  await note('mark a replay', () => markReplayed(db, first.requestId));
+  const undelivered = anAdmission(book, { channelId });
+  await chats.admit(undelivered);
+  await chats.end(settledEnd(undelivered, 1));
+  await note('give back the charge of a chat', () => chats.giveBack(settledEnd(undelivered, 1)));
 
   const task = newTask(book, 1, { ...idempotently(newId('idem')), callbackUrl: 'https://example.com/hook' });
   await note('create a task', () => ledger.createTask(task));

@@ -1,4 +1,4 @@
-import { findIdempotent } from '../../db/idempotency.ts';
+import { findIdempotent, markReplayed } from '../../db/idempotency.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 
@@ -25,6 +25,10 @@ export async function findStoredAnswer(
   if (earlier.status === null) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
   if (earlier.body === null) throw new GatewayError('idempotency_result_gone');
   const body = sealer.open(earlier.body, context(earlier.requestId));
+  // A charge that was given back meanwhile has freed the key: sent again, this is a new request.
+  if (!earlier.replayed && !(await markReplayed(db, earlier.requestId))) {
+    throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
+  }
   return { body, credits: earlier.credits ?? 0, attempts: earlier.attempts };
 }
 

@@ -5,6 +5,7 @@ import { checkChatModel, type ChatReply, type ChatRequest } from '../../domain/c
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import type { UndeliveredChats } from './undelivered-chats.ts';
 
 export interface PreparedChat {
   entry: CatalogEntry;
@@ -36,7 +37,7 @@ export function prepareChat(
 export type ChatDeps = Pick<
   Deps,
   'config' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
-> & { retryBudget: RetryBudget };
+> & { retryBudget: RetryBudget; undelivered: Pick<UndeliveredChats, 'giveBack'> };
 
 export interface ChatInput {
   requestId: string;

@@ -58,8 +58,9 @@ const settleRetryMs = 250;
 
 /**
  * Writes the end of a chat, with retries for a few seconds while the database is unavailable. If that does not succeed, the client
- * receives 503 with `x-should-retry: false`, and the hold is refunded when it expires. The client receives the same 503 if the hold
- * expired and was refunded before, because an answer whose hold was refunded is never delivered.
+ * receives 503 with `x-should-retry: false`, and its credits are given back once the database answers, whether the settlement was
+ * committed or not. The client receives the same 503 if the hold expired and was refunded before, because an answer whose hold was
+ * refunded is never delivered.
  */
 export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
   const until = performance.now() + settleRetriesMs;
@@ -67,6 +68,7 @@ export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
     const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
     if ('error' in written) {
       if (performance.now() >= until) {
+        if (end.settle !== null) deps.undelivered.giveBack(end);
         throw new GatewayError('service_unavailable', { cause: written.error, shouldRetry: false });
       }
       await pause(settleRetryMs);

@@ -169,6 +169,7 @@ create table idempotency (
   fingerprint text not null,
   key text not null,
   project_id text not null,
+  replayed_at timestamp with time zone,
   request_id text not null,
   route text not null,
   status integer,
@@ -1694,6 +1695,23 @@ begin
     end if;
     return next;
   end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.return_chat(p_request_id text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  replayed boolean;
+begin
+  perform lock_money(array[r.project_id], array[r.key_id]) from reservation r where r.id = p_request_id;
+  -- Locked, so that a replay either has marked the row by now or no longer finds it.
+  select i.replayed_at is not null into replayed from idempotency i where i.request_id = p_request_id for update;
+  if replayed then return 0; end if;
+  delete from idempotency i where i.request_id = p_request_id;
+  return (select a.given from adjust_credits(p_request_id, null, 'the answer was not delivered') a);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.write_ledger_checkpoint(p_lag_seconds double precision, p_kept integer)

@@ -106,6 +106,8 @@ create table idempotency (
   status int,
   body text,
   bound_at timestamptz,
+  -- The first replay of the answer: from then on the answer counts as delivered.
+  replayed_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   primary key (project_id, route, key)
