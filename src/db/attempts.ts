@@ -29,17 +29,25 @@ export interface AttemptTask {
   snapshot: TaskSnapshot;
   remainingMs: number;
   cancelRequested: boolean;
+  /** The attempt on the channel that was asked for, if it has begun. Its outcome is null while it runs. */
+  begun: Pick<AttemptMemory, 'outcome' | 'code'> | null;
 }
 
-/** An admitted task as an attempt needs it, or null. */
-export async function findTaskForAttempt(database: Database, taskId: string): Promise<AttemptTask | null> {
+/** An admitted task as an attempt on `channelId` needs it, or null. */
+export async function findTaskForAttempt(
+  database: Database,
+  taskId: string,
+  channelId: string | null = null,
+): Promise<AttemptTask | null> {
   return database.first<AttemptTask>(
     'task-for-attempt',
     `select id as task_id, project_id, request_id, type, model_id, status, input, snapshot,
        extract(epoch from deadline_at - clock_timestamp())::float8 * 1000 as remaining_ms,
-       cancel_requested_at is not null as cancel_requested
+       cancel_requested_at is not null as cancel_requested,
+       (select jsonb_build_object('outcome', outcome, 'code', code) from attempt
+        where request_id = task.id and channel_id = $2) as begun
      from task where id = $1 and admission = 'reserved'`,
-    [taskId],
+    [taskId, channelId],
   );
 }
 

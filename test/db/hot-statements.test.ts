@@ -228,7 +228,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('create a task', () => ledger.createTask(task));
   await note('reserve a task', () => ledger.reserveTask(task.taskId, true));
   await note('read the routing of a task', () => findTaskRouting(db, task.taskId));
-  await note('read a task for its attempt', () => findTaskForAttempt(db, task.taskId));
+  await note('read a task for its attempt', () => findTaskForAttempt(db, task.taskId, channelId));
   const attempt = await note('begin an attempt', () => begin(db, task.taskId));
   if (!attempt) throw new Error('the attempt did not begin');
   await note('mark a task as seen', () => markSeen(db, task.taskId, 50));

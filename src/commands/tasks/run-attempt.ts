@@ -1,7 +1,7 @@
-import { findTaskForAttempt, findTaskRouting } from '../../db/attempts.ts';
+import { findTaskForAttempt } from '../../db/attempts.ts';
 import { isTerminal } from '../../domain/task.ts';
 import type { AttemptInput, AttemptReport } from '../../domain/workflow-contract.ts';
-import { begin } from './attempt/begin.ts';
+import { begin, recordedReport } from './attempt/begin.ts';
 import { copyResults } from './attempt/copy-results.ts';
 import { stopEndedTask } from './attempt/leave.ts';
 import { lookUpSubmit } from './attempt/look-up-submit.ts';
@@ -29,8 +29,10 @@ export async function runAttempt(
   input: AttemptInput,
   signals: AttemptSignals,
 ): Promise<AttemptReport> {
-  const task = await findTaskForAttempt(deps.db, input.taskId);
+  const task = await findTaskForAttempt(deps.db, input.taskId, input.channelId);
   if (!task || isTerminal(task.status)) return (await stopEndedTask(deps, input.taskId)).report;
+  // Before the channel and the inputs are looked at, because an outcome stands whatever has become of them.
+  if (task.begun && task.begun.outcome !== null) return recordedReport(task.begun);
   if (task.remainingMs <= 0) return { kind: 'deadline' };
   const channel = await findUsableChannel(deps, task, input.channelId);
   if (!channel) return skip(deps, input);
@@ -65,12 +67,12 @@ async function runStages(run: AttemptRun): Promise<AttemptReport> {
 }
 
 /**
- * Skips a channel that cannot be used. If an earlier run of this attempt may have bought the job from the channel, it throws
- * instead, because no other channel may buy the job again.
+ * Skips a channel that cannot be used. If another run of this attempt has ended meanwhile, its outcome is reported. If it still
+ * runs, this throws, because it may have bought the job and no other channel may buy the job again.
  */
 async function skip({ db }: AttemptDeps, { taskId, channelId }: AttemptInput): Promise<AttemptReport> {
-  const routing = await findTaskRouting(db, taskId);
-  const begun = routing?.attempted.find((attempted) => attempted.channelId === channelId);
-  if (begun?.outcome === null) throw new AttemptInterrupted('the channel of a running attempt cannot be used');
-  return { kind: 'skipped' };
+  const begun = (await findTaskForAttempt(db, taskId, channelId))?.begun;
+  if (!begun) return { kind: 'skipped' };
+  if (begun.outcome === null) throw new AttemptInterrupted('the channel of a running attempt cannot be used');
+  return recordedReport(begun);
 }

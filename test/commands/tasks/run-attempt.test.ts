@@ -263,6 +263,27 @@ describe('a channel that is deleted, or whose credential cannot be decrypted', (
   });
 });
 
+describe('an attempt that has ended', () => {
+  it.each([
+    ['ok', null],
+    ['unknown', 'upstream_outcome_unknown'],
+    ['refused', 'content_policy_violation'],
+    ['transient', 'upstream_failed'],
+  ])('as %s is reported as such in a later run, even if its channel cannot be used any more', async (outcome, code) => {
+    const task = await prepared();
+    await runAttempt(task.deps, task, signals);
+    await run(db, 'update attempt set outcome = $2, code = $3 where request_id = $1', [task.taskId, outcome, code]);
+    const recorded = { kind: outcome, code };
+    const otherKeys = { ...task.deps, sealer: createSealer([{ id: 'm2', secret }]) };
+    expect(await runAttempt(otherKeys, task, signals)).toEqual(recorded);
+    expect(await runAttempt({ ...task.deps, adapters: {} }, task, signals)).toEqual(recorded);
+    await run(db, 'delete from channel where id = $1', [task.channelId]);
+    task.deps.channels.forget();
+    expect(await runAttempt(task.deps, task, signals)).toEqual(recorded);
+    expect(submits).toBe(1);
+  });
+});
+
 const secret = Buffer.alloc(32, 3);
 const config = loadConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
