@@ -170,6 +170,8 @@ const endChats = (database: Database, members: ChatEnd[]): Promise<{ ended: bool
   ]);
 
 const expiryBatchesMax = 50;
+/** Expired holds that are refunded in one transaction. */
+export const EXPIRED_BATCH_MAX = 200;
 
 /**
  * Refunds all expired chat holds, `batchMax` per transaction, and returns how many. The processes that made these calls are gone,

@@ -7,15 +7,18 @@ export interface AcceptedJob {
   operation: JsonObject;
 }
 
-/** The jobs to stop after the end of `taskId`: the upstream has accepted them, they may still run, and no stop was claimed. */
-export async function listStops(database: Database, taskId: string): Promise<AcceptedJob[]> {
-  return database.query<AcceptedJob>(
+/** The jobs to stop after the end of these tasks: the upstream has accepted them, they may still run, and no stop was claimed. */
+export async function listStops(
+  database: Database,
+  taskIds: readonly string[],
+): Promise<(AcceptedJob & { taskId: string })[]> {
+  return database.query<AcceptedJob & { taskId: string }>(
     'list-stops',
-    `select a.id as attempt_id, a.channel_id, a.operation from attempt a join task t on t.id = a.request_id
-     where a.request_id = $1 and t.status in ('failed', 'canceled')
+    `select a.id as attempt_id, a.channel_id, a.operation, t.id as task_id from attempt a join task t on t.id = a.request_id
+     where a.request_id = any ($1) and t.status in ('failed', 'canceled')
        and a.operation is not null and a.stop_sent_at is null
        and (a.outcome is null or a.outcome in ('unknown', 'canceled'))`,
-    [taskId],
+    [taskIds],
   );
 }
 

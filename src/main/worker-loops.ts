@@ -1,18 +1,21 @@
 import { decideAbandonedCancels } from '../commands/tasks/decide-abandoned-cancels.ts';
 import { endStaleTasks } from '../commands/tasks/end-stale-tasks.ts';
+import { createEndFollowUp } from '../commands/tasks/follow-up-ends.ts';
 import { jobIntervals } from '../commands/jobs/job-table.ts';
 import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
 import { createJobPoller } from '../commands/tasks/poll-parked-jobs.ts';
 import { processCallbacks } from '../commands/callbacks/process-callbacks.ts';
 import { resumeSilentTasks, STARTER_BATCH_MAX, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
+import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat-ledger.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
 
 /**
- * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels and end stale
- * tasks. They run the commands of the jobs more often and without their lock or record, so that tasks end even without Temporal and a
- * scheduler. The last loop runs overdue jobs. `stop` ends the loops after their current turn.
+ * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks
+ * and refund expired chats. Each has a loop of its own, so that none waits for another. They run the commands of the jobs more often
+ * and without their lock or record, so that tasks end even without Temporal and a scheduler. The last loop runs overdue jobs. `stop`
+ * ends the loops after their current turn.
  */
 export function startLoops(deps: Deps) {
   const { config } = deps;
@@ -21,6 +24,7 @@ export function startLoops(deps: Deps) {
   const poller = createJobPoller(deps);
   const sweepMs = config.sweeps.intervalSeconds * 1000;
   const jobsMs = Math.min(sweepMs, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds * 1000));
+  const followUp = createEndFollowUp(deps);
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
       const { claimed, started } = await startUnstartedTasks(deps);
@@ -29,6 +33,10 @@ export function startLoops(deps: Deps) {
       return claimed === STARTER_BATCH_MAX ? 0 : config.starter.intervalMs;
     }),
     loop(deps, stopping.signal, 'poller', () => poller.claim()),
+    loop(deps, stopping.signal, 'stale sweep', async () => {
+      followUp.add((await endStaleTasks(deps)).ended);
+      return sweepMs;
+    }),
     ...Object.entries(sweeps).map(([name, sweep]) =>
       loop(deps, stopping.signal, name, async () => {
         await sweep(deps);
@@ -50,7 +58,7 @@ export function startLoops(deps: Deps) {
     async stop(): Promise<void> {
       stopping.abort();
       await Promise.all(loops);
-      await poller.stop();
+      await Promise.all([poller.stop(), followUp.close(0)]);
     },
   };
 }
@@ -59,7 +67,7 @@ const sweeps = {
   'pending sweep': resumeSilentTasks,
   'cancel sweep': decideAbandonedCancels,
   'callback sweep': processCallbacks,
-  'stale sweep': endStaleTasks,
+  'chat expiry': ({ db }: Deps) => expireChats(db, EXPIRED_BATCH_MAX),
 };
 
 const afterErrorMs = 2_000;

@@ -269,12 +269,12 @@ describe('the stop of a job after the end of its task', () => {
     const { taskId, begin } = await newAttempt();
     const memory = (await begin())!;
     await saveOperation(db, memory, { id: 'job-4' });
-    expect(await listStops(db, taskId)).toEqual([]);
+    expect(await listStops(db, [taskId])).toEqual([]);
     await ledger.finishTask(taskEnd(taskId, 'canceled'));
-    expect(await listStops(db, taskId)).toMatchObject([{ attemptId: memory.attemptId, operation: { id: 'job-4' } }]);
+    expect(await listStops(db, [taskId])).toMatchObject([{ attemptId: memory.attemptId, operation: { id: 'job-4' } }]);
     expect(await claims(memory.attemptId)).toBe(1);
     expect(await claims(memory.attemptId)).toBe(0);
-    expect(await listStops(db, taskId)).toEqual([]);
+    expect(await listStops(db, [taskId])).toEqual([]);
   });
 
   it('can be claimed again after its release, or once if the claim is old', async () => {
@@ -297,13 +297,13 @@ describe('the stop of a job after the end of its task', () => {
     await saveOperation(db, ended, { id: 'job-5' });
     await endAttempt(db, ended, { outcome: 'transient', code: 'upstream_failed' });
     await ledger.finishTask(taskEnd(over.taskId, 'failed'));
-    expect(await listStops(db, over.taskId)).toEqual([]);
+    expect(await listStops(db, [over.taskId])).toEqual([]);
     expect(await claims(ended.attemptId)).toBe(0);
 
     const unaccepted = await newAttempt();
     await unaccepted.begin();
     await ledger.finishTask(taskEnd(unaccepted.taskId, 'failed'));
-    expect(await listStops(db, unaccepted.taskId)).toEqual([]);
+    expect(await listStops(db, [unaccepted.taskId])).toEqual([]);
   });
 
   it('is listed for an attempt with an unknown outcome once its job id is saved', async () => {
@@ -312,7 +312,7 @@ describe('the stop of a job after the end of its task', () => {
     await endAttempt(db, memory, { outcome: 'unknown' });
     await ledger.finishTask(taskEnd(taskId, 'failed'));
     await saveOperation(db, memory, { id: 'job-6' });
-    expect(await listStops(db, taskId)).toMatchObject([{ operation: { id: 'job-6' } }]);
+    expect(await listStops(db, [taskId])).toMatchObject([{ operation: { id: 'job-6' } }]);
     expect(await claims(memory.attemptId)).toBe(1);
   });
 });

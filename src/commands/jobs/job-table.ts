@@ -2,7 +2,9 @@ import type { Config } from '../../config/load-config.ts';
 import type { Deps } from '../../deps.ts';
 import { jobNames, type JobName, type JobSummary } from '../../domain/job.ts';
 import { decideAbandonedCancels } from '../tasks/decide-abandoned-cancels.ts';
+import { EXPIRED_BATCH_MAX, expireChats } from '../../db/chat-ledger.ts';
 import { endStaleTasks } from '../tasks/end-stale-tasks.ts';
+import { createEndFollowUp } from '../tasks/follow-up-ends.ts';
 import { runMaintenance } from './maintenance.ts';
 import { probeChannels } from '../channels/probe-channels.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
@@ -46,7 +48,7 @@ export const jobs: Record<JobName, Job> = {
   },
   'check-stale-media-tasks': {
     everySeconds: (intervals) => intervals.staleTasksSeconds,
-    run: (deps) => endStaleTasks(deps),
+    run: (deps) => checkStale(deps),
   },
   'check-api-channels': {
     everySeconds: (intervals) => intervals.channelsSeconds,
@@ -60,6 +62,23 @@ export const jobs: Record<JobName, Job> = {
     },
   },
 };
+
+/** How long a run follows up the tasks that it has ended. The worker that polls a job stops what is left out. */
+const followUpMs = 30_000;
+
+/** Ends stale tasks and refunds expired chat holds. Neither waits for the other, so that a failure of one leaves the other done. */
+async function checkStale(deps: JobDeps): Promise<{ failed: number; stuck: number; expired: number }> {
+  const chats = expireChats(deps.db, EXPIRED_BATCH_MAX);
+  const tasks = endStaleTasks(deps).then(async (done) => {
+    const followUp = createEndFollowUp(deps);
+    followUp.add(done.ended);
+    await followUp.close(followUpMs);
+    return done;
+  });
+  await Promise.allSettled([chats, tasks]);
+  const { ended, stuck } = await tasks;
+  return { failed: ended.length, stuck, expired: await chats };
+}
 
 /** Each job with its interval, for its Schedule and for the loop of the workers. */
 export const jobIntervals = (intervals: Config['jobs']): { name: JobName; everySeconds: number }[] =>

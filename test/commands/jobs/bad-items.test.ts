@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { endStaleTasks } from '../../../src/commands/tasks/end-stale-tasks.ts';
 import { jobs } from '../../../src/commands/jobs/job-table.ts';
 import { probeChannels } from '../../../src/commands/channels/probe-channels.ts';
 import {
@@ -130,7 +129,11 @@ describe('stale tasks', () => {
       cancelled.push(taskId),
       bad.includes(taskId) ? throws() : Promise.resolve(true)
     );
-    expect(await endStaleTasks(depsWith({ cancel }))).toEqual({ failed: badCount + 5, stuck: 0, expired: 0 });
+    expect(await jobs['check-stale-media-tasks'].run(depsWith({ cancel }))).toEqual({
+      failed: badCount + 5,
+      stuck: 0,
+      expired: 0,
+    });
     expect(cancelled.sort()).toEqual([...bad, ...others].sort());
   });
 
@@ -139,7 +142,8 @@ describe('stale tasks', () => {
     await change(ids, `deadline_at = clock_timestamp() - interval '1 minute'`);
     const cancelled: string[] = [];
     const cancel = (taskId: string) => Promise.resolve(cancelled.push(taskId) > 0);
-    await expect(endStaleTasks(depsWith({ cancel }, { db: failingAt('expire_chats') }))).rejects.toThrow('odd');
+    const deps = depsWith({ cancel }, { db: failingAt('expire_chats') });
+    await expect(jobs['check-stale-media-tasks'].run(deps)).rejects.toThrow('odd');
     expect(cancelled.sort()).toEqual(ids.sort());
   });
 });
