@@ -2,6 +2,7 @@ import type { CatalogEntry, Pricing } from './catalog.ts';
 import { isDataUri, listImages, type ChatMessage, type ChatReply, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
 import { chatCredits } from './pricing.ts';
+import { rareScriptBytes, utf8Bytes } from './text-size.ts';
 
 /** The worst case that credits are held for, in tokens. */
 export interface ChatHold {
@@ -12,36 +13,43 @@ export interface ChatHold {
 }
 
 /**
- * The most tokens that a request can use. Input: UTF-8 bytes of messages, tools and schema / 2, + 8 per message, + `imageTokens`
- * per image; bytes of data URIs do not count. Output: `maxTokens` (rules "Chat"). Unknown fields count too, because they may
- * carry text (OpenAI: `prediction`).
+ * The most tokens that a request can use. Input: half of the UTF-8 bytes of messages, tools and schema, but all bytes of rare
+ * scripts, + 8 per message, + `imageTokens` per image; bytes of data URIs do not count. Output: `maxTokens` (rules "Chat").
+ * Fields that are passed through count too, because they may carry text.
  */
 export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
-  const bytes =
-    request.messages.reduce((sum, message) => sum + messageBytes(message), 0) +
-    (request.tools.length > 0 ? jsonBytes(request.tools) : 0) +
-    (request.responseFormat?.type === 'json_schema' ? jsonBytes(request.responseFormat) : 0) +
-    (Object.keys(request.extra).length > 0 ? jsonBytes(request.extra) : 0);
+  let bytes = 0;
+  let rareBytes = 0;
+  for (const text of textsOf(request)) {
+    bytes += utf8Bytes(text);
+    rareBytes += rareScriptBytes(text);
+  }
   const apart = tokensPerMessage * request.messages.length + imageTokens * listImages(request).length;
   return {
-    inputTokens: Math.ceil(bytes / bytesPerTokenMin) + apart,
+    inputTokens: Math.ceil((bytes - rareBytes) / bytesPerTokenMin) + rareBytes + apart,
     outputTokens: request.maxTokens,
     likelyInputTokens: Math.ceil(bytes / bytesPerTokenUsual) + apart,
   };
 }
 
-/** No text that we know of has fewer than two bytes per token; Chinese and source code come closest. */
+/**
+ * Running text in the well-known scripts has at least two bytes per token. Scripts that a tokenizer does not know, such as
+ * Cherokee, Mongolian and Yi, have one.
+ */
 const bytesPerTokenMin = 2;
 const bytesPerTokenUsual = 4;
 /** The tokens that a provider adds around each message. */
 const tokensPerMessage = 8;
 
-/** Throws `context_length_exceeded` when the hold's input is more than the model's context (rules "Limits"). */
+/**
+ * Throws `context_length_exceeded` when the likely input is more than the model's context (rules "Limits"). The worst case would
+ * refuse texts that fit. The provider refuses those that do not, and such a chat costs nothing.
+ */
 export function checkContext({ model, private: hidden }: CatalogEntry, hold: ChatHold): void {
-  if (hidden.context_tokens === null || hold.inputTokens <= hidden.context_tokens) return;
+  if (hidden.context_tokens === null || hold.likelyInputTokens <= hidden.context_tokens) return;
   throw new GatewayError('context_length_exceeded', {
     param: 'messages',
-    message: `The messages may have up to ${hold.inputTokens} tokens. The model ${model.id} accepts at most ${hidden.context_tokens}.`,
+    message: `The messages have about ${hold.likelyInputTokens} tokens. The model ${model.id} accepts at most ${hidden.context_tokens}.`,
   });
 }
 
@@ -105,33 +113,24 @@ export function settledCredits(pricing: Pricing, usage: SettledUsage, heldCredit
 export const heldCredits = (pricing: Pricing, hold: ChatHold): number =>
   chatCredits(pricing, { input: hold.inputTokens, output: hold.outputTokens });
 
-function messageBytes(message: ChatMessage): number {
-  const { content } = message;
-  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? []);
-  const contentBytes = parts.reduce(
-    (sum, part) => sum + (part.type === 'text' ? utf8Bytes(part.text) : isDataUri(part.url) ? 0 : utf8Bytes(part.url)),
-    0,
-  );
-  if (message.role === 'tool') return contentBytes + utf8Bytes(message.toolCallId);
-  const nameBytes = utf8Bytes(message.name ?? '');
-  if (message.role !== 'assistant') return contentBytes + nameBytes;
-  const callBytes = message.toolCalls.reduce(
-    (sum, call) =>
-      sum + utf8Bytes(call.id) + utf8Bytes(call.name) + utf8Bytes(call.arguments) + utf8Bytes(call.signature ?? ''),
-    0,
-  );
-  return contentBytes + nameBytes + callBytes;
+/** Every text of the request that the provider counts as input. */
+function* textsOf({ messages, tools, responseFormat, extra }: ChatRequest): Generator<string> {
+  for (const message of messages) yield* textsOfMessage(message);
+  if (tools.length > 0) yield JSON.stringify(tools);
+  if (responseFormat?.type === 'json_schema') yield JSON.stringify(responseFormat);
+  if (Object.keys(extra).length > 0) yield JSON.stringify(extra);
 }
 
-const jsonBytes = (value: unknown): number => utf8Bytes(JSON.stringify(value));
-
-/** Length in UTF-8, computed without copying the text, because a body may have megabytes. */
-export function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    // Each half of a surrogate pair counts 2. Together they are the 4 bytes of the character.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+function* textsOfMessage(message: ChatMessage): Generator<string> {
+  const { content } = message;
+  if (typeof content === 'string') yield content;
+  else {
+    for (const part of content ?? []) {
+      if (part.type === 'text') yield part.text;
+      else if (!isDataUri(part.url)) yield part.url;
+    }
   }
-  return bytes;
+  yield message.role === 'tool' ? message.toolCallId : (message.name ?? '');
+  if (message.role !== 'assistant') return;
+  for (const { id, name, arguments: text, signature } of message.toolCalls) yield* [id, name, text, signature ?? ''];
 }

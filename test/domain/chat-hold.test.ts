@@ -1,14 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ChatReply, ChatRequest } from '../../src/domain/chat.ts';
-import {
-  chatHold,
-  checkContext,
-  heldCredits,
-  settledCredits,
-  settledUsage,
-  utf8Bytes,
-} from '../../src/domain/chat-hold.ts';
+import { chatHold, checkContext, heldCredits, settledCredits, settledUsage } from '../../src/domain/chat-hold.ts';
+import { rareScriptBytes, utf8Bytes } from '../../src/domain/text-size.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import { spec } from '../spec/spec.ts';
 
@@ -45,7 +39,51 @@ describe('the hold of a chat', () => {
       messages: [...asking().messages, { role: 'assistant', content: 'žluť 🦊', toolCalls: [] }],
       maxTokens: 16,
     });
-    expect(chatHold(two, imageTokens)).toMatchObject({ inputTokens: Math.ceil((5 + 11) / 2) + 16, outputTokens: 16 });
+    expect(chatHold(two, imageTokens)).toMatchObject({
+      inputTokens: Math.ceil((5 + 7) / 2) + 4 + 16,
+      outputTokens: 16,
+    });
+  });
+
+  it.each([
+    ['English', 'All human beings are born free and equal'],
+    ['Vietnamese', 'Tất cả mọi người sinh ra đều được tự do'],
+    ['Greek', 'Όλοι οι άνθρωποι γεννιούνται ελεύθεροι'],
+    ['Russian', 'Все люди рождаются свободными и равными'],
+    ['Chinese', '人人生而自由,在尊严和权利上一律平等。'],
+    ['Japanese', 'すべての人間は、生れながらにして自由であり、ﾃｽﾄ「１」'],
+    ['Korean', '모든 인간은 태어날 때부터 자유로우며 ㅋㅋ'],
+    ['punctuation and prices', '“no” – it costs 5 € … §3'],
+  ])('counts half the bytes of %s', (_what, text) => {
+    const { inputTokens } = chatHold(asking({ messages: [{ role: 'user', content: text }] }), imageTokens);
+    expect(inputTokens).toBe(Math.ceil(Buffer.byteLength(text) / 2) + 8);
+  });
+
+  it.each([
+    ['Cherokee', 'ᏂᎦᏓᎠᏂᏴᏫ'],
+    ['Amharic', 'የሰውልጅሁሉ'],
+    ['Mongolian', 'ᠬᠦᠮᠦᠨᠪᠦᠷ'],
+    ['Yi', 'ꊿꂷꃅꄿꐨꐥ'],
+    ['Thai', 'มนุษย์ทั้งหลาย'],
+    ['Arabic', 'يولدجميعالناس'],
+    ['Tibetan', 'འགྲོ་བ་མིའི་'],
+    ['Gothic', '𐌲𐌿𐍄𐌹𐍃𐌺'],
+    ['cuneiform', '𒀭𒂗𒆠'],
+    ['ideographs of Extension B', '𠀀𠀁𠀂'],
+    ['emoji', '🦊🐉🫠'],
+    ['combining marks', '\u0300\u0301\u0302'],
+  ])('counts all bytes of %s, in every text of the request', (_what, text) => {
+    const bytes = Buffer.byteLength(text);
+    const inputOf = (more: Partial<ChatRequest>) => chatHold(asking(more), imageTokens).inputTokens;
+    const plain = inputOf({});
+    const said = (message: ChatRequest['messages'][number]) => ({ messages: [...asking().messages, message] });
+    expect(inputOf(said({ role: 'user', content: text }))).toBe(plain + bytes + 8);
+    expect(inputOf(said({ role: 'user', content: [{ type: 'text', text }] }))).toBe(plain + bytes + 8);
+    const call = { id: '', name: '', arguments: text };
+    expect(inputOf(said({ role: 'assistant', content: null, toolCalls: [call] }))).toBe(plain + bytes + 8);
+    for (const more of [{ tools: [{ name: 'f', description: text }] }, { extra: { metadata: { text } } }]) {
+      expect(inputOf(more)).toBeGreaterThanOrEqual(plain + bytes);
+    }
   });
 
   it('counts an image by its tokens and not by its bytes', () => {
@@ -104,13 +142,21 @@ describe('the hold of a chat', () => {
     );
   });
 
-  it("is refused only if the request exceeds the model's context", async () => {
+  it('never counts more bytes of rare scripts than bytes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(rareScriptBytes(text)).toBeLessThanOrEqual(utf8Bytes(text));
+      }),
+    );
+  });
+
+  it("is refused only if its likely input exceeds the model's context", async () => {
     const entry = (await loadCatalog('catalog/catalog.yaml')).entries.find(({ model }) => model.id === 'deepseek-v3.2');
     if (!entry) throw new Error('no deepseek-v3.2');
     const of = (bytes: number) =>
       chatHold(asking({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), imageTokens);
-    expect(() => checkContext(entry, of(255_984))).not.toThrow();
-    expect(() => checkContext(entry, of(255_986))).toThrow(
+    expect(() => checkContext(entry, of(511_968))).not.toThrow();
+    expect(() => checkContext(entry, of(511_969))).toThrow(
       expect.objectContaining({ code: 'context_length_exceeded' }),
     );
   });

@@ -155,7 +155,7 @@ const messageCases: FieldCase[] = [
   },
   {
     what: 'more text than the context of the model holds',
-    fields: user(long(900_000)),
+    fields: user(long(1_700_000)),
     param: 'messages',
     code: 'context_length_exceeded',
   },
