@@ -13,6 +13,7 @@ import { limitRate } from './rate-limits/limit-rate.ts';
 import { limitInFlight } from './middleware/limit-in-flight.ts';
 import { readJson } from './middleware/read-json.ts';
 import { requestContext } from './middleware/request-context.ts';
+import { demandKnownQuery } from './query.ts';
 import type { Route } from './route.ts';
 
 /** The largest JSON body. */
@@ -76,7 +77,8 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const chain = [enter(route), demandKnownCoding, ...guards[route.auth], ...bodies[route.body], route.handler];
+    const query = demandKnownQuery(route.query ?? []);
+    const chain = [enter(route), demandKnownCoding, ...guards[route.auth], query, ...bodies[route.body], route.handler];
     router.register(route.path, [route.method], chain);
   }
   return router;

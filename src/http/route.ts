@@ -13,6 +13,8 @@ export interface Route {
   dialect: DialectName;
   /** `json`: the frame reads it, up to 4 MB; `none`: a body is not read by the frame. */
   body: 'none' | 'json';
+  /** The query parameters that the handler reads, none by default. Any other one is refused. */
+  query?: readonly string[];
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';
   handler: AppMiddleware;

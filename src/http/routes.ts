@@ -44,12 +44,18 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   ...legacyRoutes(deps),
   ...geminiRoutes(geminiGeneration(deps)),
   ...jobRoutes(deps),
-  { ...get, path: '/files/:id', auth: 'signed', handler: showFile(deps) },
+  { ...get, path: '/files/:id', auth: 'signed', query: ['expires', 'signature'], handler: showFile(deps) },
 ];
+
+/**
+ * What Google's clients send (https://cloud.google.com/apis/docs/system-parameters): the format of the answer, and whether it is
+ * indented, which is taken and has no effect.
+ */
+const geminiQuery = ['alt', '$alt', 'prettyPrint', '$prettyPrint'];
 
 /** Two actions of one model. The colon before the action is part of the path segment. */
 function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
-  const shared = { ...postJson, dialect: 'gemini', rate: 'in_handler' } as const;
+  const shared = { ...postJson, dialect: 'gemini', rate: 'in_handler', query: geminiQuery } as const;
   return [
     { ...shared, path: '/api/v1beta/models/:model\\:generateContent', handler: generate },
     { ...shared, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: stream },

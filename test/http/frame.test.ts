@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GatewayError } from '../../src/domain/errors.ts';
 import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
+import { queryLimit } from '../../src/http/query.ts';
 import type { Route } from '../../src/http/route.ts';
 import { bodyOf, goodKey, jobToken, sendRaw, startFrame, until, type Frame } from './support.ts';
 import { spec } from '../spec/spec.ts';
@@ -21,11 +22,17 @@ const throwing =
     Promise.reject(make());
 const withCode = (code: string, message = 'secret SELECT 1'): Error => Object.assign(new Error(message), { code });
 
+const limited: Route['handler'] = (ctx) => {
+  ctx.body = { limit: queryLimit(ctx, { fallback: 50, max: 100 }) };
+  return Promise.resolve();
+};
+
 const client = { auth: 'api_key', dialect: 'openai' } as const;
 const routes: Route[] = [
   { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: fine },
   { ...client, method: 'GET', path: '/api/v1/models/:model', body: 'none', handler: fine },
   { ...client, method: 'POST', path: '/echo', body: 'json', handler: echo },
+  { ...client, method: 'GET', path: '/list', query: ['limit'], body: 'none', handler: limited },
   { ...client, method: 'POST', path: '/legacy', dialect: 'legacy', body: 'json', handler: echo },
   {
     ...client,
@@ -360,10 +367,10 @@ describe('a request body', () => {
     expect(frame.lines.slice(before).filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
-  it('of a GET request is ignored, and so is an unknown query parameter', async () => {
+  it('of a GET request is ignored', async () => {
     const raw = await sendRaw(
       frame.url,
-      `GET /api/v1/models?page=-1&x[]=1 HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{`,
+      `GET /api/v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{`,
     );
     expect(raw).toMatch(/^HTTP\/1\.1 200 /);
   });
@@ -586,6 +593,53 @@ describe('a request that the HTTP parser refuses', () => {
   });
 });
 
+describe('a query parameter', () => {
+  it.each([
+    ['GET', '/api/v1/models', 'openai'],
+    ['HEAD', '/api/v1/models', 'openai'],
+    ['GET', '/list', 'openai'],
+    ['POST', '/echo', 'openai'],
+    ['POST', '/legacy', 'legacy'],
+    ['POST', '/api/v1beta/models/m', 'gemini'],
+    ['POST', '/job', 'openai'],
+  ])('that the route does not know is 400 unsupported_parameter: %s %s', async (method, path, dialect) => {
+    const token = path === '/job' ? jobToken : goodKey;
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const body = method === 'POST' ? { body: '{}' } : {};
+    const answer = await fetch(`${frame.url}${path}?limit_=5`, { method, headers, ...body });
+    expect(answer.status).toBe(400);
+    if (method === 'HEAD') return;
+    const error = { code: 'unsupported_parameter', param: 'limit_' };
+    expect(await answer.json()).toMatchObject(
+      {
+        openai: { error },
+        legacy: { success: false, error },
+        gemini: {
+          error: { code: 400, details: [{ reason: 'UNSUPPORTED_PARAMETER', metadata: { param: 'limit_' } }] },
+        },
+      }[dialect] ?? {},
+    );
+  });
+
+  it('that is unknown is named only to a caller with a valid key', async () => {
+    expect((await get('/api/v1/models?page=1', {})).status).toBe(401);
+    expect(await (await get(`/api/v1/models?${'x'.repeat(200)}=1`)).json()).toMatchObject({
+      error: { param: `${'x'.repeat(77)}...` },
+    });
+    expect((await get('/api/v1/models?')).status).toBe(200);
+  });
+
+  it('that the route knows is obeyed, and refused with its name if it has no valid value', async () => {
+    for (const [query, limit] of Object.entries({ '': 50, '?limit=': 50, '?limit=1': 1, '?limit=100': 100 })) {
+      expect(await (await get(`/list${query}`)).json()).toEqual({ limit });
+    }
+    for (const query of ['0', '101', '-1', '1.5', 'ten', '1e2', '1&limit=2']) {
+      const answer = await get(`/list?limit=${query}`);
+      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: 'limit' } });
+    }
+  });
+});
+
 describe('every response', () => {
   it("carries the server's request id, which is logged together with the client's", async () => {
     const answer = await get('/api/v1/models/some-model?secret=1', { ...auth, 'x-request-id': 'their-id' });
@@ -596,7 +650,7 @@ describe('every response', () => {
       client_request_id: 'their-id',
       method: 'GET',
       path: '/api/v1/models/:model',
-      status: 200,
+      status: 400,
       key_id: 'key_1',
       project_id: 'prj_1',
     });

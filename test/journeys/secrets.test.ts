@@ -27,7 +27,7 @@ beforeAll(async () => {
   const form = new FormData();
   const bytes = await png(16, 16);
   form.append('file', new Blob([new Uint8Array(bytes)], { type: 'image/png' }), `${privateTexts['fileName']}.png`);
-  const uploaded = await fetch(`${gateway.baseUrl}/api/v1/images/upload?note=${privateTexts['query']}`, {
+  const uploaded = await fetch(`${gateway.baseUrl}/api/v1/images/upload`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },
     body: form,
@@ -54,6 +54,7 @@ beforeAll(async () => {
   await gateway.create(apiKey, mediaRoutes.image, { model: privateTexts['refused'], prompt: privateTexts['refused'] });
   await gateway.create(apiKey, mediaRoutes.image, `{"prompt":"${privateTexts['refused']}`);
   await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${privateTexts['query']}`);
+  await gateway.get(apiKey, `/api/v1/models?${privateTexts['query']}=${privateTexts['query']}`);
   for (const taskId of taskIds) await gateway.poll(apiKey, taskId);
   await eventually(async () => {
     const open = await gateway.database.query('', `select id from delivery where state = 'pending'`);

@@ -4,11 +4,9 @@ import type { Deps } from '../../deps.ts';
 import type { JobName } from '../../domain/job.ts';
 import type { JsonObject } from '../../domain/json.ts';
 
-const runsShown = 50;
-
-/** The latest runs of a job, newest first. */
-export const listRuns = ({ db }: Pick<Deps, 'db'>, name: JobName): Promise<JobRun[]> =>
-  listJobRuns(db, name, runsShown);
+/** The latest `limit` runs of a job, newest first. */
+export const listRuns = ({ db }: Pick<Deps, 'db'>, name: JobName, limit: number): Promise<JobRun[]> =>
+  listJobRuns(db, name, limit);
 
 /** A run as the job routes return it. Times are unix seconds. */
 export const presentRun = (run: JobRun): JsonObject => toColumns(run);

@@ -1,6 +1,6 @@
 import { readOutputs } from '../../commands/files/read-outputs.ts';
 import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
-import { GatewayError } from '../../domain/errors.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
 import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { createByteBudget, type ByteShare } from '../byte-budget.ts';
@@ -11,6 +11,7 @@ import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { queryValue } from '../query.ts';
 import { answerChat, type ChatRouteDeps } from './chat.ts';
 import { createTask } from './media.ts';
 
@@ -31,18 +32,30 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
   const answer = answerer(deps);
   return {
     async generate(ctx) {
+      demandAlt(ctx, jsonFormats);
       const text = await answer(ctx);
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = Buffer.from(text);
     },
     async stream(ctx) {
+      const isEvents = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse';
       const text = await answer(ctx);
-      const isEvents = ctx.query['alt'] === 'sse';
       ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
       // Compact JSON has no line breaks. The blank line ends the event; without it official clients wait for more.
       ctx.body = Buffer.from(isEvents ? `data: ${text}\n\n` : `[${text}]`);
     },
   };
+}
+
+/** The second one is sent by Google's REST transport. The answers have no enumerations with numbers. */
+const jsonFormats = ['json', 'json;enum-encoding=int'];
+
+/** The format that the client asks for, before anything is bought. Throws `invalid_value` for one that the route does not write. */
+function demandAlt(ctx: AppContext, formats: readonly string[]): string {
+  const [format = 'json', other = format] = ['alt', '$alt'].flatMap((name) => queryValue(ctx, name) ?? []);
+  if (formats.includes(format) && other === format) return format;
+  const message = `alt: ${quoted(format)} is not supported here; supported are ${formats.join(' and ')}.`;
+  throw new GatewayError('invalid_value', { message, param: 'alt' });
 }
 
 /** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */

@@ -4,6 +4,7 @@ import { requestJob } from '../../commands/jobs/request-job.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { jobNames, type JobName } from '../../domain/job.ts';
 import type { AppMiddleware } from '../context.ts';
+import { queryLimit } from '../query.ts';
 import type { Route } from '../route.ts';
 
 /** The internal endpoints of spec §4.8, for an external scheduler with a job token. */
@@ -12,7 +13,7 @@ export function jobRoutes(deps: JobDeps): Route[] {
   const path = (name: JobName) => `/api/internal/jobs/${name}`;
   return [
     ...jobNames.map((name): Route => ({ ...shared, method: 'POST', path: path(name), handler: startJob(deps, name) })),
-    { ...shared, method: 'GET', path: path(maintenance), handler: showRuns(deps, maintenance) },
+    { ...shared, method: 'GET', path: path(maintenance), query: ['limit'], handler: showRuns(deps, maintenance) },
   ];
 }
 
@@ -39,10 +40,10 @@ const startJob =
     ctx.body = { ...presentRun(run), ran: true };
   };
 
-/** `GET /api/internal/jobs/scheduled-maintenance`: the latest runs, newest first. */
+/** `GET /api/internal/jobs/scheduled-maintenance?limit=`: the latest runs, newest first; 1 to 100 of them, 50 by default. */
 const showRuns =
   (deps: JobDeps, name: JobName): AppMiddleware =>
   async (ctx) => {
-    const runs = await listRuns(deps, name);
+    const runs = await listRuns(deps, name, queryLimit(ctx, { fallback: 50, max: 100 }));
     ctx.body = { data: runs.map(presentRun) };
   };

@@ -12,6 +12,7 @@ import {
   type LegacyTask,
 } from '../dialects/legacy-task.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { queryValue } from '../query.ts';
 import type { Route } from '../route.ts';
 import { createTask } from './media.ts';
 
@@ -25,15 +26,15 @@ export function legacyRoutes(deps: LegacyDeps): Route[] {
   const read = { ...client, method: 'GET', body: 'none' } as const;
   return [
     { ...client, method: 'POST', path: createPath, body: 'json', handler: createLegacy(deps) },
-    { ...read, path: '/api/v1/api/result', handler: readLegacy(deps, 'id', legacyResult) },
+    { ...read, path: '/api/v1/api/result', ...readLegacy(deps, 'id', legacyResult) },
     {
       ...read,
       path: '/api/v1/video/status',
       dialect: 'legacy_data',
-      handler: readLegacy(deps, 'task_id', legacyVideoStatus),
+      ...readLegacy(deps, 'task_id', legacyVideoStatus),
     },
     // Despite its name this is a client route, with an API key (rules "Keys and auth").
-    { ...read, path: '/api/v1/internal/workflow-status', handler: readLegacy(deps, 'uuid', legacyWorkflowStatus) },
+    { ...read, path: '/api/v1/internal/workflow-status', ...readLegacy(deps, 'uuid', legacyWorkflowStatus) },
   ];
 }
 
@@ -56,22 +57,22 @@ const createLegacy =
   };
 
 /** A read of the task that the query parameter `param` names. */
-const readLegacy =
-  (deps: LegacyDeps, param: string, present: (task: LegacyTask) => JsonObject): AppMiddleware =>
-  async (ctx) => {
-    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: queryValue(ctx, param) });
+const readLegacy = (
+  deps: LegacyDeps,
+  param: string,
+  present: (task: LegacyTask) => JsonObject,
+): Pick<Route, 'query' | 'handler'> => ({
+  query: [param],
+  handler: async (ctx) => {
+    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: demandTaskId(ctx, param) });
     ctx.body = present(toLegacyTask(deps, task));
-  };
+  },
+});
 
-function queryValue(ctx: AppContext, param: string): string {
-  const value = ctx.query[param];
-  if (value === undefined || value === '') {
-    throw new GatewayError('missing_parameter', { message: `The query parameter ${param} is required.`, param });
-  }
-  if (typeof value !== 'string') {
-    throw new GatewayError('invalid_value', { message: `The query parameter ${param} was sent twice.`, param });
-  }
-  return value;
+function demandTaskId(ctx: AppContext, param: string): string {
+  const value = queryValue(ctx, param);
+  if (value !== undefined) return value;
+  throw new GatewayError('missing_parameter', { message: `The query parameter ${param} is required.`, param });
 }
 
 type TaskView = Awaited<ReturnType<typeof showTaskOf>>;

@@ -49,6 +49,7 @@ beforeAll(async () => {
         path: '/files/:id',
         auth: 'signed',
         dialect: 'openai',
+        query: ['expires', 'signature'],
         body: 'none',
         handler: showFile({
           signedFiles: {

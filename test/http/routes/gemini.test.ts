@@ -254,6 +254,10 @@ describe('invalid input on the Gemini route', () => {
       code: 401,
       status: 'UNAUTHENTICATED',
     });
+    for (const query of ['alt=xml', 'alt=sse', 'alt=json&$alt=sse', 'alt=json&alt=json', 'uploadType=media']) {
+      expect(failureOf(await ask(`${path}?${query}`, hello))).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' });
+    }
+    expect((await ask(`${path}?$alt=json;enum-encoding=int&prettyPrint=false`, hello)).status).toBe(200);
     expect(failureOf(await ask(`${path}?key=${project.apiKey}`, hello, { key: null }))).toMatchObject({ code: 401 });
   });
 

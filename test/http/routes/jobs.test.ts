@@ -91,6 +91,12 @@ describe('a job', () => {
     expect(body['data']).toMatchObject(
       known.map((id) => ({ run_id: id, name: 'scheduled-maintenance', state: 'succeeded' })),
     );
+    const one = await callJob(gateway, 'scheduled-maintenance?limit=1', { method: 'GET' });
+    expect(one.body['data']).toMatchObject([{ run_id: known[0] }]);
+    for (const query of ['limit=0', 'limit=all', 'Limit=1']) {
+      const refused = await callJob(gateway, `scheduled-maintenance?${query}`, { method: 'GET' });
+      expect(refused).toMatchObject({ status: 400, body: { error: { param: query.split('=')[0] } } });
+    }
   });
 
   it('answers already_running while another run holds its lock', async () => {
