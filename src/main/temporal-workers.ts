@@ -40,7 +40,9 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       workflowBundle: bundle,
       activities: { planTask, drawChannels, finishTask },
       maxConcurrentLocalActivityExecutions: 100,
-      maxCachedWorkflows: 5_000,
+      // A cached workflow takes a quarter of a megabyte. One that waits for minutes is cheaper to replay than to keep, and 40 tasks a
+      // second that take ten seconds each need 400.
+      maxCachedWorkflows: 1_000,
     }),
     Worker.create({
       ...common,
