@@ -11,7 +11,7 @@ export interface MasterKey {
 export type SealContext = `${string}|${string}|${string}`;
 
 export interface Sealer {
-  /** Sealed text `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. `context` is `table|column|row_id`. */
+  /** Sealed text `v2.<key id>.<salt>.<ciphertext>.<tag>`, base64url. `context` is `table|column|row_id`. */
   seal(plain: string, context: SealContext): string;
   /** Returns the plain text. Throws `SealError` for another row, an unknown key or a changed text. */
   open(text: string, context: SealContext): string;
@@ -25,38 +25,37 @@ export class SealError extends Error {
 }
 
 /**
- * AES-256-GCM for secrets at rest, with a random 96-bit IV per value. The place of the value is the associated data, so that a
- * ciphertext copied to another row cannot be unsealed. Throws for an empty ring.
+ * AES-256-GCM for secrets at rest. Each value has a key and an IV of its own, derived from a random salt: one key with random IVs may
+ * seal 2³² values at most (NIST SP 800-38D §8.3), which a thousand stored chats a second reach in 50 days. The place of the value is
+ * the associated data, so that a ciphertext copied to another row cannot be unsealed. Throws for an empty ring.
  */
 export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
-  const secrets = deriveKeys(masterKeys, 'seal');
-  const keys = new Map(masterKeys.map(({ id }, index) => [id, secrets[index]]));
+  const secrets = new Map(masterKeys.map(({ id, secret }) => [id, secret]));
   const writer = masterKeys[0];
-  const writerKey = secrets[0];
-  if (!writer || !writerKey) throw new SealError('no master key is configured');
+  if (!writer) throw new SealError('no master key is configured');
 
   return {
     seal(plain, context) {
-      const iv = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', writerKey, iv, { authTagLength: TAG_BYTES });
+      const salt = randomBytes(SALT_BYTES);
+      const { key, iv } = deriveOnce(writer.secret, salt);
+      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(context, 'utf8'));
       const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      const parts = [iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'));
-      return ['v1', writer.id, ...parts].join('.');
+      const parts = [salt, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'));
+      return ['v2', writer.id, ...parts].join('.');
     },
 
     open(text, context) {
-      const [, id, iv, sealed, tag] = SEALED.exec(text) ?? [];
-      if (id === undefined || iv === undefined || sealed === undefined || tag === undefined) {
+      const [, id, salt, sealed, tag] = SEALED.exec(text) ?? [];
+      if (id === undefined || salt === undefined || sealed === undefined || tag === undefined) {
         throw new SealError('the text is not a sealed value');
       }
-      const key = keys.get(id);
-      if (!key) throw new SealError('sealed under a master key that is not configured');
+      const secret = secrets.get(id);
+      if (!secret) throw new SealError('sealed under a master key that is not configured');
       try {
+        const { key, iv } = deriveOnce(secret, Buffer.from(salt, 'base64url'));
         // Without a fixed tag length a shortened tag would be accepted.
-        const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), {
-          authTagLength: TAG_BYTES,
-        });
+        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
         decipher.setAAD(Buffer.from(context, 'utf8'));
         decipher.setAuthTag(Buffer.from(tag, 'base64url'));
         return Buffer.concat([decipher.update(Buffer.from(sealed, 'base64url')), decipher.final()]).toString('utf8');
@@ -65,8 +64,14 @@ export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
       }
     },
 
-    isCurrent: (text) => text.startsWith(`v1.${writer.id}.`),
+    isCurrent: (text) => text.startsWith(`v2.${writer.id}.`),
   };
+}
+
+/** The key and the IV of one value. A second value with the same salt would be as unsafe as a repeated IV; 256 random bits prevent it. */
+function deriveOnce(secret: Buffer, salt: Buffer): { key: Buffer; iv: Buffer } {
+  const bytes = Buffer.from(hkdfSync('sha256', secret, salt, 'tollgate seal v2', KEY_BYTES + IV_BYTES));
+  return { key: bytes.subarray(0, KEY_BYTES), iv: bytes.subarray(KEY_BYTES) };
 }
 
 /**
@@ -77,5 +82,8 @@ export function deriveKeys(masterKeys: readonly MasterKey[], purpose: string): B
   return masterKeys.map(({ secret }) => Buffer.from(hkdfSync('sha256', secret, '', `tollgate ${purpose}`, 32)));
 }
 
+const SALT_BYTES = 32;
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const SEALED = /^v1\.([a-z0-9]{1,16})\.([\w-]{16})\.([\w-]*)\.([\w-]{22})$/i;
+const SEALED = /^v2\.([a-z0-9]{1,16})\.([\w-]{43})\.([\w-]*)\.([\w-]{22})$/i;

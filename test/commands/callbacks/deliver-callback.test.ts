@@ -422,7 +422,7 @@ async function keyWithoutSecret(): Promise<string> {
   const { projectId, apiKey } = await gateway.project();
   await gateway.database.query(
     'test-lose-secret',
-    `update project set callback_secret = regexp_replace(callback_secret, '^v1[.][^.]+', 'v1.gone') where id = $1`,
+    `update project set callback_secret = regexp_replace(callback_secret, '^v2[.][^.]+', 'v2.gone') where id = $1`,
     [projectId],
   );
   return apiKey;

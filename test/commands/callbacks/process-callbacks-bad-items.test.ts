@@ -96,7 +96,7 @@ const dueSince = (deliveryId: string, minutes: number) =>
 
 /** Makes a secret undecryptable: it names a missing master key. */
 const loseSecret = ({ projectId }: TestProject, column = 'callback_secret') =>
-  run(db, `update project set ${column} = replace(callback_secret, 'v1.m1.', 'v1.m0.') where id = $1`, [projectId]);
+  run(db, `update project set ${column} = replace(callback_secret, 'v2.m1.', 'v2.m0.') where id = $1`, [projectId]);
 
 const callsOf = (sent: Sent[]) => sent.map(({ name }) => receiver.calls(name).length);
 const deliveriesOf = (sent: Sent[]) =>
@@ -143,7 +143,7 @@ describe('a callback whose secret cannot be decrypted', () => {
     await loseSecret(project);
     const [sent] = await overdue(project, 1);
     expect(await deliverCallback(depsWith(), sent!.deliveryId)).toMatchObject({ over: false });
-    await run(db, `update project set callback_secret = replace(callback_secret, 'v1.m0.', 'v1.m1.') where id = $1`, [
+    await run(db, `update project set callback_secret = replace(callback_secret, 'v2.m0.', 'v2.m1.') where id = $1`, [
       project.projectId,
     ]);
     await dueSince(sent!.deliveryId, 1);

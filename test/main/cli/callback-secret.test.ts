@@ -97,7 +97,7 @@ describe('tollgate projects secret rotate', () => {
 
   it('shows the new secret even if the old one cannot be decrypted', async () => {
     const { id } = await newProject();
-    await run(db, `update project set callback_secret = replace(callback_secret, 'v1.k1.', 'v1.k0.') where id = $1`, [
+    await run(db, `update project set callback_secret = replace(callback_secret, 'v2.k1.', 'v2.k0.') where id = $1`, [
       id,
     ]);
     const { code, said } = await secret('show', id);

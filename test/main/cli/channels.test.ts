@@ -289,7 +289,7 @@ describe('tollgate channels test', () => {
 
   it('says that the credential cannot be decrypted if its master key is missing', async () => {
     const { channel_id } = await done(...adding('sealed-elsewhere'));
-    await run(db, `update channel set credential = replace(credential, 'v1.k1.', 'v1.k0.') where id = $1`, [
+    await run(db, `update channel set credential = replace(credential, 'v2.k1.', 'v2.k0.') where id = $1`, [
       channel_id,
     ]);
     expect(await refused('channels', 'test', 'sealed-elsewhere')).toContain('cannot be decrypted');

@@ -75,7 +75,7 @@ describe('tollgate secrets reseal', () => {
 
   it('leaves a secret of a missing master key unchanged, names its row, and exits with 1', async () => {
     const [row] = await rowsOf<{ id: string; credential: string }>(db, 'select id, credential from channel', []);
-    const strange = String(row?.credential).replace('v1.k2.', 'v1.k0.');
+    const strange = String(row?.credential).replace('v2.k2.', 'v2.k0.');
     await run(db, 'update channel set credential = $1', [strange]);
     const { code, said } = await tollgate(newKey, 'secrets', 'reseal');
     expect({ code, said }).toMatchObject({ code: 1, said: { channel_credential: noted(0, 0, [row?.id]) } });

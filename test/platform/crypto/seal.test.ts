@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { createDecipheriv, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import { createSealer, deriveKeys, SealError } from '../../../src/platform/crypto/seal.ts';
 
@@ -35,7 +36,7 @@ describe('createSealer', () => {
       return unseals(() => sealer.open(changed, ROW)) ? [changed] : [];
     });
     expect(accepted).toEqual([]);
-    for (const text of ['', 'v1', sealed.slice(0, -1), sealed.slice(0, -8), `${sealed}A`, `${sealed}\n`, 'v1.k1...']) {
+    for (const text of ['', 'v2', sealed.slice(0, -1), sealed.slice(0, -8), `${sealed}A`, `${sealed}\n`, 'v2.k1...']) {
       expect(unseals(() => sealer.open(text, ROW))).toBe(false);
     }
   });
@@ -59,9 +60,22 @@ describe('createSealer', () => {
     expect(() => createSealer([k2]).open(old, ROW)).toThrow(SealError);
   });
 
-  it('never seals the same text to the same value twice', () => {
+  it('derives the key and the IV of each value from a salt of 256 random bits, so that no key seals two values', () => {
     const sealer = createSealer([k1]);
-    expect(sealer.seal('x', ROW)).not.toBe(sealer.seal('x', ROW));
+    const salts = Array.from({ length: 1_000 }, () => sealer.seal('x', ROW).split('.')[2] ?? '');
+    expect(new Set(salts).size).toBe(1_000);
+    expect(new Set(salts.map((salt) => Buffer.from(salt, 'base64url').length))).toEqual(new Set([32]));
+
+    // The same value, unsealed as the format documents it.
+    const [version, id, salt = '', sealed = '', tag = ''] = sealer.seal('a credential', ROW).split('.');
+    expect([version, id]).toEqual(['v2', 'k1']);
+    const bytes = Buffer.from(
+      hkdfSync('sha256', k1.secret, Buffer.from(salt, 'base64url'), 'tollgate seal v2', 32 + 12),
+    );
+    const decipher = createDecipheriv('aes-256-gcm', bytes.subarray(0, 32), bytes.subarray(32), { authTagLength: 16 });
+    decipher.setAAD(Buffer.from(ROW)).setAuthTag(Buffer.from(tag, 'base64url'));
+    const plain = Buffer.concat([decipher.update(Buffer.from(sealed, 'base64url')), decipher.final()]);
+    expect(plain.toString()).toBe('a credential');
   });
 });
 
