@@ -71,7 +71,7 @@ export class ChatLedger {
     this.#database = database;
     this.#admissions = new GroupCommit({
       ...limits,
-      run: (members) => admitChats(database, members),
+      run: (members, again) => admitChats(database, members, again),
       late: (request, admission) => {
         if (admission === null || admission.verdict.kind === 'admitted') this.#refundLate(request);
       },
@@ -134,13 +134,21 @@ export const nothingCharged = (
   answer: null,
 });
 
-async function admitChats(database: Database, members: ChatAdmissionRequest[]): Promise<ChatAdmission[]> {
+async function admitChats(
+  database: Database,
+  members: ChatAdmissionRequest[],
+  askedAgain: boolean,
+): Promise<ChatAdmission[]> {
   const rows = await database.call<{
     verdict: string;
     rateRemaining: number | null;
     rateReset: number | null;
     retryAfter: number | null;
-  }>('admit_chats', [toMembers(members.map(({ idempotency, ...member }) => ({ ...member, ...idempotency })))]);
+  }>('admit_chats', [
+    toMembers(
+      members.map(({ idempotency, ...member }) => ({ ...member, ...idempotency, ...(askedAgain && { askedAgain }) })),
+    ),
+  ]);
   return rows.map((row) => ({
     verdict:
       row.verdict === 'admitted' || row.verdict === 'replay'

@@ -7,8 +7,11 @@ export interface GroupLimits {
 }
 
 export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
-  /** Runs all members in one call and one commit. Returns the verdicts in the members' order. Must be idempotent per member. */
-  run: (members: Member[]) => Promise<Verdict[]>;
+  /**
+   * Runs all members in one call and one commit. Returns the verdicts in the members' order. Must be idempotent per member. `again`
+   * is true if the connection was lost while an earlier run had these members.
+   */
+  run: (members: Member[], again: boolean) => Promise<Verdict[]>;
   /**
    * Called for a member whose caller has stopped waiting, once its verdict is known. The verdict is null if the connection was
    * lost, because then it is unknown what was decided.
@@ -70,11 +73,11 @@ export class GroupCommit<Member, Verdict> {
 
   async #runBatch(batch: Waiting<Member, Verdict>[]): Promise<void> {
     try {
-      await this.#answerTogether(batch);
+      await this.#answerTogether(batch, false);
     } catch (error) {
       if (isConnectionLost(error)) {
         // The batch may have been committed. Then the second run returns the verdicts of the first.
-        await this.#answerTogether(batch).catch((again: unknown) => batch.forEach((one) => turnAway(one, again)));
+        await this.#answerTogether(batch, true).catch((again: unknown) => batch.forEach((one) => turnAway(one, again)));
         for (const { member, state } of batch) if (state === 'turned_away') this.#options.late?.(member, null);
         return;
       }
@@ -83,11 +86,12 @@ export class GroupCommit<Member, Verdict> {
     }
   }
 
-  async #answerTogether(batch: Waiting<Member, Verdict>[]): Promise<void> {
+  async #answerTogether(batch: Waiting<Member, Verdict>[], again: boolean): Promise<void> {
     await retryTransient(async () => {
       const asked = batch.filter(({ state }) => state === 'waiting');
       if (asked.length === 0) return;
-      const verdicts = await this.#options.run(asked.map(({ member }) => member));
+      const members = asked.map(({ member }) => member);
+      const verdicts = await this.#options.run(members, again);
       if (verdicts.length !== asked.length)
         throw new Error('the number of verdicts differs from the number of members');
       verdicts.forEach((verdict, index) => {

@@ -16,6 +16,7 @@ export interface RateVerdict extends RateState {
 interface Hit {
   keyId: string;
   rpm: number;
+  requestId: string;
 }
 
 /**
@@ -26,12 +27,12 @@ export class RateLimiter {
   readonly #hits: GroupCommit<Hit, RateVerdict>;
 
   constructor(database: Database, limits: GroupLimits) {
-    this.#hits = new GroupCommit({ ...limits, run: (hits) => hitRates(database, hits) });
+    this.#hits = new GroupCommit({ ...limits, run: (hits, again) => hitRates(database, hits, again) });
   }
 
   /** Counts one request of a key: at most `rpm` are admitted in any 60 seconds (rules "Keys and auth"). */
-  hit(keyId: string, rpm: number): Promise<RateVerdict> {
-    return this.#hits.submit({ keyId, rpm });
+  hit(keyId: string, rpm: number, requestId: string): Promise<RateVerdict> {
+    return this.#hits.submit({ keyId, rpm, requestId });
   }
 
   flush(): Promise<void> {
@@ -39,11 +40,11 @@ export class RateLimiter {
   }
 }
 
-async function hitRates(database: Database, hits: Hit[]): Promise<RateVerdict[]> {
+async function hitRates(database: Database, hits: Hit[], again: boolean): Promise<RateVerdict[]> {
   return database.query<RateVerdict>(
     'hit-rates',
     `select admitted, remaining, reset_after as reset_seconds, retry_after as retry_after_seconds
-     from hit_rates($1::text[], $2::int[]) order by ord`,
-    [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm)],
+     from hit_rates($1::text[], $2::int[], $3::text[], $4) order by ord`,
+    [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm), hits.map(({ requestId }) => requestId), again],
   );
 }

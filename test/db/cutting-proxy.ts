@@ -10,6 +10,8 @@ export interface CuttingProxy {
    * function accepts connections again.
    */
   cutOffAfter(statement: string): () => void;
+  /** Resets every connection. A statement that runs goes on, as the server notices the reset only when it answers. */
+  cutAll(): void;
   cuts(): number;
   close(): Promise<void>;
 }
@@ -65,6 +67,10 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
         lastStatement = null;
         isCutOff = false;
       };
+    },
+    cutAll() {
+      cuts += 1;
+      for (const socket of sockets) socket.destroy();
     },
     cuts: () => cuts,
     close: () =>

@@ -196,7 +196,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('find an idempotency key', () =>
     findIdempotent(db, { projectId: book.projectId, route: '/api/v1/chat/completions', key: 'unknown' }),
   );
-  await note('count a request', () => new RateLimiter(db, { membersMax: 1 }).hit(book.keyId, 1_000_000));
+  await note('count a request', () => new RateLimiter(db, { membersMax: 1 }).hit(book.keyId, 1_000_000, newId('req')));
   const first = anAdmission(book, {
     rpm: 1_000_000,
     channelId,

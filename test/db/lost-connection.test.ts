@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger.ts';
+import { RateLimiter } from '../../src/db/rate-limiter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -14,9 +15,11 @@ import {
   newTask,
   openBook,
   openLedger,
+  patienceMs,
   rowsOf,
   run,
   taskEnd,
+  type Book,
 } from './books.ts';
 import { anAdmission } from './chat-books.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
@@ -84,6 +87,65 @@ describe('a connection that is lost after the commit', () => {
     });
     expect(await entriesOf(db, taskId)).toEqual({ hold: 1, settle: 1 });
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 5, reserved: 0, inFlight: 0 });
+  });
+});
+
+describe('a request that is sent again after its connection was lost', () => {
+  let chats: ChatLedger;
+  let limiter: RateLimiter;
+  beforeAll(async () => {
+    const url = new URL(scratch.url);
+    url.port = String(proxy.port);
+    const lossy = await scratch.open({ poolMax: 1, via: url.href });
+    chats = new ChatLedger(lossy, { membersMax: 8, patienceMs });
+    limiter = new RateLimiter(lossy, { membersMax: 8, patienceMs });
+    await run(lossy, 'select 1');
+  });
+  const countedFor = async ({ keyId }: Book) =>
+    (await rowsOf<{ n: number }>(db, 'select sum(n)::int as n from rate_slot where key_id = $1', [keyId]))[0]?.n;
+
+  it('counts once against the rate of its key', async () => {
+    const book = await openBook(db);
+    const hits = () => Promise.all([1, 2, 3].map((n) => limiter.hit(book.keyId, 2, `req_${book.keyId}_${n}`)));
+    const verdicts = await withLostAnswer(hits);
+    expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, true, false]);
+    expect(await countedFor(book)).toBe(2);
+    expect(await limiter.hit(book.keyId, 3, 'another')).toMatchObject({ admitted: true, remaining: 0 });
+  });
+
+  it('counts once if it is a chat that was refused for another reason than its rate', async () => {
+    const book = await openBook(db, { credits: 4 });
+    const admissions = [5, 3, 5].map((credits) => anAdmission(book, { credits, rpm: 10 }));
+    const verdicts = await withLostAnswer(() => Promise.all(admissions.map((admission) => chats.admit(admission))));
+    expect(verdicts.map(({ verdict }) => ('code' in verdict ? verdict.code : verdict.kind))).toEqual([
+      'insufficient_credits',
+      'admitted',
+      'insufficient_credits',
+    ]);
+    expect(await countedFor(book)).toBe(3);
+    expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 1, reserved: 3 });
+  });
+
+  it('counts once if its first statement still runs', async () => {
+    const book = await openBook(db, { credits: 10 });
+    const admission = anAdmission(book, { credits: 6, rpm: 10 });
+    const waiting = async (count: number) => {
+      const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%admit_chats%'`;
+      return (await rowsOf(db, text)).length === count;
+    };
+    const asked = await db.transaction('begin', async (query) => {
+      await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
+      const answer = chats.admit(admission);
+      await eventually(() => waiting(1));
+      proxy.cutAll();
+      await eventually(() => waiting(2));
+      // The return releases the lock.
+      return { answer };
+    });
+    expect(await asked.answer).toMatchObject({ verdict: { kind: 'admitted' } });
+    expect(await countedFor(book)).toBe(1);
+    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1 });
+    expect(await breachesIn(db)).toEqual([]);
   });
 });
 

@@ -26,7 +26,7 @@ describe('the rate limiter', () => {
   const slotsOf = (keyId: string) =>
     rowsOf<{ slot: number; n: number }>(db, 'select slot, n from rate_slot where key_id = $1 order by slot', [keyId]);
   /** Counts one request of a key with a limit of ten. */
-  const hit = (keyId: string) => limiter.hit(keyId, 10);
+  const hit = (keyId: string) => limiter.hit(keyId, 10, newId('req'));
   /** Writes requests as if they had been counted `secondsAgo`, by the clock of the database. */
   const plant = (keyId: string, secondsAgo: number, n: number) =>
     run(
@@ -87,7 +87,7 @@ describe('the rate limiter', () => {
   it('admits exactly ten of two hundred requests to two processes, and does not limit another key', async () => {
     const [busy, idle] = [newId('key'), newId('key')];
     const verdicts = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? limiter : otherLimiter).hit(busy, 10)),
+      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? limiter : otherLimiter).hit(busy, 10, newId('req'))),
     );
     expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(10);
     expect(await hit(idle)).toMatchObject({ admitted: true, remaining: 9 });
@@ -109,7 +109,7 @@ describe('hit_rates over any arrival times', () => {
   beforeAll(async () => {
     const [found] = await rowsOf<{ definition: string }>(
       db,
-      `select pg_get_functiondef('hit_rates(text[], int[])'::regprocedure) as definition`,
+      `select pg_get_functiondef('hit_rates(text[], int[], text[], boolean)'::regprocedure) as definition`,
     );
     const timed = found?.definition
       .replaceAll('clock_timestamp()', `to_timestamp(current_setting('test.now_ms')::float8 / 1000)`)
@@ -124,7 +124,8 @@ describe('hit_rates over any arrival times', () => {
          for i in 1..cardinality(times) loop
            perform set_config('test.now_ms', times[i]::text, true);
            return query select times[i], h.admitted, h.retry_after
-             from timed_hit_rates(array_fill(p_key, array[requests[i]]), array_fill(p_rpm, array[requests[i]])) h order by h.ord;
+             from timed_hit_rates(array_fill(p_key, array[requests[i]]), array_fill(p_rpm, array[requests[i]]),
+                                 array_fill('req'::text, array[requests[i]]), false) h order by h.ord;
          end loop;
        end $$`,
     );

@@ -257,6 +257,7 @@ create table project (
 create unlogged table rate_slot (
   key_id text not null,
   n integer not null,
+  requests bigint[] not null default '{}'::bigint[],
   slot bigint not null
 ) with (fillfactor=50);
 
@@ -685,6 +686,8 @@ declare
   rated_keys text[];
   rated_rpms int[];
   rated_ords int[];
+  rated_requests text[];
+  asked_again boolean;
   rate_ords int[];
   rate_admitted boolean[];
   rate_remainings int[];
@@ -699,14 +702,15 @@ begin
   from jsonb_to_recordset(members) as x (request_id text, project_id text, key_id text);
   -- A request that was admitted before is asked for again after a lost connection: its rate is counted already.
   known := array(select r.id from reservation r where r.id = any (ids));
-  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord)
-  into rated_keys, rated_rpms, rated_ords
-  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int)
+  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord),
+         array_agg(x.request_id order by x.ord), coalesce(bool_or(x.asked_again), false)
+  into rated_keys, rated_rpms, rated_ords, rated_requests, asked_again
+  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int, asked_again boolean)
   where x.rpm is not null and x.request_id <> all (known);
   if rated_ords is not null then
     select array_agg(rated_ords[h.ord]), array_agg(h.admitted), array_agg(h.remaining), array_agg(h.reset_after), array_agg(h.retry_after)
     into rate_ords, rate_admitted, rate_remainings, rate_resets, rate_retries
-    from hit_rates(rated_keys, rated_rpms) h;
+    from hit_rates(rated_keys, rated_rpms, rated_requests, asked_again) h;
   end if;
 
   perform lock_money(project_ids, key_ids);
@@ -1341,7 +1345,7 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.hit_rates(keys text[], rpms integer[])
+CREATE OR REPLACE FUNCTION public.hit_rates(keys text[], rpms integer[], requests text[], asked_again boolean)
  RETURNS TABLE(ord integer, admitted boolean, remaining integer, reset_after integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1355,9 +1359,17 @@ begin
   from (select distinct hashtext(key_id) as hash from unnest(keys) as key_id order by 1) hashes;
   second := floor(extract(epoch from clock_timestamp()))::bigint;
   return query
-    with wanted as materialized (
-      select g.key_id, max(g.rpm) as rpm, count(*)::int as asked
-      from unnest(keys, rpms) as g (key_id, rpm) group by g.key_id
+    with asked as materialized (
+      select a.key_id, a.rpm, a.ord, h.request,
+             asked_again and exists (
+               select from rate_slot r where r.key_id = a.key_id and h.request = any (r.requests)
+             ) as counted
+      from unnest(keys, rpms, requests) with ordinality as a (key_id, rpm, request_id, ord)
+      cross join lateral (select hashtextextended(a.request_id, 0) as request) h
+    ), placed as materialized (
+      select a.*, row_number() over (partition by a.key_id, a.counted order by a.ord) as place from asked a
+    ), wanted as materialized (
+      select p.key_id, max(p.rpm) as rpm, (count(*) filter (where not p.counted))::int as asked from placed p group by p.key_id
     ), granted as materialized (
       select w.key_id, w.rpm, latest.slot as current_slot, counted.used, coalesce(counted.oldest, latest.slot) as oldest,
              greatest(0, least(w.asked, w.rpm - counted.used))::int as free
@@ -1373,16 +1385,18 @@ begin
       delete from rate_slot r using granted g
       where r.key_id = g.key_id and r.key_id = any (keys) and r.slot <= g.current_slot - 61
     ), added as (
-      insert into rate_slot (key_id, slot, n) select g.key_id, g.current_slot, g.free from granted g where g.free > 0
-      on conflict (key_id, slot) do update set n = rate_slot.n + excluded.n
+      insert into rate_slot (key_id, slot, n, requests)
+      select g.key_id, g.current_slot, g.free,
+             array(select p.request from placed p where p.key_id = g.key_id and not p.counted and p.place <= g.free)
+      from granted g where g.free > 0
+      on conflict (key_id, slot) do update
+      set n = rate_slot.n + excluded.n, requests = rate_slot.requests || excluded.requests
     )
-    select asked.ord::int, asked.place <= g.free, greatest(0, g.rpm - g.used - least(asked.place, g.free))::int,
+    select p.ord::int, p.counted or p.place <= g.free,
+           greatest(0, g.rpm - g.used - case when p.counted then g.free else least(p.place, g.free) end)::int,
            greatest(1, g.oldest + 61 - second)::int,
-           case when asked.place > g.free then greatest(1, g.oldest + 61 - second)::int end
-    from (
-      select a.key_id, a.ord, row_number() over (partition by a.key_id order by a.ord) as place
-      from unnest(keys) with ordinality as a (key_id, ord)
-    ) asked join granted g on g.key_id = asked.key_id order by asked.ord;
+           case when not p.counted and p.place > g.free then greatest(1, g.oldest + 61 - second)::int end
+    from placed p join granted g on g.key_id = p.key_id order by p.ord;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])

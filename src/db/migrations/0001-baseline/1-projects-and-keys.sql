@@ -48,6 +48,8 @@ create unlogged table rate_slot (
   key_id text not null,
   slot bigint not null,
   n int not null,
+  -- Hashes of the ids of the counted requests, so that a request that is asked again is not counted again.
+  requests bigint[] not null default '{}',
   primary key (key_id, slot)
 ) with (fillfactor = 50);
 

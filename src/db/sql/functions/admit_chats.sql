@@ -27,6 +27,8 @@ declare
   rated_keys text[];
   rated_rpms int[];
   rated_ords int[];
+  rated_requests text[];
+  asked_again boolean;
   rate_ords int[];
   rate_admitted boolean[];
   rate_remainings int[];
@@ -41,14 +43,15 @@ begin
   from jsonb_to_recordset(members) as x (request_id text, project_id text, key_id text);
   -- A request that was admitted before is asked for again after a lost connection: its rate is counted already.
   known := array(select r.id from reservation r where r.id = any (ids));
-  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord)
-  into rated_keys, rated_rpms, rated_ords
-  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int)
+  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord),
+         array_agg(x.request_id order by x.ord), coalesce(bool_or(x.asked_again), false)
+  into rated_keys, rated_rpms, rated_ords, rated_requests, asked_again
+  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int, asked_again boolean)
   where x.rpm is not null and x.request_id <> all (known);
   if rated_ords is not null then
     select array_agg(rated_ords[h.ord]), array_agg(h.admitted), array_agg(h.remaining), array_agg(h.reset_after), array_agg(h.retry_after)
     into rate_ords, rate_admitted, rate_remainings, rate_resets, rate_retries
-    from hit_rates(rated_keys, rated_rpms) h;
+    from hit_rates(rated_keys, rated_rpms, rated_requests, asked_again) h;
   end if;
 
   perform lock_money(project_ids, key_ids);
