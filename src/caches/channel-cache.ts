@@ -20,7 +20,7 @@ export function createChannelCache(
   db: BreakerDeps['db'],
   keptMs: number,
   settings: BreakerDeps['settings'],
-  tools: Pick<BreakerDeps, 'logger' | 'metrics'>,
+  tools: Pick<BreakerDeps, 'logger' | 'metrics' | 'probe'>,
 ): ChannelCache {
   const breaker = new CircuitBreaker({ ...tools, db, settings, changed: () => cached.forget() });
   const cached = createCached(keptMs, async () => {
@@ -44,7 +44,7 @@ export function createChannelCache(
       return (await breaker.claim(channel, modelId)) ? channel : null;
     },
     release: (channel, modelId) => breaker.release(channel, modelId),
-    note: (channel, modelId, attempt, startedAt) => breaker.note(channel, modelId, attempt, startedAt),
+    note: (channel, call, attempt) => breaker.note(channel, call, attempt),
     forget: () => cached.forget(),
   };
 }

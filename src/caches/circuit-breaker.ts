@@ -10,21 +10,37 @@ import {
   type ChannelRow,
 } from '../db/channels.ts';
 import type { Database } from '../db/database.ts';
-import { healthNoteOf, noteOutcome, type OutcomeWindow } from '../domain/channel-health.ts';
+import { healthNoteOf, noteOutcome, type HealthNote, type OutcomeWindow } from '../domain/channel-health.ts';
 import type { Attempt, ErrorClass } from '../domain/upstream.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/observe/logger.ts';
 import type { Metrics } from '../platform/observe/metrics.ts';
+import { ChannelWitnesses, type UseOutcome } from './channel-witnesses.ts';
 
 /** The longest trip: a channel that recovered is found within five minutes, however often it was tripped. */
 const trippedMaxSeconds = 300;
+
+/** An answer of the free call is kept for this long, so that a flood of 403s makes few free calls. */
+const probeKeptMs = 10_000;
+const probesMax = 1_000;
 
 export interface BreakerDeps {
   db: Database;
   settings: Config['breaker'];
   logger: Logger;
   metrics: Pick<Metrics, 'alarm'>;
+  /** The channel's free call (`channels test`); null if its family has none. It may throw. */
+  probe: (channel: ChannelRow) => Promise<Attempt<true> | null>;
   /** Called after the health of a channel has changed in the database. */
   changed: () => void;
+}
+
+/** One call of a channel, as its outcome is noted. */
+export interface NotedCall {
+  modelId: string;
+  projectId: string;
+  /** By `performance.now()`. */
+  startedAt: number;
 }
 
 /**
@@ -35,9 +51,13 @@ export class CircuitBreaker {
   readonly #deps: BreakerDeps;
   /** By channel and model, with the moment the window began. Calls that began before it are not counted. */
   readonly #windows = new Map<string, OutcomeWindow & { since: number }>();
+  readonly #witnesses: ChannelWitnesses;
+  /** By channel: whether the free call showed that the provider refuses our account. */
+  readonly #refused = new BoundedMap<{ at: number; isRefused: Promise<boolean> }>(probesMax);
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps;
+    this.#witnesses = new ChannelWitnesses(deps.db);
   }
 
   /** Outcomes that were counted before a trip must not trip the breaker again after it. */
@@ -69,18 +89,38 @@ export class CircuitBreaker {
   }
 
   /**
-   * Records the outcome of a call that began at `startedAt` (`performance.now()`). Never rejects, because the next call reports the
-   * health of the channel again.
+   * Records the outcome of a call. After a 403 without a reason this waits for the channel's free call. Never rejects, because the
+   * next call reports the health of the channel again.
    */
-  async note(channel: ChannelRow, modelId: string, attempt: Attempt<unknown>, startedAt: number): Promise<void> {
-    await this.#record(channel, modelId, attempt, startedAt).catch((error: unknown) =>
-      this.#deps.logger.warn({ err: error, channel: channel.name }, "a channel's health could not be recorded"),
-    );
+  async note(channel: ChannelRow, call: NotedCall, attempt: Attempt<unknown>): Promise<void> {
+    try {
+      const note = healthNoteOf(attempt);
+      await this.#record(
+        channel,
+        call,
+        note.kind === 'doubtful' ? await this.#judge(channel, call, note.reason) : note,
+      );
+      if (note.kind !== 'doubtful') await this.#use(channel, call, note.kind === 'success' ? 'ok' : 'neutral');
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, channel: channel.name }, "a channel's health could not be recorded");
+    }
   }
 
-  async #record(channel: ChannelRow, modelId: string, attempt: Attempt<unknown>, startedAt: number): Promise<void> {
+  /** Asks the channel's free call and the other projects whether a failure is the channel's own. */
+  async #judge(channel: ChannelRow, call: NotedCall, reason: ErrorClass): Promise<CertainNote> {
+    if (reason === 'forbidden' && (await this.#isAccountRefused(channel))) return { kind: 'account' };
+    // Calls that were running at a trip say nothing about the time after it.
+    const isLate = call.startedAt < (this.#windows.get(`${channel.id} ${call.modelId}`)?.since ?? -Infinity);
+    const counts = await this.#use(channel, call, isLate ? 'neutral' : 'failed');
+    return counts ? { kind: 'failure', reason } : { kind: 'neutral' };
+  }
+
+  #use({ id: channelId }: ChannelRow, { modelId, projectId }: NotedCall, outcome: UseOutcome): Promise<boolean> {
+    return this.#witnesses.note({ channelId, modelId, projectId }, outcome);
+  }
+
+  async #record(channel: ChannelRow, { modelId, startedAt }: NotedCall, note: CertainNote): Promise<void> {
     const { settings } = this.#deps;
-    const note = healthNoteOf(attempt);
     switch (note.kind) {
       case 'success':
         return this.#succeed(channel, modelId, startedAt);
@@ -127,6 +167,8 @@ export class CircuitBreaker {
       { channel_id: channel.id, channel: channel.name, model: modelId, reason },
       'the circuit breaker of a channel tripped',
     );
+    // The free call did not explain it, so the account may lack the right to this model.
+    if (reason === 'forbidden') await this.#alarm(channel, modelId, reason);
   }
 
   async #coolDown({ id }: ChannelRow, seconds: number, reason: ErrorClass): Promise<void> {
@@ -145,6 +187,21 @@ export class CircuitBreaker {
     );
   }
 
+  /** Whether the free call shows that the provider refuses our account. Any other answer does not show it. */
+  #isAccountRefused(channel: ChannelRow): Promise<boolean> {
+    const known = this.#refused.get(channel.id);
+    if (known && performance.now() - known.at < probeKeptMs) return known.isRefused;
+    const isRefused = this.#deps.probe(channel).then(
+      (answer) => answer?.kind !== 'ok' && (answer?.errorClass === 'account' || answer?.errorClass === 'forbidden'),
+      (error: unknown) => {
+        this.#deps.logger.warn({ err: error, channel: channel.name }, 'the free call of a channel could not be made');
+        return false;
+      },
+    );
+    this.#refused.set(channel.id, { at: performance.now(), isRefused });
+    return isRefused;
+  }
+
   #isMostlyFailing({ id }: ChannelRow, modelId: string, failed: boolean, startedAt: number): boolean {
     const window = this.#windows.get(`${id} ${modelId}`) ?? this.#beginWindow(id, modelId, startedAt);
     if (startedAt < window.since) return false;
@@ -159,6 +216,8 @@ export class CircuitBreaker {
     return window;
   }
 }
+
+type CertainNote = Exclude<HealthNote, { kind: 'doubtful' }>;
 
 const callOf = ({ id }: ChannelRow, modelId: string, startedAt: number): ChannelCall => ({
   channelId: id,

@@ -121,7 +121,7 @@ function callOnce(
     /** Ends the call before its answer is complete. */
     const stop = (why: string): void => {
       if (answer)
-        end({ kind: 'answered', ...answer, body: { unreadable: ownTimeouts.has(why) ? 'timed_out' : 'cut_short' } });
+        end({ kind: 'answered', ...answer, body: { unreadable: isTimeout(why) ? 'timed_out' : 'cut_short' } });
       else if (controller) end({ kind: 'interrupted', detail: why });
       else end({ kind: 'not_sent', detail: why });
       controller?.abort(new Error(why));
@@ -184,8 +184,16 @@ function requestOf(url: URL, upstream: Upstream, call: UpstreamCall): Dispatcher
   };
 }
 
-/** The reasons with which `callOnce` or undici ends a call that takes too long. */
-const ownTimeouts: ReadonlySet<string> = new Set(['timeout', 'ended by the caller', 'UND_ERR_BODY_TIMEOUT']);
+/** The reasons with which `callOnce` or undici ends a call that takes too long. The caller's signal is always a timeout. */
+const timeouts: ReadonlySet<string> = new Set([
+  'timeout',
+  'ended by the caller',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** Whether the detail of an outcome says that our time for the call ran out. */
+export const isTimeout = (detail: string): boolean => timeouts.has(detail);
 
 const parse = (bytes: Buffer): AnswerBody => {
   if (bytes.length === 0) return { unreadable: 'empty' };

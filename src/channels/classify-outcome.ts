@@ -1,6 +1,6 @@
-import type { Attempt, ChatRefusalCode, ErrorClass } from '../domain/upstream.ts';
+import type { Attempt, ChatRefusalCode, ErrorClass, Trouble } from '../domain/upstream.ts';
 import { readRetryAfter } from '../platform/retry-after.ts';
-import type { CallOutcome } from './call-upstream.ts';
+import { isTimeout, type CallOutcome } from './call-upstream.ts';
 
 /**
  * How one family reads errors: the provider's error types and codes, never its prose, which could quote the prompt. Null means
@@ -10,8 +10,7 @@ export type ReadError = (json: unknown) => string[] | null;
 
 /** What an outcome means: a usable answer, or the class of the error. */
 export type Verdict<T> =
-  | { kind: 'ok'; value: T; status: number }
-  | { kind: 'trouble'; errorClass: ErrorClass; detail: string; status?: number; retryAfterSeconds?: number };
+  { kind: 'ok'; value: T; status: number } | ({ kind: 'trouble'; retryAfterSeconds?: number } & Trouble);
 
 /** Reads an outcome by the table of rules "Routing". `read` returns null when a 2xx answer cannot be used. */
 export function readOutcome<T>(
@@ -21,8 +20,10 @@ export function readOutcome<T>(
   now: () => number = Date.now,
 ): Verdict<T> {
   if (outcome.kind !== 'answered') {
-    const errorClass = outcome.kind === 'not_sent' ? 'connect' : 'interrupted';
-    return { kind: 'trouble', errorClass, detail: brief(outcome.detail) };
+    const { detail } = outcome;
+    if (outcome.kind === 'not_sent') return { kind: 'trouble', errorClass: 'connect', detail: brief(detail) };
+    const timedOut = isTimeout(detail) ? ({ timedOut: 'unanswered' } as const) : {};
+    return { kind: 'trouble', errorClass: 'interrupted', detail: brief(detail), ...timedOut };
   }
   const { status, headers, body } = outcome;
   if (status >= 200 && status < 300) {
@@ -30,15 +31,26 @@ export function readOutcome<T>(
     if (value !== null) return { kind: 'ok', value, status };
     const why = 'json' in body ? 'unexpected shape' : body.unreadable;
     // An answer that came too slowly is a timeout after the request was sent, not an unreadable answer.
-    const errorClass = why === 'timed_out' ? 'interrupted' : 'unreadable';
-    return { kind: 'trouble', errorClass, detail: `HTTP ${status}, ${why}`, status };
+    const trouble = { kind: 'trouble' as const, detail: `HTTP ${status}, ${why}`, status };
+    if (why === 'timed_out') return { ...trouble, errorClass: 'interrupted', timedOut: 'answering' };
+    return { ...trouble, errorClass: 'unreadable' };
   }
   const own = 'json' in body ? readError(body.json) : null;
   const errorClass = errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
   const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
   const retryAfterSeconds = errorClass === 'rate_limit' ? retryAfter(headers['retry-after'], now) : undefined;
-  return { kind: 'trouble', errorClass, detail, status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+  return {
+    kind: 'trouble',
+    errorClass,
+    detail,
+    status,
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(timeoutStatuses.has(status) && { timedOut: 'unanswered' }),
+  };
 }
+
+/** How providers and the proxies before them report a timeout. 524 is Cloudflare's; Gemini sends 504 for a prompt that takes too long. */
+const timeoutStatuses: ReadonlySet<number> = new Set([408, 504, 524]);
 
 /**
  * The first matching row decides, and without one the error is `unreadable`. Words come first, because providers report
@@ -49,7 +61,9 @@ const errorRows: { when: (status: number, own: string[] | null) => boolean; is: 
   { when: (status, own) => status < 500 && hasWord(own, contentPolicyWords), is: 'content_policy' },
   { when: (status, own) => status < 500 && hasWord(own, accountWords), is: 'account' },
   { when: (status, own) => status < 500 && hasWord(own, unknownModelWords), is: 'unknown_model' },
-  { when: (status) => status === 401 || status === 402 || status === 403, is: 'account' },
+  { when: (status) => status === 401 || status === 402, is: 'account' },
+  // OpenRouter and xAI answer a flagged prompt with 403, so without a known word it proves nothing about the account.
+  { when: (status) => status === 403, is: 'forbidden' },
   { when: (status) => status === 404, is: 'unknown_model' },
   { when: (status) => status === 408 || status === 409 || status === 425, is: 'interrupted' },
   { when: (status) => status === 429, is: 'rate_limit' },
@@ -72,6 +86,7 @@ const submitRule = {
   rate_limit: 'transient',
   provider_error: 'transient',
   account: 'transient',
+  forbidden: 'transient',
   unknown_model: 'transient',
   redirect: 'transient',
   unreadable: 'unknown',

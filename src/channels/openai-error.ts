@@ -3,13 +3,21 @@ import type { ReadError } from './classify-outcome.ts';
 
 /**
  * Reads an error of OpenAI or of a compatible provider (https://platform.openai.com/docs/guides/error-codes, read on
- * 2026-11-21).
+ * 2026-11-21). OpenRouter gives its reasons in `metadata` (https://openrouter.ai/docs/api/reference/errors-and-debugging, read on
+ * 2026-11-22).
  */
 export const readOpenaiError: ReadError = (json) => {
+  const xai = XaiError.safeParse(json).data;
+  if (xai) return readXaiError(xai);
   const error = ErrorBody.safeParse(json).data;
   if (!error) return null;
-  const { message, type, code } = error;
-  const words = [type, code].flatMap((one) => (one === null || one === undefined ? [] : [String(one)]));
+  const { message, type, code, metadata } = error;
+  const words = [type, code, metadata?.error_type].flatMap((one) =>
+    one === null || one === undefined ? [] : [String(one)],
+  );
+  // `patterns`: a guardrail of the account found them in the prompt. `refusal`: the model's provider refused the prompt.
+  const isFlagged = metadata?.flagged_input !== undefined || metadata?.reasons || metadata?.patterns;
+  if (isFlagged || words.includes('refusal')) words.push('content_policy');
   // Reasoning models say "your prompt was flagged as potentially violating our usage policy".
   if (words.includes('invalid_prompt')) words.push('content_policy');
   // Compatible providers say this in prose only: "This model's maximum context length is 131072 tokens."
@@ -21,8 +29,27 @@ export const readOpenaiError: ReadError = (json) => {
   return words;
 };
 
+/**
+ * xAI's errors are prose. A flagged prompt is 403 "Content violates usage guidelines. … Failed check: SAFETY_CHECK_TYPE_BIO", an empty
+ * account is 403 with "credits" or "spending limit" (UKGovernmentBEIS/inspect_ai#2267 and griptape-ai/griptape-nodes-engine#1079,
+ * read on 2026-11-22).
+ */
+function readXaiError({ code, error }: z.infer<typeof XaiError>): string[] {
+  if (/violates usage guidelines|SAFETY_CHECK_TYPE_/i.test(error)) return [code, 'content_policy'];
+  if (/\bcredits\b|spending limit/i.test(error)) return [code, 'insufficient_credits'];
+  return [code];
+}
+const XaiError = z.object({ code: z.string(), error: z.string() });
+
 const word = z.union([z.string(), z.number()]).nullish().catch(null);
-const ErrorParts = z.object({ message: z.string(), type: word, code: word });
+const list = z.array(z.unknown()).min(1).nullish().catch(null);
+const Metadata = z.object({
+  error_type: word,
+  reasons: list,
+  patterns: list,
+  flagged_input: z.string().optional().catch(undefined),
+});
+const ErrorParts = z.object({ message: z.string(), type: word, code: word, metadata: Metadata.nullish().catch(null) });
 /** The error with OpenAI's wrapper, or without it (vLLM). */
 const ErrorBody = z.union([
   z.object({ error: ErrorParts }).transform(({ error }) => error),

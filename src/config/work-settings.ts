@@ -96,7 +96,7 @@ export const workSettings = {
       'The longest Retry-After that is obeyed.',
     ),
     accountCoolDownSeconds: seconds('ACCOUNT_REST_SECONDS', 300).describe(
-      'How long a channel cools down after 401, 402, 403 or an exhausted account. An alarm is logged.',
+      'How long a channel cools down after 401, 402, a confirmed 403 or an exhausted account. An alarm is logged.',
     ),
   }),
   inputs: z.object({

@@ -71,6 +71,25 @@ export const noteChannelSuccess = (
   { channelId, modelId, ageSeconds }: ChannelCall,
 ): Promise<boolean> => database.value('note_channel_success', [channelId, modelId, ageSeconds]);
 
+/** One project's use of a channel for a model. */
+export interface ChannelUse {
+  channelId: string;
+  modelId: string;
+  projectId: string;
+}
+
+/**
+ * Notes what a use came to. `failed`: it timed out or met a bare 403, which one project's requests can cause. True if such a failure
+ * counts: another project's last call failed in the same way within `windowSeconds`, or no other used the channel in `usedSeconds`.
+ */
+export const noteChannelUse = (
+  database: Database,
+  { channelId, modelId, projectId }: ChannelUse,
+  failed: boolean | null,
+  { windowSeconds, usedSeconds }: { windowSeconds: number; usedSeconds: number },
+): Promise<boolean> =>
+  database.value('note_channel_use', [channelId, modelId, projectId, failed, windowSeconds, usedSeconds]);
+
 /** Raises an alarm for operators, for one model or all (`*`); true if it is new. */
 export const raiseChannelAlarm = (
   database: Database,

@@ -35,6 +35,19 @@ export const purgeIdempotency = (database: Database, limit: number): Promise<num
     [limit],
   );
 
+/** Deletes the uses of channels that say no more about a channel's health. */
+export const purgeChannelWitnesses = (database: Database, seconds: number, limit: number): Promise<number> =>
+  counted(
+    database,
+    'purge-channel-witnesses',
+    `with due as (
+       select ctid from channel_witness where used_at < clock_timestamp() - make_interval(secs => $1)
+       limit $2 for update skip locked
+     ), gone as (delete from channel_witness w using due where w.ctid = due.ctid returning 1)
+     select count(*) as n from gone`,
+    [seconds, limit],
+  );
+
 /** Deletes the tries of ended callbacks. A pending callback keeps its tries. */
 export const purgeDeliveryAttempts = (database: Database, seconds: number, limit: number): Promise<number> =>
   counted(

@@ -4,6 +4,8 @@ import type { Attempt, ErrorClass } from './upstream.ts';
 export type HealthNote =
   | { kind: 'success' }
   | { kind: 'failure'; reason: ErrorClass }
+  /** A timeout or a 403 without a reason. The request may have caused it, so it is a failure only if others confirm it. */
+  | { kind: 'doubtful'; reason: ErrorClass }
   /** No traffic for as long as it asked, or for a fixed time. */
   | { kind: 'rate_limit'; askedSeconds: number | undefined }
   /** Our account there: only an operator can mend it. */
@@ -11,15 +13,19 @@ export type HealthNote =
   | { kind: 'unknown_model' }
   | { kind: 'neutral' };
 
-/** 400 and failed jobs say something about the request, not about the channel. */
+/** 400 and failed jobs say something about the request, not about the channel. A model that is slow but answers is no failure. */
 export function healthNoteOf(attempt: Attempt<unknown>): HealthNote {
   if (attempt.kind === 'ok') return { kind: 'success' };
+  if (attempt.timedOut === 'unanswered') return { kind: 'doubtful', reason: attempt.errorClass };
+  if (attempt.timedOut === 'answering') return { kind: 'neutral' };
   switch (attempt.errorClass) {
     case 'rate_limit':
       return {
         kind: 'rate_limit',
         askedSeconds: attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined,
       };
+    case 'forbidden':
+      return { kind: 'doubtful', reason: attempt.errorClass };
     case 'account':
     case 'unknown_model':
       return { kind: attempt.errorClass };

@@ -5,7 +5,7 @@ import type { TaskErrorCode } from './task.ts';
  * The class of a failed call, as recorded on the attempt row (rules "Routing").
  * `connect` nothing was sent · `rate_limit` 429 · `provider_error` 503 or a 5xx with the provider's own JSON error ·
  * `unreadable` 5xx without it, or a 2xx that cannot be read · `interrupted` timeout or reset after the body was sent, 408, 409, 425 ·
- * `account` 401, 403, 402, exhausted quota · `unknown_model` 404 at submit · `redirect` any 3xx · `rejected` 400, 413, 422 ·
+ * `account` 401, 402, exhausted quota · `forbidden` a 403 that gives no reason · `unknown_model` 404 at submit · `redirect` any 3xx · `rejected` 400, 413, 422 ·
  * `content_policy` moderation · `job_failed` the accepted job reported failure · `job_lost` the accepted job is gone ·
  * `deadline` the time of the request ran out · `output` the result could not be used.
  */
@@ -16,6 +16,7 @@ export type ErrorClass =
   | 'unreadable'
   | 'interrupted'
   | 'account'
+  | 'forbidden'
   | 'unknown_model'
   | 'redirect'
   | 'rejected'
@@ -25,12 +26,17 @@ export type ErrorClass =
   | 'deadline'
   | 'output';
 
-interface Trouble {
+export interface Trouble {
   errorClass: ErrorClass;
   /** For operators and logs, at most 300 characters. Never shown to clients; never has a credential or a prompt. */
   detail: string;
   /** The upstream's HTTP status, if it answered. */
   status?: number;
+  /**
+   * The time ran out. `unanswered`: before the first byte of an answer, or the provider itself reports a timeout. `answering`:
+   * after the answer's headers, so the channel works.
+   */
+  timedOut?: 'unanswered' | 'answering';
 }
 
 /**

@@ -4,7 +4,9 @@ import { createCatalogCache } from '../caches/catalog-cache.ts';
 import { createChannelCache } from '../caches/channel-cache.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
 import { createSendSlots } from '../platform/send-slots.ts';
+import { probeChannel } from '../commands/channels/probe-channel.ts';
 import type { Config } from '../config/load-config.ts';
+import type { ChannelRow } from '../db/channels.ts';
 import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
@@ -73,7 +75,10 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   const metrics = createMetrics();
-  const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics });
+  const adapters = createAdapters(caller);
+  const sealer = createSealer(config.secrets.masterKeys);
+  const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
+  const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics, probe });
   const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
   const listener = listenForChanges({
     url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
@@ -101,13 +106,13 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     catalog,
     channels,
     keys,
-    adapters: createAdapters(caller),
+    adapters,
     egress,
     files: await createFileStore(config.files),
     inputMemory: createMemoryBudget(config.inputs.bufferedMaxBytes),
     callbackSlots: createSendSlots(),
     urls: createFileUrls(config),
-    sealer: createSealer(config.secrets.masterKeys),
+    sealer,
     metrics,
     workflows,
   };

@@ -112,10 +112,15 @@ function send(response: ServerResponse, reply: Reply): void {
 
 /** The failures of the connection, the same for every family. */
 const wireFaults: Record<WireFault, (response: ServerResponse) => void> = {
+  forbidden: (response) => void response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>403 Forbidden</h1>'),
   hang: (response) => {
     // Longer than any caller's timeout, but bounded.
     const timer = setTimeout(() => response.destroy(), hangMs);
     response.once('close', () => clearTimeout(timer));
+  },
+  stall: (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"');
+    wireFaults.hang(response);
   },
   reset: ({ socket }) => void socket?.resetAndDestroy(),
   malformed: (response) =>

@@ -25,7 +25,7 @@ export interface FamilyCall extends SandboxState {
   baseUrl: string;
 }
 
-export type WireFault = Extract<FailKind, 'hang' | 'reset' | 'malformed' | 'empty' | 'huge'>;
+export type WireFault = Extract<FailKind, 'forbidden' | 'hang' | 'stall' | 'reset' | 'malformed' | 'empty' | 'huge'>;
 
 export type Reply =
   | { kind: 'json'; status: number; json: unknown; headers?: Record<string, string> }
@@ -44,13 +44,23 @@ export const json = (
 /** A family's replies to scripted failures. */
 export type Refusals = Partial<Record<FailKind, Reply>>;
 
-const faults: readonly FailKind[] = ['hang', 'reset', 'malformed', 'empty', 'huge'] satisfies WireFault[];
+const faults: readonly FailKind[] = [
+  'forbidden',
+  'hang',
+  'stall',
+  'reset',
+  'malformed',
+  'empty',
+  'huge',
+] satisfies WireFault[];
 const isWireFault = (fail: FailKind): fail is WireFault => faults.includes(fail);
 
 /** The reply of a scripted failure: a fault of the connection, or the family's words. Undefined if the call goes on. */
 export function scriptedRefusal(fail: FailKind | undefined, refusals: Refusals): Reply | undefined {
   if (fail === undefined) return undefined;
-  return isWireFault(fail) ? { kind: 'fault', fault: fail } : refusals[fail];
+  if (isWireFault(fail)) return { kind: 'fault', fault: fail };
+  // Only OpenRouter, which speaks OpenAI's format, flags with a status of its own.
+  return refusals[fail] ?? (fail === 'flagged' ? refusals.refused : undefined);
 }
 
 /** Lists a call under a prompt. Returns the idempotency key that the provider would store: its own field, or the header. */

@@ -21,8 +21,11 @@ export const failKinds = [
   'transient', // 503 in the provider's own words
   'rate_limit', // 429, Retry-After 7
   'refused', // 400, content policy
+  'flagged', // 403, content policy: as OpenRouter answers
   'auth', // 401
+  'forbidden', // 403 without a reason
   'hang', // no answer
+  'stall', // the headers and the first bytes of an answer, then nothing
   'reset', // the socket is closed after the body was read
   'malformed', // HTML with 200
   'empty', // 200 without a body

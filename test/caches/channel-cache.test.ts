@@ -206,8 +206,17 @@ describe('the effect of an error class on the health of its channel', () => {
     ['rejected', 'neutral'],
     ['content_policy', 'neutral'],
     ['job_failed', 'neutral'],
+    ['forbidden', 'doubtful'],
   ])('%s is %s', (errorClass, kind) => {
     expect(healthNoteOf({ kind: 'transient', errorClass, detail: '' }).kind).toBe(kind);
+  });
+
+  it.each([
+    ['unanswered', 'doubtful'],
+    ['answering', 'neutral'],
+  ] as const)('of a call that timed out %s is %s', (timedOut, kind) => {
+    const attempt = { kind: 'unknown', errorClass: 'interrupted', detail: '', timedOut } as const;
+    expect(healthNoteOf(attempt).kind).toBe(kind);
   });
 });
 
@@ -219,10 +228,15 @@ describe('the channel cache', () => {
     RATE_LIMIT_REST_MAX_SECONDS: '60',
   });
   const alarms: string[] = [];
+  const probe = () => Promise.resolve(null);
   const logs: unknown[] = [];
   const logger = createLogger('info', 'test', { write: (line) => void logs.push(JSON.parse(line)) });
   const newCache = (): ChannelCache =>
-    createChannelCache(db, 0, config.breaker, { logger, metrics: { alarm: (reason) => void alarms.push(reason) } });
+    createChannelCache(db, 0, config.breaker, {
+      logger,
+      metrics: { alarm: (reason) => void alarms.push(reason) },
+      probe,
+    });
   const failed = (errorClass: ErrorClass, retryAfterSeconds?: number): Attempt<unknown> => ({
     kind: 'transient',
     errorClass,
@@ -236,7 +250,7 @@ describe('the channel cache', () => {
     return channel;
   };
   const note = async (cache: ChannelCache, attempt: Attempt<unknown>, startedAt = performance.now()) =>
-    cache.note(await drawn(cache), modelId, attempt, startedAt);
+    cache.note(await drawn(cache), { modelId, projectId: 'prj_1', startedAt }, attempt);
 
   it('trips a channel if more than half of ten calls fail, although no five in a row do', async () => {
     const cache = newCache();
@@ -271,7 +285,7 @@ describe('the channel cache', () => {
     await later(31);
     expect(await cache.claim(await drawn(cache), modelId)).not.toBeNull();
     const channel = { ...(await drawn(cache)), trippedModels: [modelId] };
-    await cache.note(channel, modelId, attempt, performance.now());
+    await cache.note(channel, { modelId, projectId: 'prj_1', startedAt: performance.now() }, attempt);
     expect(await cache.claim(channel, modelId)).not.toBeNull();
   });
 

@@ -45,7 +45,8 @@ describe('classifySubmit', () => {
     ['422', answered(422), 'refused', 'rejected'],
     ['401', answered(401), 'transient', 'account'],
     ['402', answered(402), 'transient', 'account'],
-    ['403', answered(403), 'transient', 'account'],
+    ['403 without a reason', answered(403), 'transient', 'forbidden'],
+    ['403 for an empty account', answered(403, own('insufficient_credits')), 'transient', 'account'],
     ['429 for an empty account', answered(429, own('insufficient_quota')), 'transient', 'account'],
     ['404', answered(404), 'transient', 'unknown_model'],
     ['400 for an unknown model', answered(400, own('model_not_found')), 'transient', 'unknown_model'],
@@ -64,6 +65,27 @@ describe('classifySubmit', () => {
     const attempt = classifySubmit(outcome, read, readError);
     expect(attempt.kind).toBe(kind);
     expect(attempt.kind === 'ok' ? undefined : attempt.errorClass).toBe(errorClass);
+  });
+
+  it.each<[string, CallOutcome, 'unanswered' | 'answering' | undefined]>([
+    ['no headers in time', { kind: 'interrupted', detail: 'UND_ERR_HEADERS_TIMEOUT' }, 'unanswered'],
+    ['no answer in time', { kind: 'interrupted', detail: 'timeout' }, 'unanswered'],
+    ['408', answered(408), 'unanswered'],
+    ["504 with the provider's error", answered(504, own('DEADLINE_EXCEEDED')), 'unanswered'],
+    ['524', answered(524), 'unanswered'],
+    [
+      'a body that does not end in time',
+      { kind: 'answered', status: 200, headers: {}, body: { unreadable: 'timed_out' } },
+      'answering',
+    ],
+    ['a connection that breaks', { kind: 'interrupted', detail: 'UND_ERR_SOCKET' }, undefined],
+    ['no connection in time', { kind: 'not_sent', detail: 'UND_ERR_CONNECT_TIMEOUT' }, undefined],
+    ['409', answered(409), undefined],
+    ["503 with the provider's error", answered(503, own('overloaded')), undefined],
+    ['502 from a proxy', answered(502), undefined],
+  ])('tells whether the time ran out: %s', (_name, outcome, timedOut) => {
+    const attempt = classifySubmit(outcome, read, readError);
+    expect(attempt.kind === 'ok' ? attempt : attempt.timedOut).toBe(timedOut);
   });
 
   it.each<[string, number | undefined]>([

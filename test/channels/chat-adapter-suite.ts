@@ -205,8 +205,11 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['transient', { kind: 'transient', errorClass: 'provider_error', status: 503 }],
       ['rate_limit', { kind: 'transient', errorClass: 'rate_limit', status: 429, retryAfterSeconds: 7 }],
       ['refused', { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' }],
+      ['flagged', { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' }],
       ['auth', { kind: 'transient', errorClass: 'account', status: 401 }],
-      ['hang', { kind: 'transient', errorClass: 'interrupted' }],
+      ['forbidden', { kind: 'transient', errorClass: 'forbidden', status: 403 }],
+      ['hang', { kind: 'transient', errorClass: 'interrupted', timedOut: 'unanswered' }],
+      ['stall', { kind: 'transient', errorClass: 'interrupted', timedOut: 'answering' }],
       ['never', { kind: 'transient', errorClass: 'interrupted' }],
       ['reset', { kind: 'transient', errorClass: 'interrupted' }],
       ['malformed', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
@@ -290,7 +293,7 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['a 408', { status: 408, text: '' }, 'interrupted'],
       ['a 425', { status: 425, text: '' }, 'interrupted'],
       ['a 402', { status: 402, text: '' }, 'account'],
-      ['a 403', { status: 403, text: '' }, 'account'],
+      ['a 403', { status: 403, text: '' }, 'forbidden'],
       ['a 404 page', { status: 404, text: 'nothing here' }, 'unknown_model'],
     ])('lets another channel try after %s', async (_name, reply, errorClass) => {
       replies.answer(reply);

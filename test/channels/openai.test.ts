@@ -8,6 +8,11 @@ const saved = savedJson('openai');
 const problem = (error: object) => ({
   error: { message: 'secret-marker', type: 'x', param: null, code: null, ...error },
 });
+const flaggedBy = (metadata: object) => ({ error: { code: 403, message: 'secret-marker', metadata } });
+const xai = (error: string) => ({
+  code: 'The caller does not have permission to execute the specified operation',
+  error,
+});
 const choice = (message: object, finish_reason: unknown = 'stop') => ({ choices: [{ message, finish_reason }] });
 
 chatAdapterSuite({
@@ -109,6 +114,47 @@ chatAdapterSuite({
       name: 'a flagged prompt',
       reply: { status: 400, body: problem({ code: 'invalid_prompt' }) },
       expected: { kind: 'refused', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: "a prompt that OpenRouter's moderation flagged",
+      reply: {
+        status: 403,
+        body: flaggedBy({ reasons: ['violence'], flagged_input: 'secret-marker', provider_name: 'x' }),
+      },
+      expected: { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: "a prompt that OpenRouter's guardrail blocked",
+      reply: { status: 403, body: flaggedBy({ error_type: 'permission_denied', patterns: ['secret-marker'] }) },
+      expected: { kind: 'refused', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: 'a prompt that a provider behind OpenRouter refused',
+      reply: { status: 403, body: flaggedBy({ error_type: 'refusal', provider_name: 'x' }) },
+      expected: { kind: 'refused', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: "a 403 of OpenRouter that is about our key's permissions",
+      reply: { status: 403, body: flaggedBy({ error_type: 'permission_denied' }) },
+      expected: { kind: 'transient', errorClass: 'forbidden' },
+    },
+    {
+      name: "a prompt that violates xAI's usage guidelines",
+      reply: {
+        status: 403,
+        body: xai('Content violates usage guidelines. Team: secret-marker, Failed check: SAFETY_CHECK_TYPE_BIO'),
+      },
+      expected: { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: 'an empty account at xAI',
+      reply: { status: 403, body: xai("Your newly created teams doesn't have any credits yet. secret-marker") },
+      expected: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'a 403 of xAI for another reason',
+      reply: { status: 403, body: xai('secret-marker') },
+      expected: { kind: 'transient', errorClass: 'forbidden' },
     },
     {
       name: 'an unknown model with 400',

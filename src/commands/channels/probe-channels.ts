@@ -1,12 +1,11 @@
 import { listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
-import { unsealCredential } from './unseal-credential.ts';
+import { probeChannel } from './probe-channel.ts';
 
 type ProbeDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;
 
 const lanes = 8;
-const probeTimeoutMs = 10_000;
 
 /**
  * Probes each enabled channel whose breaker is tripped with its adapter's free call. A channel that answers becomes probing: it may
@@ -36,12 +35,10 @@ async function probe(
   const about: Record<string, unknown> = { channel_id: channelId, models: modelIds };
   try {
     const channel = await deps.channels.find(channelId);
-    const adapter = channel && deps.adapters[channel.adapter];
-    if (!channel || !adapter?.probe) return 'not_offered';
+    if (!channel) return 'not_offered';
     about['channel'] = channel.name;
-    const credential = unsealCredential(deps.sealer, channel);
-    const upstream = { channelId, baseUrl: channel.baseUrl, credential };
-    const answer = await adapter.probe(upstream, { signal: AbortSignal.timeout(probeTimeoutMs) });
+    const answer = await probeChannel(deps, channel);
+    if (!answer) return 'not_offered';
     deps.logger.info({ ...about, answer: answer.kind }, 'a tripped channel was probed');
     if (answer.kind !== 'ok') return 'failed';
     return (await recoverChannel(deps.db, tripped)) ? 'reopened' : 'superseded';

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
 import { OperatorError } from '../operator-error.ts';
-import { unsealCredential } from './unseal-credential.ts';
+import { probeChannel } from './probe-channel.ts';
 
 export interface ChannelTest {
   channelId: string;
@@ -15,31 +15,22 @@ export interface ChannelTest {
   tookMs: number;
 }
 
-const testTimeoutMs = 10_000;
-
 /**
  * Checks with the adapter's free call whether a channel, given by id or name, answers and accepts our credential. Does not change
  * the channel's health. Throws `OperatorError` if the call cannot be made.
  */
-export async function testChannel(
-  { db, sealer, adapters }: Pick<Deps, 'db' | 'sealer' | 'adapters'>,
-  named: string,
-): Promise<ChannelTest> {
-  const { channels } = await listChannels(db);
+export async function testChannel(deps: Pick<Deps, 'db' | 'sealer' | 'adapters'>, named: string): Promise<ChannelTest> {
+  const { channels } = await listChannels(deps.db);
   const channel = channels.find(({ id, name }) => id === named || name === named);
   if (!channel) throw new OperatorError(`There is no channel ${named}.`);
-  const adapter = adapters[channel.adapter];
-  if (!adapter) throw new OperatorError(`There is no adapter ${channel.adapter}.`);
+  if (!deps.adapters[channel.adapter]) throw new OperatorError(`There is no adapter ${channel.adapter}.`);
   const about = { channelId: channel.id, name: channel.name, adapter: channel.adapter };
-  if (!adapter.probe) return { ...about, answer: { kind: 'not_offered' }, tookMs: 0 };
-  const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential: '' };
+  const startedAt = performance.now();
   try {
-    upstream.credential = unsealCredential(sealer, channel);
+    const answer = await probeChannel(deps, channel);
+    return { ...about, answer: answer ?? { kind: 'not_offered' }, tookMs: Math.round(performance.now() - startedAt) };
   } catch (cause) {
     if (!(cause instanceof SealError)) throw cause;
     throw new OperatorError(`The credential of ${channel.name} cannot be decrypted: ${cause.message}.`, { cause });
   }
-  const startedAt = performance.now();
-  const answer = await adapter.probe(upstream, { signal: AbortSignal.timeout(testTimeoutMs) });
-  return { ...about, answer, tookMs: Math.round(performance.now() - startedAt) };
 }

@@ -57,12 +57,13 @@ export async function tryChannels(
 ): Promise<Tried> {
   const { config, channels } = deps;
   const modelId = input.prepared.entry.model.id;
+  const { projectId } = input.key;
   let interrupted = 0;
   const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried> => {
     const startedAt = performance.now();
     const attempt = await callChannel(deps, input, channel, deadline);
     // Not awaited, so that the client does not wait for this write.
-    void channels.note(channel, modelId, attempt, startedAt);
+    void channels.note(channel, { modelId, projectId, startedAt }, attempt);
     progress.attempt = attempt;
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
     return { attempt, attemptId: progress.attemptId, channel, attempts };

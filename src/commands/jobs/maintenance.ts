@@ -5,6 +5,7 @@ import {
   eraseContents,
   forgetFiles,
   listDeletedFiles,
+  purgeChannelWitnesses,
   purgeChatAttempts,
   purgeDeliveryAttempts,
   purgeIdempotency,
@@ -40,6 +41,7 @@ class MaintenanceSummary {
   rejected_tasks_deleted = 0;
   tasks_deleted = 0;
   chat_attempts_deleted = 0;
+  channel_witnesses_deleted = 0;
   job_runs_deleted = 0;
   /** Whether the signal ended the run early. The next run continues. */
   interrupted = false;
@@ -71,6 +73,8 @@ const rejectedTaskSeconds = daySeconds;
 const deliveryAttemptDays = 30;
 /** Until their month is frozen they are kept in any case. */
 const chatAttemptDays = 30;
+/** The circuit breaker reads the last minutes only. */
+const channelWitnessSeconds = 3_600;
 
 /**
  * Daily maintenance (rules "Jobs and retention"): creates the partitions of the next days, rebuilds the monthly summaries, verifies
@@ -119,6 +123,10 @@ export async function runMaintenance(
     [
       'chat attempts',
       cleared('chat_attempts_deleted', () => purgeChatAttempts(db, chatAttemptDays * daySeconds, limit)),
+    ],
+    [
+      'channel witnesses',
+      cleared('channel_witnesses_deleted', () => purgeChannelWitnesses(db, channelWitnessSeconds, limit)),
     ],
     ['job runs', cleared('job_runs_deleted', () => purgeJobRuns(db, jobRunDays, limit))],
   ];

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
 
 /** Errors between us and a provider, which are hidden from the client: our account, our model name, a redirect. */
-const ourOwn: ReadonlySet<string | null> = new Set(['account', 'unknown_model', 'redirect']);
+const ourOwn: ReadonlySet<string | null> = new Set(['account', 'forbidden', 'unknown_model', 'redirect']);
 
 /**
  * The calls made for a task, in order, as the public API shows them: without the channel, its job reference, its messages and our

@@ -1,27 +1,32 @@
 import { createUpstreamCaller } from '../../channels/call-upstream.ts';
 import { createAdapters } from '../../channels/registry.ts';
 import { createChannelCache } from '../../caches/channel-cache.ts';
+import { probeChannel } from '../../commands/channels/probe-channel.ts';
 import type { Config } from '../../config/load-config.ts';
+import type { ChannelRow } from '../../db/channels.ts';
 import type { Database } from '../../db/database.ts';
 import { Ledger } from '../../db/ledger.ts';
+import type { Sealer } from '../../platform/crypto/seal.ts';
 import { createLogger } from '../../platform/observe/logger.ts';
 import { createMetrics } from '../../platform/observe/metrics.ts';
 import { createWorkflowClient } from '../../platform/temporal/workflow-client.ts';
 import { temporalAccess, upstreamTimeouts } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */
-export function openUpstreams(config: Config, db: Database) {
+export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
   const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
   const logger = createLogger('warn', 'cli');
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
+  const adapters = createAdapters(caller);
+  const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
   const ledger = new Ledger(db, { membersMax: config.tasks.createBatchMax });
   return {
     deps: {
       ledger,
       workflows,
       logger,
-      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics: createMetrics() }),
-      adapters: createAdapters(caller),
+      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics: createMetrics(), probe }),
+      adapters,
     },
     async close(): Promise<void> {
       await ledger.flush();

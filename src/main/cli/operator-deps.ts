@@ -47,7 +47,7 @@ export const upstreams: Needs<UpstreamDeps> = async (env) => {
   // Loading Temporal's client takes longer than most commands take to run.
   const { openUpstreams } = await import('./open-upstreams.ts');
   const { deps, close } = await databaseAndSecrets(env);
-  const opened = openUpstreams(deps.config, deps.db);
+  const opened = openUpstreams(deps.config, deps.db, deps.sealer);
   return {
     deps: { ...deps, ...opened.deps },
     async close() {

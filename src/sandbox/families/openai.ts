@@ -212,6 +212,19 @@ const refusals = {
   transient: problem(503, 'service_unavailable', 'The engine is currently overloaded, please try again later'),
   rate_limit: problem(429, 'rate_limit_exceeded', 'Rate limit reached'),
   refused: problem(400, 'content_policy_violation', 'Your request was rejected as a result of our safety system.'),
+  // OpenRouter's form: https://openrouter.ai/docs/api/reference/errors-and-debugging, read on 2026-11-22.
+  flagged: json(403, {
+    error: {
+      code: 403,
+      message: 'Input was flagged by moderation.',
+      metadata: {
+        reasons: ['violence'],
+        flagged_input: 'the first words…',
+        provider_name: 'Sandbox',
+        model_slug: 'sandbox-chat',
+      },
+    },
+  }),
   auth: authRefused,
   lost: problem(404, 'model_not_found', 'The model does not exist or you do not have access to it.'),
   late_fail: problem(500, 'internal_error', 'The server had an error while processing your request.'),

@@ -229,7 +229,11 @@ const config = loadConfig({
 const logger = pino({ level: 'silent' });
 const sealer = createSealer([{ id: 'm1', secret }]);
 const newChannels = () =>
-  createChannelCache(db, 1_000, config.breaker, { logger, metrics: { alarm: () => undefined } });
+  createChannelCache(db, 1_000, config.breaker, {
+    logger,
+    metrics: { alarm: () => undefined },
+    probe: () => Promise.resolve(null),
+  });
 
 const adapter: Adapter = {
   submitMedia() {

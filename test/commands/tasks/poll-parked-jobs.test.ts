@@ -102,7 +102,7 @@ function openScene(own: Record<string, string> = {}): Scene {
     metrics,
     logger,
     sealer: createSealer(config.secrets.masterKeys),
-    channels: createChannelCache(db, 0, config.breaker, { logger, metrics }),
+    channels: createChannelCache(db, 0, config.breaker, { logger, metrics, probe: () => Promise.resolve(null) }),
     adapters: { fal: { pollMedia, cancelMedia } },
     workflows: {
       collect: ({ taskId }) => {

@@ -335,7 +335,11 @@ async function prepared(
     db,
     logger,
     sealer,
-    channels: createChannelCache(db, 1_000, config.breaker, { logger, metrics: { alarm: () => undefined } }),
+    channels: createChannelCache(db, 1_000, config.breaker, {
+      logger,
+      metrics: { alarm: () => undefined },
+      probe: () => Promise.resolve(null),
+    }),
     adapters: { fal: adapter },
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
     files: { ...files, open: slowOpen },

@@ -17,7 +17,7 @@ import { anAdmission, openChatLedger, settledEnd } from '../chat-books.ts';
 export async function fillEveryTable(db: Database): Promise<void> {
   const book = await openBook(db, { credits: 1_000, inFlightMax: 10 });
   await addKey(db, book.projectId, { budget: 500 });
-  await fillCatalog(db, book.keyId);
+  await fillCatalog(db, book);
   await fillTasks(db, book);
   await fillChats(db, book);
   await fillJobs(db, book);
@@ -25,7 +25,7 @@ export async function fillEveryTable(db: Database): Promise<void> {
 
 type Book = Awaited<ReturnType<typeof openBook>>;
 
-async function fillCatalog(db: Database, keyId: string): Promise<void> {
+async function fillCatalog(db: Database, { keyId, projectId }: Book): Promise<void> {
   await run(
     db,
     `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4)
@@ -39,6 +39,7 @@ async function fillCatalog(db: Database, keyId: string): Promise<void> {
      values ('chn_a', 'channel-a', 'openai', 'https://example.com', 'sealed', '{default}')`,
   );
   await run(db, `select note_channel_failure('chn_a', 'model-a', 'timeout', 1, true, 5, 10, 300)`);
+  await run(db, `select note_channel_use('chn_a', 'model-a', $1, true, 60, 80)`, [projectId]);
 }
 
 async function fillTasks(db: Database, book: Book): Promise<void> {

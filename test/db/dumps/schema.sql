@@ -107,6 +107,14 @@ create table channel_health (
   updated_at timestamp with time zone not null default clock_timestamp()
 );
 
+create table channel_witness (
+  channel_id text not null,
+  failed_at timestamp with time zone,
+  model_id text not null,
+  project_id text not null,
+  used_at timestamp with time zone not null default clock_timestamp()
+) with (fillfactor=70);
+
 create table credit_account (
   balance bigint not null default 0,
   in_flight integer not null default 0,
@@ -388,6 +396,8 @@ alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
 
+alter table channel_witness add constraint channel_witness_pkey PRIMARY KEY (channel_id, model_id, project_id);
+
 alter table credit_account add constraint credit_account_balance_check CHECK ((balance >= 0));
 
 alter table credit_account add constraint credit_account_in_flight_check CHECK ((in_flight >= 0));
@@ -487,6 +497,8 @@ alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_
 alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
 alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
+
+alter table channel_witness add constraint channel_witness_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
 alter table credit_account add constraint credit_account_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
@@ -1461,6 +1473,9 @@ begin
   update channel_health set opens = h.opens + 1, failures = 0, opened_at = clock_timestamp(), probe_until = null,
     closed_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.opens + 1)))
   where channel_id = p_channel_id and model_id = p_model_id;
+  -- What was said against the channel before the trip must not count after it.
+  update channel_witness set failed_at = null
+  where channel_id = p_channel_id and model_id = p_model_id and failed_at is not null;
   return true;
 end $function$;
 
@@ -1476,6 +1491,28 @@ begin
     and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
     and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
   return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_channel_use(p_channel_id text, p_model_id text, p_project_id text, p_failed boolean, p_window_seconds double precision, p_used_seconds double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  others int;
+  failing int;
+begin
+  insert into channel_witness (channel_id, model_id, project_id, failed_at)
+  select c.id, p_model_id, p_project_id, case when p_failed then clock_timestamp() end from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id, project_id) do update
+    set used_at = excluded.used_at,
+        failed_at = case when p_failed is null then channel_witness.failed_at else excluded.failed_at end;
+  if p_failed is not true then return false; end if;
+  select count(*), count(*) filter (where w.failed_at > clock_timestamp() - make_interval(secs => p_window_seconds))
+  into others, failing
+  from channel_witness w
+  where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
+    and w.used_at > clock_timestamp() - make_interval(secs => p_used_seconds);
+  return others = 0 or failing > 0;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.notify_change()

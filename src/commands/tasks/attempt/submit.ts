@@ -43,7 +43,8 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
   });
   if (attempt.kind === 'ok' || attempt.kind === 'done') crashPoint('after_upstream_accept_before_save');
   const outcome = attempt.kind === 'done' ? ({ kind: 'ok', value: null } as const) : attempt;
-  await deps.channels.note(channel.row, task.modelId, outcome, startedAt);
+  const { modelId, projectId } = task;
+  await deps.channels.note(channel.row, { modelId, projectId, startedAt }, outcome);
   // The lookup sends the same inputs again.
   if (attempt.kind === 'unknown') return { stage: 'unanswered', holder, submitted: attempt };
   releaseInputs(run);

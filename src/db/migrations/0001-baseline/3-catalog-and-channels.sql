@@ -42,6 +42,18 @@ create table channel_health (
   primary key (channel_id, model_id)
 );
 
+-- Which projects used a channel and model lately, and whose last call there timed out or met a bare 403. One project's requests
+-- can cause both, so such a failure counts only if another project confirms it, or if no other project uses the channel.
+create table channel_witness (
+  channel_id text not null references channel (id) on delete cascade,
+  model_id text not null,
+  project_id text not null,
+  used_at timestamptz not null default clock_timestamp(),
+  -- Empty again after a success.
+  failed_at timestamptz,
+  primary key (channel_id, model_id, project_id)
+) with (fillfactor = 70);
+
 -- Caches of all processes listen to these.
 create trigger model_changed after insert or update or delete on model
   for each statement execute function notify_change();

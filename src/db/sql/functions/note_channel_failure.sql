@@ -21,5 +21,8 @@ begin
   update channel_health set opens = h.opens + 1, failures = 0, opened_at = clock_timestamp(), probe_until = null,
     closed_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.opens + 1)))
   where channel_id = p_channel_id and model_id = p_model_id;
+  -- What was said against the channel before the trip must not count after it.
+  update channel_witness set failed_at = null
+  where channel_id = p_channel_id and model_id = p_model_id and failed_at is not null;
   return true;
 end $$;
