@@ -107,6 +107,14 @@ create table channel_health (
   updated_at timestamp with time zone not null default clock_timestamp()
 );
 
+create table channel_witness (
+  channel_id text not null,
+  failed_at timestamp with time zone,
+  model_id text not null,
+  project_id text not null,
+  used_at timestamp with time zone not null default clock_timestamp()
+) with (fillfactor=70);
+
 create table credit_account (
   balance bigint not null default 0,
   in_flight integer not null default 0,
@@ -349,283 +357,289 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T10:37:39.718386+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_aac45aac49a87722", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_27cc84238ce06cda", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T10:42:13.047696+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_4931ff85dabd2f4f", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_591ab74526ccf364", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_9b3e73e738eab547", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T10:37:39.492605+00:00", "expires_at": null, "project_id": "prj_27cc84238ce06cda", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_46f45bc60efc0419", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T10:42:12.948765+00:00", "expires_at": null, "project_id": "prj_591ab74526ccf364", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_aac45aac49a87722", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T10:37:39.490906+00:00", "expires_at": null, "project_id": "prj_27cc84238ce06cda", "revoked_at": null, "last_used_at": "2026-11-22T10:37:39.524421+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_4931ff85dabd2f4f", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T10:42:12.946756+00:00", "expires_at": null, "project_id": "prj_591ab74526ccf364", "revoked_at": null, "last_used_at": "2026-11-22T10:42:12.973503+00:00", "in_flight_max": 10}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_aac45aac49a87722", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T10:37:39.495772+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_4931ff85dabd2f4f", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T10:42:12.950057+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_38e5d1389427771f", "code": null, "fence": "att_38e5d1389427771f", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_1a0011a15a14e1e3", "started_at": "2026-11-22T10:37:39.684525+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:37:39.684524+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_45612aa72abbf24b", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_26a741b0f6dcf810", "started_at": "2026-11-22T10:42:12.97696+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:42:12.97696+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_5b6c66e15727cc08", "code": null, "fence": "att_5b6c66e15727cc08", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T10:37:39.673822+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_4a57bef86bb110e1", "started_at": "2026-11-22T10:37:39.668185+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:40:39.668183+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_65fa65c76dd5a409", "code": null, "fence": "att_65fa65c76dd5a409", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_85dd78d4851a8b9c", "started_at": "2026-11-22T10:42:13.026716+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:42:13.026715+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_7dabd903b56bfc33", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_c62a2c0ac784a1db", "started_at": "2026-11-22T10:37:39.53091+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:37:39.53091+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_8534218302d2090d", "code": null, "fence": "att_8534218302d2090d", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T10:42:13.015907+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_bdfe3e570e886603", "started_at": "2026-11-22T10:42:13.0112+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:45:13.011198+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_c3664d2bf5f1b217", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T10:37:39.574802+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_fde85076d4447f37", "started_at": "2026-11-22T10:37:39.574802+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:37:39.574802+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ad6bc9b54da2f11f", "code": null, "fence": "att_ad6bc9b54da2f11f", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T10:42:13.021533+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_d3edac0a9fdb9182", "started_at": "2026-11-22T10:42:13.018569+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:45:13.018568+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f86d5884b7c71eee", "code": null, "fence": "att_f86d5884b7c71eee", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T10:37:39.644653+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_f644ac92bb574e74", "started_at": "2026-11-22T10:37:39.627616+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:40:39.627615+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_bc9244178a1009d7", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T10:42:12.993074+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_3e54cc1740d993a9", "started_at": "2026-11-22T10:42:12.993074+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T10:42:12.993074+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T10:37:39.489096+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_27cc84238ce06cda"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T10:42:12.945182+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_591ab74526ccf364"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T10:37:39.499764+00:00", "credential": "sealed", "updated_at": "2026-11-22T10:37:39.499764+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T10:42:12.953523+00:00", "credential": "sealed", "updated_at": "2026-11-22T10:42:12.953523+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T10:37:39.505675+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T10:37:39.503782+00:00", "probe_until": null, "closed_until": "2026-11-22T10:37:49.505674+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T10:42:12.956577+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T10:42:12.955927+00:00", "probe_until": null, "closed_until": "2026-11-22T10:42:22.956576+00:00"}');
+
+insert into channel_witness overriding system value
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T10:42:12.958923+00:00", "model_id": "model-a", "failed_at": "2026-11-22T10:42:12.958923+00:00", "channel_id": "chn_a", "project_id": "prj_591ab74526ccf364"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_27cc84238ce06cda"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_591ab74526ccf364"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_522428906416ce2d", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_fde85076d4447f37", "attempts": 1, "ended_at": null, "event_id": "evt_9e77e3b56aa1d7c7", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T10:37:39.577037+00:00", "project_id": "prj_27cc84238ce06cda", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T10:37:39.585027+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_fd6ebfce99a902b4", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_3e54cc1740d993a9", "attempts": 1, "ended_at": null, "event_id": "evt_ff4a437b8883a14d", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T10:42:12.994847+00:00", "project_id": "prj_591ab74526ccf364", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T10:42:12.997876+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T10:37:39.592096+00:00", "started_at": "2026-11-22T10:37:39.584435+00:00", "delivery_id": "dlv_522428906416ce2d", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T10:42:12.998022+00:00", "started_at": "2026-11-22T10:42:12.997674+00:00", "delivery_id": "dlv_fd6ebfce99a902b4", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_d7b52954d220c16e", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_fde85076d4447f37", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T10:37:39.598499+00:00", "deleted_at": null, "expires_at": "2026-11-29T10:37:39.598499+00:00", "project_id": "prj_27cc84238ce06cda", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_51e25d5f0fc6f7fd", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_3e54cc1740d993a9", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T10:42:12.999273+00:00", "deleted_at": null, "expires_at": "2026-11-29T10:42:12.999273+00:00", "project_id": "prj_591ab74526ccf364", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_c62a2c0ac784a1db", "bound_at": null, "created_at": "2026-11-22T10:37:39.519453+00:00", "expires_at": "2026-11-22T11:37:39.519452+00:00", "project_id": "prj_27cc84238ce06cda", "request_id": "req_aae3826ec59e1ccb", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_26a741b0f6dcf810", "bound_at": null, "created_at": "2026-11-22T10:42:12.967674+00:00", "expires_at": "2026-11-22T11:42:12.967673+00:00", "project_id": "prj_591ab74526ccf364", "request_id": "req_d6f3c8e1381b8d49", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T10:37:39.644608+00:00", "created_at": "2026-11-22T10:37:39.625923+00:00", "expires_at": "2026-11-23T10:37:39.625923+00:00", "project_id": "prj_27cc84238ce06cda", "request_id": "req_f644ac92bb574e74", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T10:42:13.015852+00:00", "created_at": "2026-11-22T10:42:13.009587+00:00", "expires_at": "2026-11-23T10:42:13.009587+00:00", "project_id": "prj_591ab74526ccf364", "request_id": "req_bdfe3e570e886603", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T10:37:39.691327+00:00", "started_at": "2026-11-22T10:37:39.688481+00:00", "lease_until": "2026-11-22T10:38:39.688481+00:00", "requested_at": "2026-11-22T10:37:39.688481+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T10:42:13.029289+00:00", "started_at": "2026-11-22T10:42:13.028485+00:00", "lease_until": "2026-11-22T10:43:13.028485+00:00", "requested_at": "2026-11-22T10:42:13.028485+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T10:37:39.679047+00:00", "covers_until": "2026-11-22T10:37:39.676399+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T10:42:13.023632+00:00", "covers_until": "2026-11-22T10:42:13.023032+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_27cc84238ce06cda", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_591ab74526ccf364", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_aac45aac49a87722", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_4931ff85dabd2f4f", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T10:37:39.484127+00:00", "d_reserved": 0, "project_id": "prj_27cc84238ce06cda", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T10:42:12.942691+00:00", "d_reserved": 0, "project_id": "prj_591ab74526ccf364", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T10:37:39.644715+00:00", "d_reserved": -7, "project_id": "prj_27cc84238ce06cda", "reservation_id": "req_f644ac92bb574e74"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T10:42:13.015962+00:00", "d_reserved": -7, "project_id": "prj_591ab74526ccf364", "reservation_id": "req_bdfe3e570e886603"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T10:37:39.668103+00:00", "d_reserved": 8, "project_id": "prj_27cc84238ce06cda", "reservation_id": "req_4a57bef86bb110e1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T10:42:13.018418+00:00", "d_reserved": 8, "project_id": "prj_591ab74526ccf364", "reservation_id": "req_d3edac0a9fdb9182"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T10:37:39.673866+00:00", "d_reserved": -8, "project_id": "prj_27cc84238ce06cda", "reservation_id": "req_4a57bef86bb110e1"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T10:42:13.021579+00:00", "d_reserved": -8, "project_id": "prj_591ab74526ccf364", "reservation_id": "req_d3edac0a9fdb9182"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T10:37:39.684456+00:00", "d_reserved": 9, "project_id": "prj_27cc84238ce06cda", "reservation_id": "req_1a0011a15a14e1e3"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T10:42:13.026658+00:00", "d_reserved": 9, "project_id": "prj_591ab74526ccf364", "reservation_id": "req_85dd78d4851a8b9c"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T10:37:39.525026+00:00", "d_reserved": 10, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_c62a2c0ac784a1db"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T10:42:12.974242+00:00", "d_reserved": 10, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_26a741b0f6dcf810"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T10:37:39.539825+00:00", "d_reserved": 20, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_297b55069b201bdd"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T10:42:12.980586+00:00", "d_reserved": 20, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_b9e9531cb2fa07ac"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T10:37:39.548932+00:00", "d_reserved": 30, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_492bc2f026d263f0"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T10:42:12.982828+00:00", "d_reserved": 30, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_7b5de2c73d423336"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T10:37:39.555373+00:00", "d_reserved": -30, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_492bc2f026d263f0"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T10:42:12.986121+00:00", "d_reserved": -30, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_7b5de2c73d423336"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T10:37:39.572671+00:00", "d_reserved": 40, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_fde85076d4447f37"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T10:42:12.992159+00:00", "d_reserved": 40, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_3e54cc1740d993a9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T10:37:39.576797+00:00", "d_reserved": -40, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_fde85076d4447f37"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T10:42:12.994428+00:00", "d_reserved": -40, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_3e54cc1740d993a9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_aac45aac49a87722", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T10:37:39.603885+00:00", "d_reserved": 0, "project_id": "prj_27cc84238ce06cda", "reservation_id": "task_fde85076d4447f37"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_4931ff85dabd2f4f", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T10:42:13.002753+00:00", "d_reserved": 0, "project_id": "prj_591ab74526ccf364", "reservation_id": "task_3e54cc1740d993a9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_aac45aac49a87722", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T10:37:39.627434+00:00", "d_reserved": 7, "project_id": "prj_27cc84238ce06cda", "reservation_id": "req_f644ac92bb574e74"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_4931ff85dabd2f4f", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T10:42:13.010843+00:00", "d_reserved": 7, "project_id": "prj_591ab74526ccf364", "reservation_id": "req_bdfe3e570e886603"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T10:37:39.497123+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T10:42:12.952223+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_27cc84238ce06cda", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_591ab74526ccf364", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_27cc84238ce06cda", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_591ab74526ccf364", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_27cc84238ce06cda", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_591ab74526ccf364", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_27cc84238ce06cda", "name": "test", "status": "active", "created_at": "2026-11-22T10:37:39.474283+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_591ab74526ccf364", "name": "test", "status": "active", "created_at": "2026-11-22T10:42:12.936533+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795343859, "key_id": "key_aac45aac49a87722", "requests": [-2955480078008994937]}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795344133, "key_id": "key_4931ff85dabd2f4f", "requests": [6681453351131200042]}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_1a0011a15a14e1e3", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_aac45aac49a87722", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:37:39.684334+00:00", "expires_at": "2026-11-22T10:37:39.684333+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_85dd78d4851a8b9c", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_4931ff85dabd2f4f", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:42:13.026554+00:00", "expires_at": "2026-11-22T10:42:13.026553+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_4a57bef86bb110e1", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_aac45aac49a87722", "ended_at": "2026-11-22T10:37:39.673695+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T10:37:39.667957+00:00", "expires_at": "2026-11-22T10:40:39.667955+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_bdfe3e570e886603", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_4931ff85dabd2f4f", "ended_at": "2026-11-22T10:42:13.015726+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T10:42:13.010619+00:00", "expires_at": "2026-11-22T10:45:13.010618+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_f644ac92bb574e74", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_aac45aac49a87722", "ended_at": "2026-11-22T10:37:39.644471+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T10:37:39.627204+00:00", "expires_at": "2026-11-22T10:40:39.627203+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_d3edac0a9fdb9182", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_4931ff85dabd2f4f", "ended_at": "2026-11-22T10:42:13.021432+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T10:42:13.018329+00:00", "expires_at": "2026-11-22T10:45:13.018328+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_297b55069b201bdd", "kind": "media", "state": "held", "amount": 20, "key_id": "key_aac45aac49a87722", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:37:39.539718+00:00", "expires_at": "2026-11-22T10:47:39.537906+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_26a741b0f6dcf810", "kind": "media", "state": "held", "amount": 10, "key_id": "key_4931ff85dabd2f4f", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:42:12.973609+00:00", "expires_at": "2026-11-22T10:52:12.968488+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_492bc2f026d263f0", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_aac45aac49a87722", "ended_at": "2026-11-22T10:37:39.55494+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:37:39.548827+00:00", "expires_at": "2026-11-22T10:47:39.543619+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_3e54cc1740d993a9", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_4931ff85dabd2f4f", "ended_at": "2026-11-22T10:42:12.994291+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T10:42:12.992074+00:00", "expires_at": "2026-11-22T10:52:12.990578+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_c62a2c0ac784a1db", "kind": "media", "state": "held", "amount": 10, "key_id": "key_aac45aac49a87722", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:37:39.524532+00:00", "expires_at": "2026-11-22T10:47:39.520069+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_7b5de2c73d423336", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_4931ff85dabd2f4f", "ended_at": "2026-11-22T10:42:12.985419+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:42:12.982745+00:00", "expires_at": "2026-11-22T10:52:12.981661+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_fde85076d4447f37", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_aac45aac49a87722", "ended_at": "2026-11-22T10:37:39.576448+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T10:37:39.572555+00:00", "expires_at": "2026-11-22T10:47:39.57006+00:00", "project_id": "prj_27cc84238ce06cda", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_b9e9531cb2fa07ac", "kind": "media", "state": "held", "amount": 20, "key_id": "key_4931ff85dabd2f4f", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T10:42:12.980481+00:00", "expires_at": "2026-11-22T10:52:12.979037+00:00", "project_id": "prj_591ab74526ccf364", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T10:37:39.379624+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T10:42:12.875266+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T10:37:39.380748+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T10:42:12.876309+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T10:37:39.384254+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T10:42:12.878425+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T10:37:39.388596+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T10:42:12.879108+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T10:37:39.389941+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T10:42:12.879981+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T10:37:39.390969+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T10:42:12.880625+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T10:37:39.391556+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T10:42:12.881118+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T10:37:39.392348+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T10:42:12.881667+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T10:37:39.393567+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T10:42:12.882221+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T10:37:39.394797+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T10:42:12.883045+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T10:37:39.397892+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T10:42:12.884012+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T10:37:39.400423+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T10:42:12.884607+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T10:37:39.416341+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T10:42:12.885755+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T10:37:39.418012+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T10:42:12.886516+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T10:37:39.41878+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T10:42:12.887114+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T10:37:39.419308+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T10:42:12.887593+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T10:37:39.419801+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "e048709f4f51ef80f800de0fd1236b48729a17c561d3437bce625bf9d6db147e", "applied_at": "2026-11-22T10:42:12.8882+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T10:37:39.420544+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T10:42:12.889416+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T10:37:39.422256+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T10:42:12.890571+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T10:37:39.423351+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T10:42:12.891434+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T10:37:39.424051+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T10:42:12.891968+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T10:37:39.424489+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T10:42:12.892416+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T10:37:39.424997+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T10:42:12.892913+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "d6b4771a5f6d2c5f9a2a57dcaaee0e0d9044338f2d9a677ea406d5fd5e048819", "applied_at": "2026-11-22T10:37:39.425618+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "ac675f799ddd67c6d3f9c6fdf27094860f2391662401a1afed617a3b98131a96", "applied_at": "2026-11-22T10:42:12.893467+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T10:37:39.426182+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T10:42:12.894235+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T10:37:39.230578+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T10:42:12.895546+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T10:37:39.427057+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T10:42:12.731564+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T10:37:39.427505+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T10:42:12.896114+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T10:37:39.428153+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T10:42:12.898806+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T10:37:39.428612+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T10:42:12.899524+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T10:37:39.429558+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T10:42:12.899992+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "a96aaf0086d74a54c8cb90883d560d78eabd3362d3efe6144c39a5bdb8a22ddf", "applied_at": "2026-11-22T10:37:39.430133+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T10:42:12.90081+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T10:37:39.232249+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "a96aaf0086d74a54c8cb90883d560d78eabd3362d3efe6144c39a5bdb8a22ddf", "applied_at": "2026-11-22T10:42:12.901376+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T10:37:39.43136+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "42b0e9cf5fdd585ae6d092323dbd715abef734b7f6bac39221f402f0218b3a19", "applied_at": "2026-11-22T10:42:12.732884+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T10:37:39.432656+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T10:42:12.902254+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T10:37:39.433402+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T10:42:12.902865+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T10:37:39.434144+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T10:42:12.903565+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T10:42:12.904155+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T10:37:39.214527+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T10:42:12.721757+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T10:37:39.704955+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T10:42:13.031609+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_237252b8bcd6b084", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_aac45aac49a87722", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T10:37:39.515466+00:00", "error_code": null, "expires_at": null, "project_id": "prj_27cc84238ce06cda", "request_id": "req_a3f2c75a669c4932", "started_at": null, "deadline_at": "2026-11-22T10:47:39.515466+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T10:37:39.515467+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_26a741b0f6dcf810", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4931ff85dabd2f4f", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T10:42:12.968488+00:00", "error_code": null, "expires_at": null, "project_id": "prj_591ab74526ccf364", "request_id": "req_d6f3c8e1381b8d49", "started_at": null, "deadline_at": "2026-11-22T10:52:12.968488+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T10:42:12.974729+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:42:12.974729+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_297b55069b201bdd", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_aac45aac49a87722", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T10:37:39.537905+00:00", "error_code": null, "expires_at": null, "project_id": "prj_27cc84238ce06cda", "request_id": "req_bb0a31151ac78a92", "started_at": null, "deadline_at": "2026-11-22T10:47:39.537906+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T10:37:39.539885+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:37:39.539885+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_3e54cc1740d993a9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4931ff85dabd2f4f", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T10:42:12.990578+00:00", "error_code": null, "expires_at": "2026-11-22T11:42:12.994573+00:00", "project_id": "prj_591ab74526ccf364", "request_id": "req_65dbfa4a02fb577e", "started_at": null, "deadline_at": "2026-11-22T10:52:12.990578+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T10:42:12.994573+00:00", "last_seen_at": "2026-11-22T10:42:12.992207+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:42:12.992207+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_492bc2f026d263f0", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_aac45aac49a87722", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T10:37:39.543619+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T11:37:39.555675+00:00", "project_id": "prj_27cc84238ce06cda", "request_id": "req_f4d0ddce8cf7e13a", "started_at": null, "deadline_at": "2026-11-22T10:47:39.543619+00:00", "callback_url": null, "completed_at": "2026-11-22T10:37:39.555675+00:00", "last_seen_at": "2026-11-22T10:37:39.548995+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:37:39.548995+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_7b5de2c73d423336", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4931ff85dabd2f4f", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T10:42:12.981661+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T11:42:12.986402+00:00", "project_id": "prj_591ab74526ccf364", "request_id": "req_fae9596ca25c8b98", "started_at": null, "deadline_at": "2026-11-22T10:52:12.981661+00:00", "callback_url": null, "completed_at": "2026-11-22T10:42:12.986402+00:00", "last_seen_at": "2026-11-22T10:42:12.982995+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:42:12.982995+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_c62a2c0ac784a1db", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_aac45aac49a87722", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T10:37:39.520069+00:00", "error_code": null, "expires_at": null, "project_id": "prj_27cc84238ce06cda", "request_id": "req_aae3826ec59e1ccb", "started_at": null, "deadline_at": "2026-11-22T10:47:39.520069+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T10:37:39.525254+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:37:39.525254+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_9d2b2b7422ea931c", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4931ff85dabd2f4f", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T10:42:12.964313+00:00", "error_code": null, "expires_at": null, "project_id": "prj_591ab74526ccf364", "request_id": "req_75b6325863afe13f", "started_at": null, "deadline_at": "2026-11-22T10:52:12.964313+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T10:42:12.964314+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_fde85076d4447f37", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_aac45aac49a87722", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T10:37:39.57006+00:00", "error_code": null, "expires_at": "2026-11-22T11:37:39.576873+00:00", "project_id": "prj_27cc84238ce06cda", "request_id": "req_2acf317cf076d47e", "started_at": null, "deadline_at": "2026-11-22T10:47:39.57006+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T10:37:39.576873+00:00", "last_seen_at": "2026-11-22T10:37:39.572734+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:37:39.572734+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_b9e9531cb2fa07ac", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4931ff85dabd2f4f", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T10:42:12.979037+00:00", "error_code": null, "expires_at": null, "project_id": "prj_591ab74526ccf364", "request_id": "req_797ad25ae8dee142", "started_at": null, "deadline_at": "2026-11-22T10:52:12.979037+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T10:42:12.980643+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T10:42:12.980643+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T10:37:39.567061+00:00", "outcome": "bought", "task_id": "task_492bc2f026d263f0", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T10:42:12.989078+00:00", "outcome": "bought", "task_id": "task_7b5de2c73d423336", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -680,6 +694,8 @@ alter table channel add constraint channel_priority_check CHECK ((priority >= 0)
 alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table channel_witness add constraint channel_witness_pkey PRIMARY KEY (channel_id, model_id, project_id);
 
 alter table credit_account add constraint credit_account_balance_check CHECK ((balance >= 0));
 
@@ -780,6 +796,8 @@ alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_
 alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
 alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
+
+alter table channel_witness add constraint channel_witness_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
 alter table credit_account add constraint credit_account_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
@@ -1754,6 +1772,9 @@ begin
   update channel_health set opens = h.opens + 1, failures = 0, opened_at = clock_timestamp(), probe_until = null,
     closed_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.opens + 1)))
   where channel_id = p_channel_id and model_id = p_model_id;
+  -- What was said against the channel before the trip must not count after it.
+  update channel_witness set failed_at = null
+  where channel_id = p_channel_id and model_id = p_model_id and failed_at is not null;
   return true;
 end $function$;
 
@@ -1769,6 +1790,28 @@ begin
     and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
     and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
   return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_channel_use(p_channel_id text, p_model_id text, p_project_id text, p_failed boolean, p_window_seconds double precision, p_used_seconds double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  others int;
+  failing int;
+begin
+  insert into channel_witness (channel_id, model_id, project_id, failed_at)
+  select c.id, p_model_id, p_project_id, case when p_failed then clock_timestamp() end from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id, project_id) do update
+    set used_at = excluded.used_at,
+        failed_at = case when p_failed is null then channel_witness.failed_at else excluded.failed_at end;
+  if p_failed is not true then return false; end if;
+  select count(*), count(*) filter (where w.failed_at > clock_timestamp() - make_interval(secs => p_window_seconds))
+  into others, failing
+  from channel_witness w
+  where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
+    and w.used_at > clock_timestamp() - make_interval(secs => p_used_seconds);
+  return others = 0 or failing > 0;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.notify_change()
