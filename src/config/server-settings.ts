@@ -9,6 +9,7 @@ import {
   isPort,
   keyRing,
   list,
+  optionalLimit,
   optionalPort,
   providerKey,
   readableFile,
@@ -103,6 +104,14 @@ export const serverSettings = {
       ),
     ).describe(
       'Tokens for `/api/internal/jobs/*`, 32 characters or more each, separated by commas. With none these routes answer 503.',
+    ),
+  }),
+  keys: z.object({
+    rpmDefault: optionalLimit('KEY_RPM_DEFAULT').describe(
+      'POST requests in any 60 seconds of a new key that names no limit of its own; empty: no limit.',
+    ),
+    inFlightMaxDefault: optionalLimit('KEY_IN_FLIGHT_DEFAULT').describe(
+      'The same for its tasks and chats at once; empty: the limit of its project.',
     ),
   }),
   egress: z.object({

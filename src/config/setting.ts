@@ -27,6 +27,10 @@ export const seconds = (name: string, fallback: number) =>
 export const optionalPort = (name: string) =>
   setting(name, z.coerce.number(notNumber).int().min(0).max(65_535).nullable().default(null));
 
+/** A whole number of 1 or more that fits the database's `int`; null when it is empty. */
+export const optionalLimit = (name: string) =>
+  setting(name, z.coerce.number(notNumber).int().min(1).max(2_147_483_647).nullable().default(null));
+
 export const flag = (name: string) =>
   setting(
     name,

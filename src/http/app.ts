@@ -1,8 +1,9 @@
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { Config } from '../config/load-config.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { createByteBudget } from './byte-budget.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
+import { createFairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
@@ -10,18 +11,24 @@ import { answerErrors } from './middleware/answer-errors.ts';
 import { demandApiKey, demandJobToken } from './middleware/authenticate.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
-import { limitInFlight } from './middleware/limit-in-flight.ts';
+import { holdPlace } from './middleware/hold-place.ts';
 import { readJson } from './middleware/read-json.ts';
+import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { demandKnownQuery } from './query.ts';
+import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
 import type { Route } from './route.ts';
 
 /** The largest JSON body. */
 const BODY_MAX_BYTES = 4_000_000;
+/** The largest picture as it is sent. */
+const UPLOAD_MAX_BYTES = 10_000_000;
+/** Uploads that one process holds in memory while they arrive and are decoded: twelve of the largest. */
+const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
 
 /**
  * The Koa application for a table of routes. A request passes, in this order: request id and log line, error answers, health
- * probes, in-flight limit, and then per route the check of the transfer coding, authentication, the body and the handler. Emit
+ * probes, and then per route the check of the transfer coding, authentication, the body, the in-flight limit and the handler. Emit
  * `stopping` on it once before the server stops: from then on it reports not ready and asks clients to close their connections.
  * Without `probes` it answers no health probes, because another listener does.
  */
@@ -49,7 +56,6 @@ export function createApp(
   app.use(demandTarget);
   app.use(demandHost);
   if (probes) app.use(health(deps.isReady, () => stopping));
-  app.use(limitInFlight(config.http.inFlightMax));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));
   return app;
@@ -60,28 +66,54 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   const failures = createFailureThrottle({ max: config.http.authFailuresPerMinuteMax });
   const apiKey = demandApiKey(deps, failures);
   const jobToken = demandJobToken(config.secrets.jobTokens, failures);
-  const guards = { api_key: [apiKey, limitRate(deps)], job_token: [jobToken], none: [], signed: [] } satisfies Record<
-    Route['auth'],
-    AppMiddleware[]
-  >;
-  const timeoutMs = config.http.requestTimeoutSeconds * 1_000;
-  // The in-flight limit times the largest body would exceed the memory of a process.
-  const memory = createByteBudget(
-    config.http.bodiesBufferedMaxBytes,
-    'The server is receiving too many large request bodies at the same time. Try again in a few seconds.',
-  );
-  const bodies = {
-    none: [],
-    json: [readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs, memory })],
-  } satisfies Record<Route['body'], AppMiddleware[]>;
+  const { open, inFlight } = places(config.http.inFlightMax);
+  const guards = {
+    api_key: [apiKey, open, limitRate(deps)],
+    job_token: [jobToken, open],
+    none: [open],
+    // The handler has a limit of its own, because only the file tells which project it belongs to.
+    signed: [],
+  } satisfies Record<Route['auth'], AppMiddleware[]>;
+  const bodies = bodyReaders(config.http);
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
   for (const route of routes) {
     const query = demandKnownQuery(route.query ?? []);
-    const chain = [enter(route), demandKnownCoding, ...guards[route.auth], query, ...bodies[route.body], route.handler];
-    router.register(route.path, [route.method], chain);
+    const before = [enter(route), demandKnownCoding, ...guards[route.auth], query, ...(route.beforeBody ?? [])];
+    const work = route.auth === 'signed' ? [route.handler] : [inFlight, route.handler];
+    router.register(route.path, [route.method], [...before, ...bodies[route.body], ...work]);
   }
   return router;
+}
+
+/**
+ * Requests with a valid key that wait for their bodies, beside those in flight. Each is a socket and a timer for at most the time
+ * that a body may take.
+ */
+const BODIES_AWAITED_MAX = 1_500;
+
+/** `open` counts a request from its authentication on, `inFlight` once its body has arrived, so that no slow body holds a place. */
+function places(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware } {
+  const message = 'The server is handling too many requests at the same time. Try again in a few seconds.';
+  const limit = (total: number): AppMiddleware => holdPlace(createFairBudget({ total, message, retryAfterSeconds: 1 }));
+  return { open: limit(inFlightMax + BODIES_AWAITED_MAX), inFlight: limit(inFlightMax) };
+}
+
+function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['http']) {
+  // The in-flight limit times the largest body would exceed the memory of a process.
+  const bodies = createFairBudget({
+    total: bodiesBufferedMaxBytes,
+    message: 'The server is receiving too many large request bodies at the same time. Try again in a few seconds.',
+  });
+  const pictures = createFairBudget({
+    total: UPLOADS_BUFFERED_MAX_BYTES,
+    message: 'The server is receiving too many uploads at the same time. Try again in a few seconds.',
+  });
+  return {
+    none: [],
+    json: [readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs: requestTimeoutSeconds * 1_000, memory: bodies })],
+    picture: [readPicture({ maxBytes: UPLOAD_MAX_BYTES, timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000, memory: pictures })],
+  } satisfies Record<Route['body'], AppMiddleware[]>;
 }
 
 const enter =

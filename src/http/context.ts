@@ -7,6 +7,8 @@ declare module 'koa' {
   interface Request {
     /** The parsed body, on routes that read one. `read-body.ts` documents its guarantees. */
     body?: JsonObject;
+    /** The picture of an upload, on routes that read one. Its bytes are not checked. */
+    picture?: Buffer;
   }
 }
 
@@ -43,3 +45,7 @@ export function keyOf(ctx: AppContext): AuthenticatedKey {
   if (!ctx.state.key) throw new Error(`${ctx.state.route?.path ?? 'This address'} is not behind an API key`);
   return ctx.state.key;
 }
+
+/** The owner of what a request holds of a fair budget: its project. Requests without a key share one owner for each kind of route. */
+export const ownerOf = ({ state }: Pick<AppContext, 'state'>): string =>
+  state.key?.projectId ?? state.route?.auth ?? 'unmatched';

@@ -33,6 +33,8 @@ export interface AuthenticatedKey {
 }
 
 export interface SignedFiles {
+  /** The project of the file, or null in the same cases as `openSigned`. */
+  ownerOf(fileId: string, expires: number, signature: string): Promise<string | null>;
   /** The file, or null if the signature is wrong or `expires` (unix seconds) is past, or if the file does not exist. */
   openSigned(fileId: string, expires: number, signature: string): Promise<SignedFile | null>;
 }

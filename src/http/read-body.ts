@@ -3,11 +3,20 @@ import type { IncomingMessage } from 'node:http';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import type { ByteShare } from './byte-budget.ts';
+import type { Share } from '../platform/fair-budget.ts';
 import type { AppContext } from './context.ts';
 
 /** Deeper JSON has no use here and would only cost stack (rules "Limits"). */
 const DEPTH_MAX = 32;
+/** No request has as many, and validation takes seconds for hundreds of thousands. */
+const FIELDS_MAX = 10_000;
+
+/**
+ * The slowest body: a client that sends less in each window is cut off, long before its whole time is over. The window is long
+ * enough for a lost packet on a mobile line, and short enough that stalled bodies do not add up.
+ */
+const BYTES_PER_SECOND_MIN = 1_000;
+const RATE_WINDOW_SECONDS = 5;
 
 /** The client disconnected while its request was still arriving. There is no answer and no error to log. */
 export class ClientGone extends Error {}
@@ -16,12 +25,12 @@ export interface BodyLimits {
   maxBytes: number;
   timeoutMs: number;
   /** The memory that the body takes as it arrives. */
-  share: ByteShare;
+  share: Share;
 }
 
 /**
- * Reads a request body: one JSON object in UTF-8, at most `maxBytes` long and 32 levels deep. The result is safe to store and to
- * merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
+ * Reads a request body: one JSON object in UTF-8, at most `maxBytes` long, 32 levels deep and 10,000 fields wide. The result is safe
+ * to store and to merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
  * wins.
  *
  * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout`, `overloaded` or `invalid_json`, and
@@ -61,7 +70,9 @@ function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
       for (const item of value) walk(item, depth + 1, checkStrings);
       return;
     }
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    if (keys.length > FIELDS_MAX) throw invalid(`A JSON object may have at most ${FIELDS_MAX} fields.`);
+    for (const key of keys) {
       if (forbiddenKeys.has(key)) throw invalid(`The key ${key} is not accepted.`);
       if (checkStrings) demandStorable(key);
       const member = value[key];
@@ -127,7 +138,7 @@ export async function receiveBody(
 
 /**
  * Passes every chunk to `take` until the body ends. Does not destroy the request, because the answer must still be sent. Rejects
- * with the error of `take`, `request_timeout` or `ClientGone`.
+ * with the error of `take`, `ClientGone`, or `request_timeout` if the body needs longer than `timeoutMs` or arrives too slowly.
  */
 export function drainRequest(
   request: IncomingMessage,
@@ -135,14 +146,18 @@ export function drainRequest(
   take: (chunk: Buffer) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
+    let windowBytes = 0;
     const stop = (settle: () => void): void => {
       clearTimeout(timer);
+      clearInterval(windows);
+      clearImmediate(verdict);
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone).pause();
       // A connection that breaks after the listeners are removed still emits an error.
       request.on('error', () => undefined);
       settle();
     };
     const onData = (chunk: Buffer): void => {
+      windowBytes += chunk.length;
       try {
         take(chunk);
       } catch (error) {
@@ -152,10 +167,23 @@ export function drainRequest(
     const onEnd = (): void => stop(resolve);
     const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client disconnected', { cause })));
     const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
+    let verdict: NodeJS.Immediate | undefined;
+    // After a pause of this process its timers fire before it reads what has arrived meanwhile, so the verdict waits for that.
+    const windows = setInterval(() => {
+      verdict = setImmediate(() => {
+        if (windowBytes < BYTES_PER_SECOND_MIN * RATE_WINDOW_SECONDS) stop(() => reject(tooSlow()));
+        windowBytes = 0;
+      });
+    }, RATE_WINDOW_SECONDS * 1_000);
     if (request.destroyed) return onGone();
     request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData).resume();
   });
 }
+
+const tooSlow = (): GatewayError =>
+  new GatewayError('request_timeout', {
+    message: `The body arrived too slowly: at least ${BYTES_PER_SECOND_MIN} bytes a second are expected.`,
+  });
 
 export const tooLarge = (what: string, maxBytes: number): GatewayError =>
   new GatewayError('payload_too_large', { message: `The ${what} must have at most ${maxBytes} bytes.` });

@@ -24,7 +24,7 @@ export async function readUpload(ctx: AppContext, limits: BodyLimits): Promise<B
 }
 
 /** The bytes of boundaries, part headers and the few other fields that are allowed. */
-const envelopeMaxBytes = 64_000;
+const envelopeMaxBytes = 32_000;
 
 /** Collects the chunks of the body and returns the picture. Both throw as soon as the body is known to be invalid. */
 interface Picture {
@@ -42,6 +42,7 @@ function rawPicture(): Picture {
 
 function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
   const chunks: Buffer[] = [];
+  let bodyBytes = 0;
   let files = 0;
   let trouble: GatewayError | undefined;
   const refuse = (error: GatewayError) => () => {
@@ -63,6 +64,7 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
     .on('error', broken);
   return {
     write(chunk) {
+      bodyBytes += chunk.length;
       parser.write(chunk);
       if (trouble) throw trouble;
     },
@@ -71,7 +73,11 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
       await finished;
       if (trouble) throw trouble;
       if (files === 0) throw invalid('There is no file in the field named "file".');
-      return Buffer.concat(chunks);
+      const sent = Buffer.concat(chunks);
+      if (bodyBytes - sent.length > envelopeMaxBytes) {
+        throw invalid(`Part headers and other fields must have at most ${envelopeMaxBytes} bytes.`);
+      }
+      return sent;
     },
   };
 }
@@ -80,7 +86,16 @@ function createParser(request: IncomingMessage, maxBytes: number): BusboyInstanc
   try {
     return new Busboy({
       headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
-      limits: { files: 1, fields: 2, parts: 4, headerPairs: 20, fieldSize: 10_000, fileSize: maxBytes },
+      limits: {
+        files: 1,
+        fields: 2,
+        parts: 4,
+        headerPairs: 20,
+        // The parser cuts longer headers off without an error. A body with such a header is refused when it has ended.
+        headerSize: envelopeMaxBytes,
+        fieldSize: 10_000,
+        fileSize: maxBytes,
+      },
       // A part named `file` is a file, even if the client omitted its filename.
       isPartAFile: (name, type, fileName) =>
         name === 'file' || fileName !== undefined || type === 'application/octet-stream',

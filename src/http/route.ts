@@ -11,8 +11,10 @@ export interface Route {
   auth: 'api_key' | 'job_token' | 'none' | 'signed';
   /** The dialect of this route's errors. */
   dialect: DialectName;
-  /** `json`: the frame reads it, up to 4 MB; `none`: a body is not read by the frame. */
-  body: 'none' | 'json';
+  /** `json`: an object of up to 4 MB; `picture`: an upload of up to 10 MB; `none`: a body is not read. */
+  body: 'none' | 'json' | 'picture';
+  /** What refuses a request of this route before its body is read. */
+  beforeBody?: readonly AppMiddleware[];
   /** The query parameters that the handler reads, none by default. Any other one is refused. */
   query?: readonly string[];
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */

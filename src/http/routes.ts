@@ -8,7 +8,7 @@ import { jobRoutes } from './routes/jobs.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { listModels, showModel } from './routes/models.ts';
 import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
-import { uploadImageRoute } from './routes/uploads.ts';
+import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
 
 /** The dependencies of all handlers. Each handler takes its own part. */
 export type RouteDeps = HttpDeps &
@@ -33,8 +33,13 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...get, path: '/api/v1/models', handler: listModels(deps) },
   { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
-  // The handler reads the body itself, because it is not JSON.
-  { ...post, path: '/api/v1/images/upload', handler: uploadImageRoute(deps) },
+  {
+    ...post,
+    path: '/api/v1/images/upload',
+    body: 'picture',
+    beforeBody: [demandRoom(deps)],
+    handler: uploadImageRoute(deps),
+  },
   { ...postJson, path: '/api/v1/images/generate', handler: createImage(deps) },
   { ...postJson, path: '/api/v1/video/generate', handler: createVideo(deps) },
   { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },

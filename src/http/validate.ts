@@ -1,5 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { GatewayError, quoted } from '../domain/errors.ts';
+import type { JsonValue } from '../domain/json.ts';
 
 /**
  * Returns the body as the schema's type. Throws the first error as a `GatewayError` whose `param` is the dotted path of the field:
@@ -12,6 +13,33 @@ export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown
   if (!issue) throw new GatewayError('invalid_value');
   throw toRefusal(deepest(issue), body);
 }
+
+/**
+ * An array of `item`, checked up to the first item that is not accepted. `z.array` would list the errors of all items: 4 MB of
+ * zeros would be two million errors, of which the client sees one.
+ */
+export const listOf = <Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) =>
+  z
+    .array(z.unknown())
+    .min(min)
+    .max(max)
+    .transform((values, context): z.output<Item>[] => {
+      const items: z.output<Item>[] = [];
+      for (const [index, value] of values.entries()) {
+        const parsed = item.safeParse(value);
+        if (!parsed.success) {
+          const [first] = parsed.error.issues;
+          const issue = { ...first, input: value, path: [index, ...(first?.path ?? [])] };
+          context.issues.push(issue as z.core.$ZodRawIssue);
+          return z.NEVER;
+        }
+        items.push(parsed.data);
+      }
+      return items;
+    });
+
+/** Any JSON. A body was parsed from JSON, so a second check of each of its values would only cost time. */
+export const anyJson = z.custom<JsonValue>((value) => value !== undefined);
 
 type Issue = z.core.$ZodIssue;
 

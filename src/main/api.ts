@@ -4,7 +4,7 @@ import { createStorageGuard } from '../commands/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
 import { createUndeliveredChats } from '../commands/chat/undelivered-chats.ts';
-import { openSignedFile } from '../commands/files/open-signed-file.ts';
+import { createSignedFiles } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
@@ -50,9 +50,7 @@ const httpDeps = {
     await assertSchemaVersion(db, { acceptNewer: true });
     return true;
   },
-  signedFiles: {
-    openSigned: (id: string, expires: number, signature: string) => openSignedFile(deps, id, expires, signature),
-  },
+  signedFiles: createSignedFiles(deps),
 };
 const routes = createRoutes(httpDeps);
 /** The longest time that the caller of a job waits. The run itself continues in a worker. */

@@ -7,6 +7,7 @@ const headings = {
   temporal: 'Temporal',
   http: 'HTTP',
   secrets: 'Secrets',
+  keys: 'Limits of new keys',
   egress: 'Outbound requests',
   files: 'Stored files',
   logging: 'Logging',

@@ -51,7 +51,7 @@ export async function startFrame({ routes, settings, deps }: FrameOptions): Prom
     rateLimiter: {
       hit: () => Promise.resolve({ admitted: true, remaining: 1, resetSeconds: 61, retryAfterSeconds: null }),
     },
-    signedFiles: { openSigned: () => Promise.resolve(null) },
+    signedFiles: { ownerOf: () => Promise.resolve(null), openSigned: () => Promise.resolve(null) },
     ...deps,
   };
   const server = await startHttpServer(createApp(all, routes), { host: '127.0.0.1', port: 0, config: all.config.http });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { GatewayError } from '../../src/domain/errors.ts';
-import { validate } from '../../src/http/validate.ts';
+import { listOf, validate } from '../../src/http/validate.ts';
 
 const Body = z.strictObject({
   model: z.string().min(1),
@@ -43,6 +43,24 @@ describe('validate', () => {
     [[], 'invalid_value', undefined],
   ])('refuses %j as %s of %s', (body, code, param) => {
     expect(refusalOf(body)).toMatchObject({ code, param });
+  });
+
+  it('checks a list up to its first bad item and names that one', () => {
+    let checked = 0;
+    const even = z.number().refine((value) => {
+      checked += 1;
+      return value % 2 === 0;
+    });
+    const Lists = z.strictObject({ lists: listOf(listOf(even, { max: 1_000 }), { min: 1, max: 1_000 }) });
+    const zeros = Array.from({ length: 500 }, () => 0);
+    const body = { lists: [zeros, [0, 1, 1, 1], ...Array.from({ length: 998 }, () => [1])] };
+    expect(() => validate(Lists, body)).toThrow(expect.objectContaining({ param: 'lists.1.1' }));
+    expect(checked).toBe(502);
+    expect(validate(Lists, { lists: [zeros] })).toEqual({ lists: [zeros] });
+    expect(() => validate(Lists, { lists: [] })).toThrow(expect.objectContaining({ param: 'lists' }));
+    expect(() => validate(Lists, { lists: [[...zeros, ...zeros, 0]] })).toThrow(
+      expect.objectContaining({ param: 'lists.0' }),
+    );
   });
 
   it('quotes at most 100 characters of an unknown field name', () => {

@@ -17,14 +17,37 @@ const extensions: Record<string, string> = {
   'audio/wav': 'wav',
 };
 
-/** The file of a signed URL. Null if the signature is wrong or has expired, or the file is missing; callers cannot tell which. */
-export async function openSignedFile(
-  { db, files, urls }: Pick<Deps, 'db' | 'files' | 'urls'>,
-  fileId: string,
-  expires: number,
-  signature: string,
-) {
-  if (!urls.verify(fileId, String(expires), signature, Date.now() / 1000)) return null;
+type SignedFileDeps = Pick<Deps, 'db' | 'files' | 'urls'>;
+
+/** The files of signed URLs. Both answer null if the signature is wrong or has expired, or the file is missing. */
+export function createSignedFiles(deps: SignedFileDeps) {
+  const owners = new Map<string, Promise<string | null>>();
+  const isSigned = (fileId: string, expires: number, signature: string): boolean =>
+    deps.urls.verify(fileId, String(expires), signature, Date.now() / 1000);
+  return {
+    /** The project of the file. It never changes, so many readers of one file cost the database one statement. */
+    async ownerOf(fileId: string, expires: number, signature: string): Promise<string | null> {
+      if (!isSigned(fileId, expires, signature)) return null;
+      const known = owners.get(fileId);
+      if (known) return known;
+      const asked = findFile(deps.db, fileId).then((file) => file?.projectId ?? null);
+      owners.set(fileId, asked);
+      const forget = (): void => void owners.delete(fileId);
+      asked.then((owner) => owner ?? forget(), forget);
+      const oldest = owners.size > OWNERS_MAX ? owners.keys().next() : undefined;
+      if (oldest && !oldest.done) owners.delete(oldest.value);
+      return asked;
+    },
+    /** The file, whose bytes are opened only when they are wanted. */
+    async openSigned(fileId: string, expires: number, signature: string) {
+      return isSigned(fileId, expires, signature) ? openFile(deps, fileId) : null;
+    },
+  };
+}
+
+const OWNERS_MAX = 10_000;
+
+async function openFile({ db, files }: SignedFileDeps, fileId: string) {
   const file = await findFile(db, fileId);
   if (!file || !(await files.exists(file.storageKey))) return null;
   return {

@@ -23,7 +23,7 @@ export async function uploadImage(
   { projectId, bytes, signal }: { projectId: string; bytes: Buffer; signal?: AbortSignal },
 ): Promise<FileRow> {
   const { config, db, files } = deps;
-  const decoded = await deps.decodeImage(bytes, signal && { signal });
+  const decoded = await deps.decodeImage(bytes, { owner: projectId, ...(signal && { signal }) });
   if (decoded.kind === 'refused') throw refusal(decoded.reason);
   const { image } = decoded;
   const id = newId('file');

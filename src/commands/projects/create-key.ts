@@ -9,22 +9,27 @@ import { digestApiKey, displayPartsOf, generateApiKey } from '../../platform/cry
 import { newId } from '../../platform/crypto/ids.ts';
 import { OperatorError } from '../operator-error.ts';
 
-/** Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). */
+/**
+ * Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). A rate or an in-flight
+ * limit that is not given is the default of the configuration; null means no limit.
+ */
 export async function createKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
   { actor, ...given }: Partial<KeyLimits> & { projectId: string; actor: string },
 ): Promise<{ keyId: string; apiKey: string }> {
+  const { rpm = config.keys.rpmDefault, inFlightMax = config.keys.inFlightMaxDefault } = given;
+  const limited = { ...given, rpm, inFlightMax };
   const keyId = newId('key');
   const apiKey = generateApiKey();
   const em = (await db.orm()).em.fork();
   if (!(await em.findOne(Project, { id: given.projectId })))
     throw new OperatorError(`There is no project ${given.projectId}.`);
   await em.transactional(async (inside) => {
-    inside.create(ApiKey, { id: keyId, ...given });
+    inside.create(ApiKey, { id: keyId, ...limited });
     await inside.flush();
     inside.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
   });
-  await recordAudit(db, { actor, action: 'keys.create', subject: keyId, detail: toColumns(given) });
+  await recordAudit(db, { actor, action: 'keys.create', subject: keyId, detail: toColumns(limited) });
   return { keyId, apiKey };
 }
 

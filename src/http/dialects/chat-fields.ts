@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonObject } from '../../domain/json.ts';
 
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
 export const MaxTokens = z.int().min(16).max(8_192);
@@ -10,7 +11,7 @@ export const toolsMax = 128;
 export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
-export const JsonRecord = z.record(z.string(), z.json());
+export const JsonRecord = z.custom<JsonObject>(isRecord, 'must be an object');
 
 export const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
 
@@ -18,4 +19,9 @@ export const isGiven = <T>(value: T | null | undefined): value is T => value !==
 export function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> };
 export function given(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+}
+
+/** Of a value that was parsed from JSON. */
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

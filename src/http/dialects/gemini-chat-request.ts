@@ -10,7 +10,7 @@ import {
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
-import { validate } from '../validate.ts';
+import { listOf, validate } from '../validate.ts';
 import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperature, toolsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
@@ -79,7 +79,7 @@ type Part = z.output<typeof Part>;
 const Content = aliased({
   // `function` is an older role of answers to function calls.
   role: z.enum(['user', 'model', 'function']).nullish(),
-  parts: z.array(Part).min(1).max(itemsMax),
+  parts: listOf(Part, { min: 1, max: itemsMax }),
 });
 
 const SystemParts = z.union([
@@ -87,7 +87,7 @@ const SystemParts = z.union([
   aliased({
     role: z.string().nullish(),
     parts: z.union([
-      z.array(aliased({ text: z.string() })).max(itemsMax),
+      listOf(aliased({ text: z.string() }), { max: itemsMax }),
       aliased({ text: z.string() }).transform((part) => [part]),
     ]),
   }),
@@ -123,7 +123,7 @@ const CallingConfig = aliased({
 const Body = aliased({
   // Some SDKs repeat the path's model.
   model: z.string().optional(),
-  contents: z.array(Content).min(1).max(itemsMax),
+  contents: listOf(Content, { min: 1, max: itemsMax }),
   systemInstruction: SystemParts.nullish(),
   generationConfig: GenerationConfig.nullish(),
   tools: z

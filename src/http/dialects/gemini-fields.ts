@@ -5,17 +5,24 @@ import { GatewayError } from '../../domain/errors.ts';
 export const refused = (param: string, what: string): GatewayError =>
   new GatewayError('invalid_value', { param, message: `${param}: ${what}` });
 
-/** An object whose fields may also come under their snake_case names. */
+/**
+ * An object whose fields may also come under their snake_case names. Of its unknown fields only the first is passed on: it is the
+ * one that the error names, and a body of 4 MB may have hundreds of thousands.
+ */
 export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]): [string, unknown] => {
-        const camel = key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-        return [Object.hasOwn(shape, camel) ? camel : key, inner];
-      }),
-    );
+    const known: [string, unknown][] = [];
+    let unknown: [string, unknown] | undefined;
+    for (const [key, inner] of Object.entries(value)) {
+      const name = Object.hasOwn(shape, key) ? key : camelCase(key);
+      if (Object.hasOwn(shape, name)) known.push([name, inner]);
+      else unknown ??= [key, inner];
+    }
+    return Object.fromEntries(unknown ? [...known, unknown] : known);
   }, z.strictObject(shape));
+
+const camelCase = (key: string): string => key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 
 const base64 = z
   .string()

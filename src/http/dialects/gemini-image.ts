@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { validate } from '../validate.ts';
+import { listOf, validate } from '../validate.ts';
 import { given, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
@@ -43,16 +43,14 @@ const Part = aliased({ text: z.string().optional(), inlineData: InlineData.optio
 const Body = aliased({
   // Some SDKs repeat the path's model.
   model: z.string().optional(),
-  contents: z
-    .array(
-      aliased({
-        // The contents are one prompt and not a conversation, so model turns are refused.
-        role: z.literal('user', 'must be user, because image models accept no conversation').nullish(),
-        parts: z.array(Part).min(1).max(itemsMax),
-      }),
-    )
-    .min(1)
-    .max(itemsMax),
+  contents: listOf(
+    aliased({
+      // The contents are one prompt and not a conversation, so model turns are refused.
+      role: z.literal('user', 'must be user, because image models accept no conversation').nullish(),
+      parts: listOf(Part, { min: 1, max: itemsMax }),
+    }),
+    { min: 1, max: itemsMax },
+  ),
   generationConfig: aliased({
     candidateCount: z.literal(1).nullish(),
     responseModalities: z

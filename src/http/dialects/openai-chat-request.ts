@@ -11,7 +11,7 @@ import {
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { validate } from '../validate.ts';
+import { anyJson, listOf, validate } from '../validate.ts';
 import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperature, toolsMax } from './chat-fields.ts';
 
 /**
@@ -71,7 +71,8 @@ const ImagePart = z.object({
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
-const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), z.array(part).min(1).max(itemsMax)]);
+const contentOf = <Part extends z.ZodType>(part: Part) =>
+  z.union([z.string(), listOf(part, { min: 1, max: itemsMax })]);
 const textContent = contentOf(TextPart);
 const userContent = contentOf(z.discriminatedUnion('type', [TextPart, ImagePart]));
 const assistantContent = contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]));
@@ -93,7 +94,7 @@ const Message = z.discriminatedUnion('role', [
       role: z.literal('assistant'),
       content: assistantContent.nullish(),
       refusal: z.string().nullish(),
-      tool_calls: z.array(ToolCallIn).max(toolsMax).nullish(),
+      tool_calls: listOf(ToolCallIn, { max: toolsMax }).nullish(),
       // Retired fields, which SDKs send back as null with an earlier answer.
       function_call: z.null().optional(),
       audio: z.null().optional(),
@@ -137,7 +138,7 @@ const Format = z.discriminatedUnion('type', [
 
 const known = {
   model: z.string().min(1).max(200),
-  messages: z.array(Message).min(1).max(itemsMax),
+  messages: listOf(Message, { min: 1, max: itemsMax }),
   max_tokens: MaxTokens.nullish(),
   max_completion_tokens: MaxTokens.nullish(),
   temperature: Temperature.nullish(),
@@ -154,7 +155,7 @@ const known = {
   parallel_tool_calls: z.boolean().nullish(),
   response_format: Format.nullish(),
 };
-const Body = z.object(known).catchall(z.json());
+const Body = z.object(known).catchall(anyJson);
 
 /**
  * Fields that would change the answer's shape or what it costs us, with the values that change nothing: retired fields,

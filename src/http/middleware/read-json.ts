@@ -1,16 +1,16 @@
-import type { createByteBudget } from '../byte-budget.ts';
-import type { AppMiddleware } from '../context.ts';
+import type { FairBudget } from '../../platform/fair-budget.ts';
+import { ownerOf, type AppMiddleware } from '../context.ts';
 import { readJsonBody, type BodyLimits } from '../read-body.ts';
 
 interface JsonLimits extends Omit<BodyLimits, 'share'> {
   /** Shared by the whole process. A body counts until its request has been answered. */
-  memory: ReturnType<typeof createByteBudget>;
+  memory: FairBudget;
 }
 
 /** Puts the request's JSON object into `ctx.request.body`. Throws what `readJsonBody` throws. */
 export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
   return async (ctx, next) => {
-    const share = memory.open();
+    const share = memory.open(ownerOf(ctx));
     try {
       ctx.request.body = await readJsonBody(ctx, { ...limits, share });
       await next();

@@ -52,7 +52,9 @@ async function countedBelow(deps: RateDeps, ctx: AppContext, next: Next): Promis
   } catch (error) {
     // If the database failed, the answer is 503 already; counting would only wait for the database again.
     const databaseAway = !(error instanceof ClientGone) && isDatabaseTrouble(error);
-    if (!ctx.state.rateCounted && !databaseAway) await countRate(deps, ctx);
+    // A full budget refuses within this process; a count would cost the database a statement for each refusal.
+    const isOverload = error instanceof GatewayError && error.code === 'overloaded';
+    if (!ctx.state.rateCounted && !databaseAway && !isOverload) await countRate(deps, ctx);
     throw error;
   }
 }

@@ -1,24 +1,41 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../domain/errors.ts';
+import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
 import { parseRange } from '../byte-range.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { isNotModified } from '../etag.ts';
 import type { ByteRange, HttpDeps, SignedFile } from '../http-deps.ts';
+import { ClientGone } from '../read-body.ts';
+import { cutOffSlowReader } from '../slow-reader.ts';
+
+/**
+ * Answers that one process sends at once. Each may hold a file handle, and in the kernel a few megabytes of a slow reader's socket.
+ */
+const DOWNLOADS_MAX = 500;
 
 /**
  * `GET /files/:id?expires=…&signature=…`: a stored file, whole or one range of it (RFC 9110 §14), for any client with its signed
  * URL. A wrong or expired signature and an unknown file get the same 404. The headers keep browsers from running it as a page.
+ * A download holds a place of the file's project until the answer has ended.
  */
-export const showFile =
-  ({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMiddleware =>
-  async (ctx) => {
+export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMiddleware {
+  const downloads = createFairBudget({
+    total: DOWNLOADS_MAX,
+    message: 'The server is sending too many files at the same time. Try again in a few seconds.',
+  });
+  return async (ctx) => {
+    // A URL has any number of readers. Kept alive, their connections would take the places of other clients.
+    ctx.set('connection', 'close');
     const id = ctx.params['id'] ?? '';
     const query = new URLSearchParams(ctx.querystring);
     const expires = query.get('expires') ?? '';
     const signature = query.get('signature') ?? '';
     const plausible = /^[\w-]{1,64}$/.test(id) && /^\d{1,12}$/.test(expires) && /^[\w-]{1,256}$/.test(signature);
-    const file = plausible ? await signedFiles.openSigned(id, Number(expires), signature) : null;
+    const owner = plausible ? await signedFiles.ownerOf(id, Number(expires), signature) : null;
+    if (owner === null) throw new GatewayError('file_not_found');
+    holdUntilClosed(ctx, downloads.open(owner));
+    const file = await signedFiles.openSigned(id, Number(expires), signature);
     if (!file) throw new GatewayError('file_not_found');
     describe(ctx, file, { id, expires: Number(expires) });
     ctx.status = 200;
@@ -28,6 +45,14 @@ export const showFile =
     }
     await sendBytes(ctx, file);
   };
+}
+
+function holdUntilClosed({ res }: AppContext, place: Share): void {
+  if (res.closed) throw new ClientGone('The client went away');
+  place.take(1);
+  res.once('close', () => place.release());
+  cutOffSlowReader(res);
+}
 
 const etagOf = (file: SignedFile): string => `"${file.sha256}"`;
 

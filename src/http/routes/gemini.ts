@@ -3,8 +3,8 @@ import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
-import { createByteBudget, type ByteShare } from '../byte-budget.ts';
-import type { AppContext, AppMiddleware } from '../context.ts';
+import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
 import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
@@ -12,6 +12,7 @@ import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini
 import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { queryValue } from '../query.ts';
+import { cutOffSlowReader } from '../slow-reader.ts';
 import { answerChat, type ChatRouteDeps } from './chat.ts';
 import { createTask } from './media.ts';
 
@@ -60,11 +61,15 @@ function demandAlt(ctx: AppContext, formats: readonly string[]): string {
 
 /** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */
 function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
-  const inlined = createByteBudget(
-    deps.config.gemini.inlineBufferedMaxBytes,
-    'The server is sending too many inline images at the same time. Try again in a few seconds.',
-  );
-  let waiting = 0;
+  const inlined = createFairBudget({
+    total: deps.config.gemini.inlineBufferedMaxBytes,
+    message: 'The server is sending too many inline images at the same time. Try again in a few seconds.',
+  });
+  const waits = createFairBudget({
+    total: deps.config.gemini.waitsMax,
+    message: 'Too many requests wait for an image. Try again in a few seconds.',
+    retryAfterSeconds: 5,
+  });
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
     const entry = await deps.catalog.find(model);
@@ -78,28 +83,30 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
     }
     await countRate(deps, ctx);
     // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
-    if (waiting >= deps.config.gemini.waitsMax) throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
-    waiting += 1;
-    const memory = inlined.open();
+    const { projectId } = keyOf(ctx);
+    const wait = waits.open(projectId);
+    wait.take(1);
+    const memory = inlined.open(projectId);
     try {
       return await answerPictures(deps, ctx, model, memory);
     } finally {
-      waiting -= 1;
+      wait.release();
       releaseWithAnswer(ctx, memory);
     }
   };
 }
 
 /** Counts the answer until the client has read it or has disconnected, because it stays in memory after the handler ends. */
-function releaseWithAnswer({ res }: AppContext, memory: ByteShare): void {
+function releaseWithAnswer({ res }: AppContext, memory: Share): void {
   if (res.closed) memory.release();
   else res.once('close', () => memory.release());
+  cutOffSlowReader(res);
 }
 
 /** The most memory of an inlined picture: its bytes while it is read, then the answer with its base64. */
 const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 3);
 
-async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, memory: ByteShare): Promise<string> {
+async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, memory: Share): Promise<string> {
   const { config } = deps;
   const idempotencyKey = readIdempotencyKey(ctx);
   const body = ctx.request.body ?? {};

@@ -1,17 +1,18 @@
 import { uploadImage, type UploadDeps } from '../../commands/files/upload-image.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { createByteBudget } from '../byte-budget.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
 import { ClientGone } from '../read-body.ts';
-import { readUpload, UPLOAD_TIMEOUT_SECONDS } from '../read-upload.ts';
-
-/** The largest picture as it is sent. */
-const UPLOAD_MAX_BYTES = 10_000_000;
-/** Uploads that one process holds in memory while they arrive: twelve of the largest. */
-const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
 
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
+
+/** Refuses an upload of a project whose files leave no room for it. */
+export const demandRoom =
+  ({ storage }: Pick<UploadRouteDeps, 'storage'>): AppMiddleware =>
+  async (ctx, next) => {
+    await storage.assertRoom(keyOf(ctx).projectId, 'upload');
+    await next();
+  };
 
 /**
  * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored image. An upload costs no credits, so it has no Idempotency-Key.
@@ -19,21 +20,14 @@ type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
  */
 export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
   const { urls } = deps;
-  const memory = createByteBudget(
-    UPLOADS_BUFFERED_MAX_BYTES,
-    'The server is receiving too many uploads at the same time. Try again in a few seconds.',
-  );
   return async (ctx) => {
     const gone = new AbortController();
     const onClose = (): void => {
       if (!ctx.res.writableFinished) gone.abort();
     };
     ctx.res.once('close', onClose);
-    const share = memory.open();
     try {
-      await deps.storage.assertRoom(keyOf(ctx).projectId, 'upload');
-      const timeoutMs = UPLOAD_TIMEOUT_SECONDS * 1_000;
-      const bytes = await readUpload(ctx, { maxBytes: UPLOAD_MAX_BYTES, timeoutMs, share });
+      const bytes = ctx.request.picture ?? Buffer.alloc(0);
       const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
       ctx.status = 201;
       ctx.body = {
@@ -54,7 +48,6 @@ export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
       }
       throw error;
     } finally {
-      share.release();
       ctx.res.off('close', onClose);
     }
   };

@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { createFairBudget } from '../fair-budget.ts';
+import { createMemoryBudget } from '../memory-budget.ts';
 
 export interface CleanImage {
   bytes: Buffer;
@@ -13,7 +15,13 @@ export interface CleanImage {
 export type ImageRefusal = 'not_an_image' | 'undecodable' | 'too_many_pixels' | 'too_slow' | 'too_large' | 'busy';
 export type DecodedImage = { kind: 'ok'; image: CleanImage } | { kind: 'refused'; reason: ImageRefusal };
 
-export type ImageDecoder = (bytes: Buffer, options?: { signal?: AbortSignal }) => Promise<DecodedImage>;
+export type ImageDecoder = (bytes: Buffer, options: DecodeOptions) => Promise<DecodedImage>;
+
+export interface DecodeOptions {
+  /** The project whose picture it is. Projects take turns, and none fills the line alone. */
+  owner: string;
+  signal?: AbortSignal;
+}
 
 export interface ImageDecoderSettings {
   /** The most pictures that are decoded at the same time. Up to `waitingMax` more may wait. */
@@ -34,24 +42,27 @@ export interface ImageDecoderSettings {
  * written in C. The process also returns its memory when it ends. Throws only if the process cannot run, or the reason of `signal`.
  */
 export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (bytes, { signal } = {}) => {
+  const places = createFairBudget({
+    total: settings.concurrencyMax + settings.waitingMax,
+    message: 'Too many images wait for the decoder.',
+  });
+  const turns = createMemoryBudget(settings.concurrencyMax);
+  return async (bytes, { owner, signal = new AbortController().signal }) => {
     // Most bodies that are not a picture are refused without a process.
     if (!imageType(bytes)) return { kind: 'refused', reason: 'not_an_image' };
-    if (running >= settings.concurrencyMax) {
-      if (waiting.length >= settings.waitingMax) return { kind: 'refused', reason: 'busy' };
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else {
-      running += 1;
-    }
+    const place = places.open(owner);
+    if (!place.mayTake(1)) return { kind: 'refused', reason: 'busy' };
     try {
-      return await decodeApart(bytes, settings, signal);
+      const endTurn = await turns.take(1, { owner, signal });
+      try {
+        // The client may have gone while this picture waited.
+        signal.throwIfAborted();
+        return await decodeApart(bytes, settings, signal);
+      } finally {
+        endTurn?.();
+      }
     } finally {
-      // The next waiting picture takes this place, so `running` does not change.
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
+      place.release();
     }
   };
 }
@@ -81,13 +92,7 @@ export type DecoderHead = z.infer<typeof DecoderHead>;
 const headMaxBytes = 1_000;
 const program = fileURLToPath(new URL('./decode-image-process.ts', import.meta.url));
 
-async function decodeApart(
-  bytes: Buffer,
-  settings: ImageDecoderSettings,
-  signal: AbortSignal | undefined,
-): Promise<DecodedImage> {
-  // The client may have gone while this picture waited.
-  signal?.throwIfAborted();
+async function decodeApart(bytes: Buffer, settings: ImageDecoderSettings, signal: AbortSignal): Promise<DecodedImage> {
   const child = spawn(
     process.execPath,
     [
@@ -109,10 +114,10 @@ async function decodeApart(
     child.kill('SIGKILL');
   }, settings.timeoutSeconds * 1_000);
   const onAbort = (): void => void child.kill('SIGKILL');
-  signal?.addEventListener('abort', onAbort, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     const { output, exit } = await converse(child, bytes, settings.bytesMax + headMaxBytes);
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     if (late) return { kind: 'refused', reason: 'too_slow' };
     const answer = readAnswer(output);
     if (answer) return answer;
@@ -121,7 +126,7 @@ async function decodeApart(
     throw new Error(`the image decoder ended with exit code ${exit.code}`);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', onAbort);
     child.kill('SIGKILL');
   }
 }

@@ -27,6 +27,7 @@ const file = (more: Partial<SignedFile> = {}): SignedFile => ({
 
 const stored: Record<string, SignedFile> = {
   file_png: file(),
+  file_other: file(),
   file_html: file({ mimeType: 'text/html', fileName: '../../<x>"\r\n.html' }),
   file_lost: file({ stream: () => Readable.from(failing(), { objectMode: false }) }),
   file_torn: file({ stream: () => Readable.from(torn(), { objectMode: false }) }),
@@ -39,6 +40,9 @@ async function* torn(): AsyncGenerator<Buffer> {
   await new Promise((resolve) => setTimeout(resolve, 20));
   throw new Error('the disk went away');
 }
+
+const isGood = (id: string, until: number, signature: string): boolean =>
+  until === expires && signature === 'good' && id in stored;
 
 let frame: Frame;
 beforeAll(async () => {
@@ -53,8 +57,9 @@ beforeAll(async () => {
         body: 'none',
         handler: showFile({
           signedFiles: {
-            openSigned: (id, until, signature) =>
-              Promise.resolve((until === expires && signature === 'good' && stored[id]) || null),
+            ownerOf: (id, until, signature) =>
+              Promise.resolve(isGood(id, until, signature) ? (id === 'file_other' ? 'prj_2' : 'prj_1') : null),
+            openSigned: (id, until, signature) => Promise.resolve((isGood(id, until, signature) && stored[id]) || null),
           },
         }),
       },

@@ -181,6 +181,9 @@ describe('an invalid upload', () => {
       'cut short in the image': whole.subarray(0, 150),
       'cut short at the end': whole.subarray(0, whole.length - 10),
       'cut short in a header': whole.subarray(0, 40),
+      'part headers of 200 kB': multipart({ ...file, fileName: 'x'.repeat(200_000) }),
+      'many part headers': multipart({ ...file, type: Array.from({ length: 5_000 }, () => 'a\r\nx: y').join('') }),
+      'a long text before the first part': Buffer.concat([Buffer.alloc(200_000, 'x'), Buffer.from('\r\n'), whole]),
       empty: Buffer.alloc(0),
       'an image without a form': content,
     };

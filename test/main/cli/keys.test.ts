@@ -87,6 +87,23 @@ describe('tollgate keys set', () => {
   });
 });
 
+describe('tollgate keys create', () => {
+  it('gives a key the default limits of the configuration, unless it names its own or none', async () => {
+    const { projectId } = await operator.project();
+    const defaults = commandLine(() => ({ ...home.settings, KEY_RPM_DEFAULT: '60', KEY_IN_FLIGHT_DEFAULT: '5' }));
+    const Made = z.object({ api_key: z.string() });
+    const limitsOf = async (cli: typeof defaults, ...flags: string[]) => {
+      const { api_key: apiKey } = Made.parse(await cli.done('keys', 'create', '--project', projectId, ...flags));
+      const key = await find(apiKey);
+      return [key?.rpm, key?.inFlightMax];
+    };
+    expect(await limitsOf({ tollgate, done, refused })).toEqual([null, null]);
+    expect(await limitsOf(defaults)).toEqual([60, 5]);
+    expect(await limitsOf(defaults, '--rpm', '7')).toEqual([7, 5]);
+    expect(await limitsOf(defaults, '--rpm', 'none', '--in-flight', 'none')).toEqual([null, null]);
+  });
+});
+
 describe('tollgate keys rotate', () => {
   it('gives the key a new secret and accepts the old one until the overlap ends', async () => {
     const { keyId, apiKey: old } = await operator.project({ rpm: 7 });

@@ -1,10 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { createImageDecoder, type ImageDecoderSettings } from '../../../src/platform/media/decode-image.ts';
+import {
+  createImageDecoder,
+  type DecodeOptions,
+  type ImageDecoderSettings,
+} from '../../../src/platform/media/decode-image.ts';
+import { eventually } from '../../support/eventually.ts';
 import { jpeg, plain, png } from '../../support/pictures.ts';
 import { decodersOf } from '../../support/processes.ts';
 
-const decoder = (settings: Partial<ImageDecoderSettings> = {}) =>
-  createImageDecoder({
+const decoder = (settings: Partial<ImageDecoderSettings> = {}) => {
+  const decode = createImageDecoder({
     concurrencyMax: 1,
     waitingMax: 1,
     timeoutSeconds: 20,
@@ -13,6 +18,8 @@ const decoder = (settings: Partial<ImageDecoderSettings> = {}) =>
     bytesMax: 25_000_000,
     ...settings,
   });
+  return (bytes: Buffer, options: Partial<DecodeOptions> = {}) => decode(bytes, { owner: 'prj_1', ...options });
+};
 
 describe('createImageDecoder', () => {
   it('decodes one image, queues another one and refuses the third as busy', async () => {
@@ -21,6 +28,21 @@ describe('createImageDecoder', () => {
     const results = await Promise.all([decode(picture), decode(picture), decode(picture)]);
     expect(results.map((result) => (result.kind === 'ok' ? 'ok' : result.reason))).toEqual(['ok', 'ok', 'busy']);
     expect((await decode(picture)).kind).toBe('ok');
+  });
+
+  it('gives the next turn to a project that waits behind many pictures of another', async () => {
+    const decode = decoder({ waitingMax: 7 });
+    const picture = await png();
+    const ended: string[] = [];
+    const asked = ['prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_2'].map(
+      async (owner) => {
+        const { kind } = await decode(picture, { owner });
+        if (kind === 'ok') ended.push(owner);
+      },
+    );
+    await Promise.all(asked);
+    expect(ended.filter((owner) => owner === 'prj_1')).toHaveLength(7);
+    expect(ended.indexOf('prj_2')).toBeLessThanOrEqual(2);
   });
 
   it('kills a decoder that takes too long', async () => {
@@ -37,8 +59,7 @@ describe('createImageDecoder', () => {
       decode(picture, { signal: gone.signal }),
       decode(picture, { signal: gone.signal }),
     ]);
-    // The first process was started synchronously and cannot have ended yet.
-    expect(decodersOf(process.pid)).toHaveLength(1);
+    await eventually(() => Promise.resolve(decodersOf(process.pid).length === 1));
     gone.abort();
     const aborted = { status: 'rejected', reason: { name: 'AbortError' } };
     expect(await stopped).toMatchObject([aborted, aborted]);

@@ -22,22 +22,28 @@ const create = command({
     project: option('<id>', shortText).describe('project that pays'),
     name: option('<name>', shortText.default('')).describe('display name'),
     models: option('<ids>', orNull(names)).describe('allow only these models, as a,b (default: all)'),
-    rpm: option('<requests>', orNull(smallCount)).describe(
-      'allow this many POST requests in any 60 seconds (default: unlimited)',
+    rpm: option('<requests>', cleared(smallCount)).describe(
+      'allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited)',
     ),
     budget: option('<credits>', orNull(count(0))).describe(
       'allow this many credits over its lifetime (default: unlimited)',
     ),
-    inFlight: option('<requests>', orNull(smallCount)).describe(
-      'allow this many tasks and chats in flight (default: the limit of its project)',
+    inFlight: option('<requests>', cleared(smallCount)).describe(
+      'allow this many tasks and chats in flight, or none (default: KEY_IN_FLIGHT_DEFAULT, else the limit of its project)',
     ),
     expires: option('<time>', orNull(moment)).describe(
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
     ),
   },
   needs: databaseAndSecrets,
-  async run(deps, { project: projectId, inFlight: inFlightMax, expires: expiresAt, ...limits }, actor) {
-    const { keyId, apiKey } = await createKey(deps, { projectId, ...limits, inFlightMax, expiresAt, actor });
+  async run(deps, { project: projectId, inFlight, expires: expiresAt, ...limits }, actor) {
+    const { keyId, apiKey } = await createKey(deps, {
+      projectId,
+      ...limits,
+      ...(inFlight !== undefined && { inFlightMax: inFlight }),
+      expiresAt,
+      actor,
+    });
     return factsReport(
       `Created a key of ${projectId}. Store its secret now: it is not shown again.`,
       { key_id: keyId, api_key: apiKey },

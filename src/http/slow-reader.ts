@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http';
+
+/** The slowest reader of a file or a picture. A reader below it would hold its place and its buffers for hours. */
+const BYTES_PER_SECOND_MIN = 1_000;
+/**
+ * Long, because the kernel takes bytes in lumps: it reports progress only when a third of its send buffer is free again. A video
+ * player that pauses is cut off too, and continues with a range.
+ */
+const WINDOW_SECONDS = 20;
+
+/**
+ * Closes the connection if the client reads the answer too slowly. A wait for our own source of bytes is not the reader's fault and
+ * does not count.
+ */
+export function cutOffSlowReader(res: ServerResponse): void {
+  const { socket } = res;
+  if (!socket || res.closed) return;
+  const taken = (): number => socket.bytesWritten - socket.writableLength;
+  let before = taken();
+  const windows = setInterval(() => {
+    const now = taken();
+    if (socket.writableLength > 0 && now - before < BYTES_PER_SECOND_MIN * WINDOW_SECONDS) res.destroy();
+    before = now;
+  }, WINDOW_SECONDS * 1_000);
+  res.once('close', () => clearInterval(windows));
+}

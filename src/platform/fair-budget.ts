@@ -1,0 +1,74 @@
+import { GatewayError } from '../domain/errors.ts';
+
+/** What one request holds of a budget. */
+export interface Share {
+  /** Throws `overloaded` if the amount is refused. */
+  take(amount: number): void;
+  /** Takes nothing and returns false if the amount is refused. */
+  mayTake(amount: number): boolean;
+  /** Gives everything back. */
+  release(): void;
+}
+
+export interface FairBudget {
+  /** An empty share of `owner`, which is a project. All shares of an owner count together. */
+  open(owner: string): Share;
+}
+
+interface FairBudgetOptions {
+  total: number;
+  /** The answer to a request that does not fit. */
+  message: string;
+  retryAfterSeconds?: number;
+}
+
+/**
+ * A limit on what all requests of this process hold together, such as bytes or places. An amount is refused when it does not fit, or
+ * when its owner would hold more than a quarter of `total` while less than a quarter is free. So one owner may use most of an
+ * idle budget, and an owner below a quarter is refused only when the budget is full.
+ */
+export function createFairBudget({ total, message, retryAfterSeconds = 2 }: FairBudgetOptions): FairBudget {
+  const quarter = total / 4;
+  const heldBy = new Map<string, number>();
+  let held = 0;
+
+  const refusalOf = (owner: string, amount: number): string | null => {
+    const free = total - held;
+    if (amount > free) return message;
+    const isAboveItsShare = (heldBy.get(owner) ?? 0) + amount > quarter;
+    return isAboveItsShare && free < quarter ? aboveShare : null;
+  };
+  const add = (owner: string, amount: number): void => {
+    held += amount;
+    const owns = (heldBy.get(owner) ?? 0) + amount;
+    if (owns === 0) heldBy.delete(owner);
+    else heldBy.set(owner, owns);
+  };
+
+  return {
+    open(owner) {
+      let own = 0;
+      const refused = (amount: number): string | null => {
+        const refusal = refusalOf(owner, amount);
+        if (refusal !== null) return refusal;
+        own += amount;
+        add(owner, amount);
+        return null;
+      };
+      return {
+        take(amount) {
+          const refusal = refused(amount);
+          if (refusal !== null) throw new GatewayError('overloaded', { message: refusal, retryAfterSeconds });
+        },
+        mayTake: (amount) => refused(amount) === null,
+        release() {
+          add(owner, -own);
+          own = 0;
+        },
+      };
+    },
+  };
+}
+
+const aboveShare =
+  'The server is busy, and this project already uses more than its share of it. Try again in a few seconds.';
