@@ -11,6 +11,8 @@ export default {
     ],
   },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // Measurements at full size run by themselves: `npm run test:load`.
+  testPathIgnorePatterns: ['/node_modules/', '\\.load\\.test\\.ts$'],
   // No test is meant to take this long: a limit is for what hangs, also where the machine is slow.
   testTimeout: 180_000,
   globalSetup: '<rootDir>/test/support/global-setup.mjs',

@@ -32,6 +32,8 @@ interface ServerOptions {
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MAX_BYTES = 16_384;
 const CONNECTIONS_MAX = 10_000;
+/** A burst of connections waits here. With a shorter queue the kernel would drop those of other clients, which try again after a second. */
+const BACKLOG_MAX = 4_096;
 /** Longer than any answer may take to begin (120 s). It disconnects clients that have stopped reading. */
 const SOCKET_IDLE_MS = 180_000;
 const DRAIN_SECONDS = 130;
@@ -76,7 +78,7 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
     refuseConnection('CONNECT', socket, undefined);
   });
 
-  server.listen(port, host);
+  server.listen({ port, host, backlog: BACKLOG_MAX });
   await once(server, 'listening');
   const bound = server.address() as AddressInfo;
   const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;

@@ -353,6 +353,36 @@ describe('a request body', () => {
     await hasty.close({ drainSeconds: 0 });
   });
 
+  it('that stalls gets 408 after seconds, however long it may take and however much has arrived', async () => {
+    const body = JSON.stringify({ text: 'x'.repeat(100_000) });
+    const head = `POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const { hostname, port } = new URL(frame.url);
+    const socket = connect(Number(port), hostname);
+    let raw = '';
+    socket.on('data', (data: Buffer) => (raw += data.toString()));
+    socket.write(head + body.slice(0, -1));
+    const began = performance.now();
+    await once(socket, 'close');
+    expect(raw).toMatch(/^HTTP\/1\.1 408 /);
+    expect(bodyOf(raw)).toMatchObject({
+      error: { code: 'request_timeout', message: expect.stringContaining('slowly') },
+    });
+    expect(performance.now() - began).toBeLessThan(25_000);
+  });
+
+  it('with more than 10,000 fields in one object gets 400', async () => {
+    const wide = (fields: number): string =>
+      JSON.stringify({ a: Object.fromEntries(Array.from({ length: fields }, (_, index) => [`f${index}`, 0])) });
+    const send = (body: string): Promise<Response> =>
+      fetch(`${frame.url}/echo`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${goodKey}`, 'content-type': 'application/json' },
+        body,
+      });
+    expect((await send(wide(10_000))).status).toBe(200);
+    expect((await send(wide(10_001))).status).toBe(400);
+  });
+
   it('whose client hangs up in the middle causes one log line below warning level', async () => {
     const { hostname, port } = new URL(frame.url);
     const before = frame.lines.length;

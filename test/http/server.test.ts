@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { AppMiddleware } from '../../src/http/context.ts';
+import { generateApiKey } from '../../src/platform/crypto/api-key.ts';
 import type { Route } from '../../src/http/route.ts';
 import { eventually } from '../support/eventually.ts';
 import { goodKey, startFrame, until, type Frame } from './support.ts';
@@ -13,6 +14,8 @@ afterEach(async () => {
   for (const release of releases.splice(0)) release();
   for (const frame of frames.splice(0)) await frame.close({ drainSeconds: 0 });
 });
+
+const anyKey = { keyId: 'key_1', models: null, rpm: null, inFlightMax: null };
 
 /** A route that answers when the test calls `release`, and counts the requests that wait. */
 function gate(): { route: Route; inside: () => number; release: () => void } {
@@ -59,6 +62,43 @@ describe('the in-flight limit', () => {
     release();
     expect((await first).status).toBe(200);
     expect((await enter(frame)).status).toBe(200);
+  });
+
+  it('leaves places to another project, however many requests one project sends', async () => {
+    const { route, inside, release } = gate();
+    const otherKey = generateApiKey();
+    const authenticate = (secret: string) =>
+      Promise.resolve({ ...anyKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
+    const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '8' }, deps: { authenticate } });
+    const answers: Response[] = [];
+    const calls = Array.from({ length: 20 }, () => enter(frame).then((answer) => answers.push(answer)));
+    await until(() => inside() === 7 && answers.length === 13);
+    expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('retry-after')}`))).toEqual(
+      new Set(['503 1']),
+    );
+    expect(await answers[0]?.text()).toContain('more than its share');
+    const other = enter(frame, { headers: { 'x-api-key': otherKey, 'content-type': 'application/json' } });
+    await until(() => inside() === 8);
+    release();
+    expect((await other).status).toBe(200);
+    await Promise.all(calls);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
+  });
+
+  it('admits requests while the bodies of others do not arrive', async () => {
+    const { route, release } = gate();
+    release();
+    const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '1' } });
+    const { hostname, port } = new URL(frame.url);
+    const slow = Array.from({ length: 5 }, () => connect(Number(port), hostname));
+    for (const socket of slow) {
+      socket.write(
+        `POST /gate HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+      );
+    }
+    await until(() => frame.lookUps.length === 5);
+    expect((await enter(frame)).status).toBe(200);
+    for (const socket of slow) socket.destroy();
   });
 
   it('frees the place of a client that hangs up, before or after its body arrives', async () => {

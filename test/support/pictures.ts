@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createDeflate, crc32, deflateSync } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 
@@ -77,3 +78,9 @@ const uint32 = (...values: number[]): Buffer => {
   values.forEach((value, index) => bytes.writeUInt32BE(value, index * 4));
   return bytes;
 };
+
+/** A square picture of random pixels, which no format compresses: about three bytes for each pixel. */
+export const noise = (side: number): Promise<Buffer> =>
+  sharp(randomBytes(side * side * 3), { raw: { width: side, height: side, channels: 3 } })
+    .png({ compressionLevel: 0 })
+    .toBuffer();

@@ -86,6 +86,7 @@ describe('GET /files/:id', () => {
       etag: `"${sha256}"`,
       'x-content-type-options': 'nosniff',
       'content-disposition': 'inline; filename="out.png"',
+      connection: 'close',
     });
     expect(headers['content-security-policy']).toMatch(/^sandbox/);
     const [, seconds] = /^private, max-age=(\d+)$/.exec(headers['cache-control'] ?? '') ?? [];
@@ -193,5 +194,30 @@ describe('GET /files/:id', () => {
     expect(answer.status).toBe(200);
     abort.abort();
     await until(() => destroyed);
+  });
+
+  it('refuses a project that has most of the downloads, and serves another project', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let waiting = 0;
+    async function* held(): AsyncGenerator<Buffer> {
+      waiting += 1;
+      await released;
+      yield bytes;
+    }
+    stored['file_held'] = file({ stream: () => Readable.from(held(), { objectMode: false }) });
+    // 376 of 500: the first one that leaves less than a quarter is the last.
+    const calls = Array.from({ length: 376 }, () => get('file_held'));
+    await until(() => waiting === 376);
+    const refused = await get('file_held');
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
+      503,
+      '2',
+      'close',
+    ]);
+    expect(await (await get('file_other')).text()).toBe('0123456789');
+    release();
+    expect(new Set(await Promise.all(calls.map(async (call) => (await call).text())))).toEqual(new Set(['0123456789']));
+    expect((await get('file_held')).status).toBe(200);
   });
 });

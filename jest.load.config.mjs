@@ -1,0 +1,10 @@
+import everything from './jest.config.mjs';
+
+/** The attacks of `test/fairness` at full size, for `npm run test:load`. One at a time, on a machine with nothing else running. */
+export default {
+  ...everything,
+  testMatch: ['<rootDir>/test/load/**/*.load.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  maxWorkers: 1,
+  testTimeout: 1_800_000,
+};

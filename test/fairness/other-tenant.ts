@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { hasEnded, mediaRoutes } from '../support/api-client.ts';
+import type { Gateway, TestProject } from '../support/gateway.ts';
+import { nodeBinary, projectFolder } from '../support/program.ts';
+import type { Kind, Plan, Seen } from './slow-clients.ts';
+
+export interface SlowClients {
+  /** What they saw a second ago at most. */
+  seen(): Record<Kind, Seen>;
+  stop(): Promise<void>;
+}
+
+/** Starts slow clients in a process of their own, so that their work does not delay this one. */
+export function startSlowClients(plan: Plan): SlowClients {
+  const program = fileURLToPath(new URL('./slow-clients.ts', import.meta.url));
+  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(plan)], {
+    cwd: projectFolder,
+    env: {},
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const none = (): Seen => ({ open: 0, ended: {} });
+  let seen: Record<Kind, Seen> = { uploads: none(), bodies: none(), readers: none() };
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    seen = JSON.parse(line) as Record<Kind, Seen>;
+  });
+  return {
+    seen: () => seen,
+    async stop() {
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+export type Action = 'chat' | 'create' | 'poll' | 'download';
+/** The milliseconds of each successful action. */
+export type Times = Record<Action, number[]>;
+
+interface Work {
+  project: TestProject;
+  /** A file of the project. */
+  fileUrl: string;
+  /** How many clients it has. */
+  clients: number;
+  /** Ends the work. Each client finishes its round, and makes at least one. */
+  isOver: () => boolean;
+}
+
+/** A project at work: each of its clients chats, creates a picture, polls it to its end and downloads a file. Throws at any other answer. */
+export async function workUntil(gateway: Gateway, { project, fileUrl, clients, isOver }: Work): Promise<Times> {
+  const times: Times = { chat: [], create: [], poll: [], download: [] };
+  const timed = async <T>(action: Action, status: number, act: () => Promise<T & { status: number }>): Promise<T> => {
+    const began = performance.now();
+    const answer = await act();
+    if (answer.status !== status) throw new Error(`${action}: ${answer.status} ${JSON.stringify(answer)}`);
+    times[action].push(performance.now() - began);
+    return answer;
+  };
+  const { apiKey } = project;
+  const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] };
+  const picture = { model: 'aurora-image-1', prompt: 'a red fox [[latency=100]]' };
+  const client = async (): Promise<void> => {
+    do {
+      await timed('chat', 200, () => gateway.create(apiKey, '/api/v1/chat/completions', chat));
+      const { taskId } = await timed('create', 202, () => gateway.create(apiKey, mediaRoutes.image, picture));
+      await gateway.poll(apiKey, taskId, {
+        until: (task) => {
+          if (task.status === 'failed') throw new Error(`the picture failed: ${JSON.stringify(task.error)}`);
+          return hasEnded(task);
+        },
+      });
+      await timed('poll', 200, () => gateway.get(apiKey, `/api/v1/tasks/${taskId}`));
+      await timed('download', 200, async () => {
+        const answer = await fetch(fileUrl, { signal: AbortSignal.timeout(20_000) });
+        return { status: answer.status, bytes: (await answer.arrayBuffer()).byteLength };
+      });
+    } while (!isOver());
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return times;
+}
+
+export const p95 = (times: readonly number[]): number =>
+  times.toSorted((left, right) => left - right)[Math.ceil(times.length * 0.95) - 1] ?? NaN;
