@@ -7,6 +7,7 @@ import type { AppContext, AppMiddleware } from '../context.ts';
 import { isNotModified } from '../etag.ts';
 import type { ByteRange, HttpDeps, SignedFile } from '../http-deps.ts';
 import { ClientGone } from '../read-body.ts';
+import { createPacer } from '../paced-downloads.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
 
 /**
@@ -24,6 +25,7 @@ export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMid
     total: DOWNLOADS_MAX,
     message: 'The server is sending too many files at the same time. Try again in a few seconds.',
   });
+  const pace = createPacer();
   return async (ctx) => {
     // A URL has any number of readers. Kept alive, their connections would take the places of other clients.
     ctx.set('connection', 'close');
@@ -43,7 +45,7 @@ export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMid
       ctx.status = 304;
       return;
     }
-    await sendBytes(ctx, file);
+    await sendBytes(ctx, file, (source) => pace(source, owner));
   };
 }
 
@@ -90,7 +92,7 @@ const safeName = (name: string, fallback: string): string => {
   return safe === '' ? fallback : safe;
 };
 
-async function sendBytes(ctx: AppContext, file: SignedFile): Promise<void> {
+async function sendBytes(ctx: AppContext, file: SignedFile, pace: (source: Readable) => Readable): Promise<void> {
   const range = wantedRange(ctx, file);
   if (range === 'unsatisfiable') {
     ctx.set('content-range', `bytes */${file.bytes}`);
@@ -107,7 +109,7 @@ async function sendBytes(ctx: AppContext, file: SignedFile): Promise<void> {
   }
   const type = ctx.response.get('content-type');
   if (ctx.method !== 'HEAD') {
-    ctx.body = await opened(ctx, file.stream(range ?? undefined));
+    ctx.body = await opened(ctx, pace(file.stream(range ?? undefined)));
     ctx.set('content-type', type);
   }
   ctx.length = range ? range.end - range.start + 1 : file.bytes;
