@@ -41,8 +41,8 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
       activities: { planTask, drawChannels, finishTask },
       maxConcurrentLocalActivityExecutions: 100,
       // A cached workflow takes a quarter of a megabyte. One that waits for minutes is cheaper to replay than to keep, and 40 tasks a
-      // second that take ten seconds each need 400.
-      maxCachedWorkflows: 1_000,
+      // second that take ten seconds each are 400.
+      maxCachedWorkflows: 500,
     }),
     Worker.create({
       ...common,

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { forceCancelTask } from '../../src/commands/tasks/force-cancel-task.ts';
+import { runAttempt } from '../../src/commands/tasks/run-attempt.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -94,6 +95,29 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
     }
     await expectStopped(taskId, mark);
     await eventually(async () => (await workflow(taskId).describe()).status.name !== 'RUNNING');
+  });
+
+  together('is parked again by a run that finds it unfinished, and only if the workflow can wait', async () => {
+    const { apiKey, taskId, mark } = await parked('a fox [[latency=6000]]');
+    await workflow(taskId).terminate();
+    const [row] = await gateway.database.query<{ channelId: string }>(
+      '',
+      'select channel_id from attempt where request_id = $1',
+      [taskId],
+    );
+    const input = { taskId, channelId: row?.channelId ?? '' };
+    const never = new AbortController().signal;
+    const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'worker');
+    try {
+      const run = (parkable: { parkable?: true }) =>
+        runAttempt(deps, { ...input, ...parkable }, { canceled: never, shutdown: never });
+      expect(await run({ parkable: true })).toEqual({ kind: 'parked' });
+      expect(await run({})).toMatchObject({ kind: 'ok' });
+    } finally {
+      await close();
+    }
+    expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', attempts: 1 });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
   });
 
   together('whose workflow was terminated starts it again when the job has ended', async () => {

@@ -157,6 +157,7 @@ async function isOver({ config, db }: PollerDeps, job: ClaimedPoll, { kind }: Po
 
 /** Ends the attempt of a task that ended while its job was parked, and stops the job, if nobody has done that yet. */
 async function endUnwanted(deps: PollerDeps, { attemptId, fence, taskId }: ClaimedPoll): Promise<void> {
-  await endAttempt(deps.db, { attemptId, fence }, { outcome: 'canceled', detail: 'the task ended before its job did' });
+  // The stop first: until the attempt has ended, another worker would send it if this one dies.
   await stopUpstream(deps, taskId);
+  await endAttempt(deps.db, { attemptId, fence }, { outcome: 'canceled', detail: 'the task ended before its job did' });
 }

@@ -62,15 +62,7 @@ const done: PollResult = { kind: 'done', outputs: [{ url: 'https://example.com/a
 const missing: PollResult = { kind: 'missing', detail: '404' };
 
 function openScene(own: Record<string, string> = {}): Scene {
-  const config = loadConfig({
-    ...quickSettings,
-    DATABASE_URL: scratch.url,
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    PUBLIC_BASE_URL: 'http://127.0.0.1:1',
-    SANDBOX_URL: 'http://127.0.0.1:1',
-    POLL_INTERVAL_MAX_MS: '5000',
-    ...own,
-  });
+  const config = configWith(own);
   const [polled, stopped, collected, warnings]: string[][] = [[], [], [], []];
   let polling = 0;
   const jobOf = ({ id }: Operation): string => (typeof id === 'string' ? id : '');
@@ -101,7 +93,7 @@ function openScene(own: Record<string, string> = {}): Scene {
     db,
     metrics,
     logger,
-    sealer: createSealer(config.secrets.masterKeys),
+    sealer,
     channels: createChannelCache(db, 0, config.breaker, { logger, metrics, probe: () => Promise.resolve(null) }),
     adapters: { fal: { pollMedia, cancelMedia } },
     workflows: {
@@ -131,14 +123,17 @@ function openScene(own: Record<string, string> = {}): Scene {
   };
 }
 
-const sealer = createSealer(
+const configWith = (own: Record<string, string> = {}) =>
   loadConfig({
     ...quickSettings,
-    DATABASE_URL: 'postgres://x',
-    TEMPORAL_ADDRESS: 'x',
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
     PUBLIC_BASE_URL: 'http://127.0.0.1:1',
-  }).secrets.masterKeys,
-);
+    SANDBOX_URL: 'http://127.0.0.1:1',
+    POLL_INTERVAL_MAX_MS: '5000',
+    ...own,
+  });
+const sealer = createSealer(configWith().secrets.masterKeys);
 
 async function newChannel(enabled = true): Promise<string> {
   const id = newId('chn');
