@@ -1,17 +1,26 @@
 import type { JsonObject } from '../domain/json.ts';
-import { toColumns, type Database } from './database.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Statements, toColumns, type Database } from './database.ts';
 import { AuditEntry } from './entities/audit-entry.ts';
 
-/** Records a change that an operator made. `detail` has ids and settings, never a secret. */
-export async function recordAudit(
-  database: Database,
-  entry: { actor: string; action: string; subject: string; detail?: Record<string, unknown> },
-): Promise<void> {
-  await database.query(
-    'record-audit',
-    'insert into audit_entry (actor, action, subject, detail) values ($1, $2, $3, $4::jsonb)',
-    [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})],
-  );
+export interface AuditRecord {
+  actor: string;
+  action: string;
+  subject: string;
+  /** Ids and settings, never a secret. */
+  detail?: Record<string, unknown>;
+}
+
+/**
+ * Records a change that an operator made. Call it in the transaction of the change, on its statements or its entities, so that
+ * neither exists without the other.
+ */
+export async function recordAudit(inside: Statements | EntityManager, record: AuditRecord): Promise<void> {
+  const { actor, action, subject, detail = {} } = record;
+  const values = [actor, action, subject, JSON.stringify(detail)];
+  const insertInto = 'insert into audit_entry (actor, action, subject, detail) values';
+  if (inside instanceof Statements) await inside.query('record-audit', `${insertInto} ($1, $2, $3, $4::jsonb)`, values);
+  else await inside.execute(`${insertInto} (?, ?, ?, ?::jsonb)`, values);
 }
 
 export interface AuditRow {

@@ -1,5 +1,6 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import type { Database } from './database.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database, Statements } from './database.ts';
 import { Channel } from './entities/channel.ts';
 import { ChannelHealth } from './entities/channel-health.ts';
 import { unixSeconds } from './unix-seconds.ts';
@@ -62,8 +63,8 @@ export interface ChannelRecord {
 }
 
 /** Adds a channel; false if its name is taken. */
-export async function insertChannel(database: Database, channelId: string, given: ChannelRecord): Promise<boolean> {
-  return database.returnsRow(
+export async function insertChannel(inside: Statements, channelId: string, given: ChannelRecord): Promise<boolean> {
+  return inside.returnsRow(
     'operator-add-channel',
     `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight)
      values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (name) do nothing returning id`,
@@ -80,32 +81,30 @@ const runningCall = `select 1 from attempt a join reservation r on r.id = a.requ
  * cannot be changed while calls run, because another adapter could not read their references.
  */
 export async function updateChannel(
-  database: Database,
+  em: EntityManager,
   channel: string,
   change: (channelId: string) => Partial<ChannelRecord>,
   { forgetHealth }: { forgetHealth: boolean },
 ): Promise<{ channelId: string; before: ChannelRecord; after: ChannelRecord } | 'unknown' | 'name_taken' | 'busy'> {
-  return (await database.orm()).em.fork().transactional(async (em) => {
-    const row = await em.findOne(
-      Channel,
-      { $or: [{ id: channel }, { name: channel }] },
-      { lockMode: LockMode.PESSIMISTIC_WRITE },
-    );
-    if (!row) return 'unknown';
-    const record = (): ChannelRecord => {
-      const { name, adapter, baseUrl, credential, groups, priority, weight } = row;
-      return { name, adapter, baseUrl, credential, groups, priority, weight };
-    };
-    const before = record();
-    const given = change(row.id);
-    if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
-      return 'name_taken';
-    const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
-    if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id])).length > 0) return 'busy';
-    em.assign(row, { ...given, updatedAt: new Date() });
-    if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
-    return { channelId: row.id, before, after: record() };
-  });
+  const row = await em.findOne(
+    Channel,
+    { $or: [{ id: channel }, { name: channel }] },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  if (!row) return 'unknown';
+  const record = (): ChannelRecord => {
+    const { name, adapter, baseUrl, credential, groups, priority, weight } = row;
+    return { name, adapter, baseUrl, credential, groups, priority, weight };
+  };
+  const before = record();
+  const given = change(row.id);
+  if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
+    return 'name_taken';
+  const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
+  if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id])).length > 0) return 'busy';
+  em.assign(row, { ...given, updatedAt: new Date() });
+  if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
+  return { channelId: row.id, before, after: record() };
 }
 
 /** Adds the groups that a channel lacks. */
@@ -121,11 +120,10 @@ export async function joinGroups(database: Database, channelId: string, groups: 
 
 /** Enables or disables a channel, named by id or name, for new attempts; null if there is none. */
 export async function switchChannel(
-  database: Database,
+  em: EntityManager,
   channel: string,
   enabled: boolean,
 ): Promise<{ channelId: string; name: string; changed: boolean } | null> {
-  const em = (await database.orm()).em.fork();
   const named = { $or: [{ id: channel }, { name: channel }] };
   const updatedAt = raw<Date>('clock_timestamp()');
   const changed = await em.nativeUpdate(Channel, { ...named, enabled: { $ne: enabled } }, { enabled, updatedAt });

@@ -1,8 +1,8 @@
-import type { MikroORM } from '@mikro-orm/postgresql';
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { JsonObject } from '../domain/json.ts';
 
-export type Query = Database['query'];
+export type Query = Statements['query'];
 
 export interface DatabaseOptions {
   url: string;
@@ -13,15 +13,12 @@ export interface DatabaseOptions {
   onIdleError?: (error: Error) => void;
 }
 
-/** Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for operators' commands. */
-export class Database {
-  readonly #pool: pg.Pool;
-  readonly #openOrm: () => Promise<MikroORM>;
-  #orm: Promise<MikroORM> | undefined;
+/** Statements on the pool, or inside one transaction. */
+export class Statements {
+  readonly #send: Send;
 
-  constructor(pool: pg.Pool, openOrm: () => Promise<MikroORM>) {
-    this.#pool = pool;
-    this.#openOrm = openOrm;
+  constructor(send: Send) {
+    this.#send = send;
   }
 
   /**
@@ -29,7 +26,7 @@ export class Database {
    * and times as `Date`.
    */
   async query<Row extends object>(name: string, text: string, values: unknown[] = []): Promise<Row[]> {
-    return toRows(await this.#pool.query<unknown[]>({ name, text, values, rowMode: 'array' }));
+    return toRows(await this.#send({ name, text, values, rowMode: 'array' }));
   }
 
   /** The first row of a statement, or null if it returns none. */
@@ -44,24 +41,50 @@ export class Database {
 
   /** The rows of an SQL function (`sql/functions`). */
   call<Row extends object>(name: string, values: unknown[]): Promise<Row[]> {
-    return callFunction<Row>((...statement) => this.query(...statement), name, values);
+    return this.query<Row>(
+      name,
+      `select * from ${name}(${values.map((_, index) => `$${index + 1}`).join(', ')})`,
+      values,
+    );
   }
 
   /** The value of an SQL function that returns no table. */
   async value<T>(name: string, values: unknown[]): Promise<T> {
-    return valueOf(await this.call<Record<string, T>>(name, values));
+    const [row] = await this.call<Record<string, T>>(name, values);
+    return Object.values(row ?? {})[0] as T;
+  }
+}
+
+type Send = (statement: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult<unknown[]>>;
+
+/** Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for operators' commands. */
+export class Database extends Statements {
+  readonly #pool: pg.Pool;
+  readonly #openOrm: () => Promise<MikroORM>;
+  #orm: Promise<MikroORM> | undefined;
+
+  constructor(pool: pg.Pool, openOrm: () => Promise<MikroORM>) {
+    super((statement) => pool.query<unknown[]>(statement));
+    this.#pool = pool;
+    this.#openOrm = openOrm;
   }
 
-  /** Runs `work` in one transaction on one connection. `timeoutMs` replaces the pool's time limit for each of its statements. */
-  async transaction<T>(begin: string, work: (query: Query) => Promise<T>, timeoutMs?: number): Promise<T> {
+  /**
+   * Runs `work` in one transaction on one connection, given as a function and with all its methods. `timeoutMs` replaces the pool's
+   * time limit for each of its statements.
+   */
+  async transaction<T>(
+    begin: string,
+    work: (query: Query, inside: Statements) => Promise<T>,
+    timeoutMs?: number,
+  ): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
     try {
       await client.query(begin);
       const patience = timeoutMs && { query_timeout: timeoutMs };
-      const value = await work(async (name, text, values = []) =>
-        toRows(await client.query<unknown[]>({ name, text, values, rowMode: 'array', ...patience })),
-      );
+      const inside = new Statements((statement) => client.query<unknown[]>({ ...statement, ...patience }));
+      const value = await work((...statement) => inside.query(...statement), inside);
       await client.query('commit');
       return value;
     } catch (error) {
@@ -77,18 +100,16 @@ export class Database {
     return (this.#orm ??= this.#openOrm());
   }
 
+  /** Runs `work` in one transaction of MikroORM, which writes its changes at the end. */
+  async entities<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
+    return (await this.orm()).em.fork().transactional(work);
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
     await (await this.#orm)?.close(true);
   }
 }
-
-/** The rows of an SQL function, which `query` runs. */
-export const callFunction = <Row extends object>(query: Query, name: string, values: unknown[]): Promise<Row[]> =>
-  query<Row>(name, `select * from ${name}(${values.map((_, index) => `$${index + 1}`).join(', ')})`, values);
-
-/** The only value of the only row. */
-export const valueOf = <T>([row]: Record<string, T>[]): T => Object.values(row ?? {})[0] as T;
 
 /** Opens a connection pool, which connects at its first statement. */
 export function openDatabase(options: DatabaseOptions): Database {

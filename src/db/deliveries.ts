@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Database, Statements } from './database.ts';
 
 export type DeliveryState = 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
 
@@ -153,7 +153,7 @@ export interface RedeliveryLimits {
 
 /** Starts a new delivery under these ids, and ends one that still waits. Any verdict but `started` is the reason why it did not. */
 export const startRedelivery = (
-  database: Database,
+  database: Statements,
   {
     taskId,
     deliveryId,

@@ -1,5 +1,5 @@
 import type { JobName, JobState, JobSummary, JobTrigger } from '../domain/job.ts';
-import type { Database } from './database.ts';
+import type { Database, Statements } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 /** A run of a job, or a requested run. Times are unix seconds. */
@@ -19,7 +19,7 @@ export interface JobRun {
  * announced run over. Returns the id of the run that has the lock, which may be an announced run or that of another process.
  */
 export async function beginJob(
-  database: Database,
+  database: Statements,
   given: { name: JobName; runId: string; trigger: JobTrigger; leaseSeconds: number; request: boolean },
 ) {
   const { name, runId, trigger, leaseSeconds, request } = given;

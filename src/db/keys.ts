@@ -1,5 +1,6 @@
 import { LockMode, raw } from '@mikro-orm/core';
-import type { Database } from './database.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database, Query } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -67,10 +68,9 @@ export async function listKeys(database: Database, projectId: string | null, lim
 
 /** Marks a key as revoked, once; null if there is no such key. Admission reads the mark, so it takes effect immediately. */
 export async function markKeyRevoked(
-  database: Database,
+  em: EntityManager,
   keyId: string,
 ): Promise<{ projectId: string; revokedAt: Date; changed: boolean } | null> {
-  const em = (await database.orm()).em.fork();
   const now = raw<Date>('clock_timestamp()');
   const marked = await em.nativeUpdate(ApiKey, { id: keyId, revokedAt: null }, { revokedAt: now });
   const key = await em.findOne(ApiKey, { id: keyId });
@@ -89,26 +89,24 @@ export interface KeyLimits {
 
 /** Changes the given settings of a key under its lock. Spent and reserved credits do not change. */
 export async function updateKeyLimits(
-  database: Database,
+  em: EntityManager,
   keyId: string,
   given: Partial<KeyLimits>,
 ): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked'> {
-  return (await database.orm()).em.fork().transactional(async (em) => {
-    const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-    if (!key) return 'unknown';
-    if (key.revokedAt) return 'revoked';
-    const limits = (): KeyLimits => ({
-      name: key.name,
-      models: key.models ?? null,
-      rpm: key.rpm ?? null,
-      budget: key.budget ?? null,
-      inFlightMax: key.inFlightMax ?? null,
-      expiresAt: key.expiresAt ?? null,
-    });
-    const before = limits();
-    em.assign(key, given);
-    return { before, after: limits() };
+  const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!key) return 'unknown';
+  if (key.revokedAt) return 'revoked';
+  const limits = (): KeyLimits => ({
+    name: key.name,
+    models: key.models ?? null,
+    rpm: key.rpm ?? null,
+    budget: key.budget ?? null,
+    inFlightMax: key.inFlightMax ?? null,
+    expiresAt: key.expiresAt ?? null,
   });
+  const before = limits();
+  em.assign(key, given);
+  return { before, after: limits() };
 }
 
 export interface NewKeySecret {
@@ -121,29 +119,27 @@ export interface NewKeySecret {
 
 /** Adds a secret to a key. Its older secrets expire after the overlap. Concurrent rotations of a key run one after the other. */
 export async function addKeySecret(
-  database: Database,
+  query: Query,
   { keyId, secret, overlapSeconds }: { keyId: string; secret: NewKeySecret; overlapSeconds: number },
 ): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked'> {
-  return database.transaction('begin', async (query) => {
-    const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
-      'operator-lock-key',
-      `select project_id, revoked_at is not null as revoked,
-         ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
-       from api_key where id = $1 for no key update`,
-      [keyId, overlapSeconds],
-    );
-    if (!key) return 'unknown';
-    if (key.revoked) return 'revoked';
-    await query(
-      'operator-end-secrets',
-      `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
-      [keyId, key.previousUntil],
-    );
-    await query(
-      'operator-add-secret',
-      `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
-      [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
-    );
-    return { projectId: key.projectId, previousUntil: key.previousUntil };
-  });
+  const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
+    'operator-lock-key',
+    `select project_id, revoked_at is not null as revoked,
+       ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
+     from api_key where id = $1 for no key update`,
+    [keyId, overlapSeconds],
+  );
+  if (!key) return 'unknown';
+  if (key.revoked) return 'revoked';
+  await query(
+    'operator-end-secrets',
+    `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
+    [keyId, key.previousUntil],
+  );
+  await query(
+    'operator-add-secret',
+    `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
+    [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
+  );
+  return { projectId: key.projectId, previousUntil: key.previousUntil };
 }

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskSnapshot } from '../domain/task-snapshot.ts';
 import type { TaskErrorCode, TaskStatus, TaskType } from '../domain/task.ts';
-import { toMembers, type Database } from './database.ts';
+import { toMembers, type Database, type Statements } from './database.ts';
 import type { IdempotencyBinding } from './idempotency.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
@@ -124,8 +124,9 @@ async function reserveTasks(
   );
 }
 
-async function finishTasks(database: Database, ends: TaskEnd[]): Promise<Finish[]> {
-  const rows = await database.query<Finish>(
+/** Ends tasks as `finishTask` does, in the transaction of these statements. */
+export async function finishTasks(inside: Statements, ends: TaskEnd[]): Promise<Finish[]> {
+  const rows = await inside.query<Finish>(
     'finish-tasks',
     'select finished, status, error_code, delivery_id from finish_tasks($1::jsonb)',
     [toMembers(ends)],

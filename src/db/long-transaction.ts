@@ -1,4 +1,4 @@
-import { callFunction, valueOf, type Database, type Query } from './database.ts';
+import type { Database, Query, Statements } from './database.ts';
 import { retryTransient } from './retry-transient.ts';
 
 const statementTimeoutMs = 300_000;
@@ -9,16 +9,16 @@ const statementTimeoutMs = 300_000;
  */
 export async function longTransaction<T>(
   database: Database,
-  work: (query: Query) => Promise<T>,
+  work: (query: Query, inside: Statements) => Promise<T>,
   begin = 'begin',
 ): Promise<T> {
   const setTimeLimit = `select set_config('statement_timeout', '${statementTimeoutMs}', true)`;
   return retryTransient(() =>
     database.transaction(
       begin,
-      async (query) => {
+      async (query, inside) => {
         await query('long-transaction', setTimeLimit);
-        return work(query);
+        return work(query, inside);
       },
       statementTimeoutMs + 1_000,
     ),
@@ -27,8 +27,8 @@ export async function longTransaction<T>(
 
 /** The rows of an SQL function that runs as a long transaction. */
 export const callLong = <Row extends object>(database: Database, name: string, values: unknown[]): Promise<Row[]> =>
-  longTransaction(database, (query) => callFunction<Row>(query, name, values));
+  longTransaction(database, (_query, inside) => inside.call<Row>(name, values));
 
 /** The value of an SQL function that runs as a long transaction. */
-export const longValue = async <T>(database: Database, name: string, values: unknown[]): Promise<T> =>
-  valueOf(await callLong<Record<string, T>>(database, name, values));
+export const longValue = <T>(database: Database, name: string, values: unknown[]): Promise<T> =>
+  longTransaction(database, (_query, inside) => inside.value<T>(name, values));

@@ -1,36 +1,34 @@
 import type { CatalogEntry } from '../domain/catalog.ts';
-import type { Database } from './database.ts';
+import type { Database, Query } from './database.ts';
 
 /** The applied catalog in its own order. It was checked before it was written. */
 export async function listModels(database: Database): Promise<CatalogEntry[]> {
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }
 
-/** Makes the catalog exactly these entries, all or nothing. Returns what changed. */
+/** Makes the catalog exactly these entries, in the transaction of `query`. Returns what changed. */
 export async function replaceModels(
-  database: Database,
+  query: Query,
   entries: CatalogEntry[],
 ): Promise<{ added: string[]; changed: string[]; removed: string[] }> {
-  return database.transaction('begin', async (query) => {
-    const rows = await query<{ id: string; change: 'added' | 'changed' | 'removed' }>(
-      'replace-models',
-      `with given as (
-         select m->'entry'->>'id' as id, ord as position, m->'entry' as entry, m->'private' as private
-         from jsonb_array_elements($1::jsonb) with ordinality as g (m, ord)
-       ), removed as (
-         delete from model where id not in (select id from given) returning id
-       ), upserted as (
-         insert into model (id, position, entry, private) select id, position, entry, private from given
-         on conflict (id) do update set position = excluded.position, entry = excluded.entry,
-           private = excluded.private, updated_at = clock_timestamp()
-           where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
-         returning id, xmax = 0 as inserted
-       )
-       select id, case when inserted then 'added' else 'changed' end as change from upserted
-       union all select id, 'removed' from removed`,
-      [JSON.stringify(entries.map((entry) => ({ entry: entry.model, private: entry.private })))],
-    );
-    const of = (change: string) => rows.filter((row) => row.change === change).map(({ id }) => id);
-    return { added: of('added'), changed: of('changed'), removed: of('removed') };
-  });
+  const rows = await query<{ id: string; change: 'added' | 'changed' | 'removed' }>(
+    'replace-models',
+    `with given as (
+       select m->'entry'->>'id' as id, ord as position, m->'entry' as entry, m->'private' as private
+       from jsonb_array_elements($1::jsonb) with ordinality as g (m, ord)
+     ), removed as (
+       delete from model where id not in (select id from given) returning id
+     ), upserted as (
+       insert into model (id, position, entry, private) select id, position, entry, private from given
+       on conflict (id) do update set position = excluded.position, entry = excluded.entry,
+         private = excluded.private, updated_at = clock_timestamp()
+         where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
+       returning id, xmax = 0 as inserted
+     )
+     select id, case when inserted then 'added' else 'changed' end as change from upserted
+     union all select id, 'removed' from removed`,
+    [JSON.stringify(entries.map((entry) => ({ entry: entry.model, private: entry.private })))],
+  );
+  const of = (change: string) => rows.filter((row) => row.change === change).map(({ id }) => id);
+  return { added: of('added'), changed: of('changed'), removed: of('removed') };
 }

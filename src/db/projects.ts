@@ -1,4 +1,5 @@
-import type { Database } from './database.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database, Statements } from './database.ts';
 import { CreditAccount } from './entities/credit-account.ts';
 import { Project } from './entities/project.ts';
 import { unixSeconds } from './unix-seconds.ts';
@@ -23,8 +24,7 @@ export async function listProjects(database: Database, limit: number): Promise<P
 }
 
 /** Enables or disables a project; false if it had that status already, null if there is no such project. */
-export async function switchProject(database: Database, projectId: string, enabled: boolean): Promise<boolean | null> {
-  const em = (await database.orm()).em.fork();
+export async function switchProject(em: EntityManager, projectId: string, enabled: boolean): Promise<boolean | null> {
   const status = enabled ? 'active' : 'disabled';
   const changed = await em.nativeUpdate(Project, { id: projectId, status: { $ne: status } }, { status });
   return changed > 0 || ((await em.count(Project, { id: projectId })) > 0 ? false : null);
@@ -58,10 +58,10 @@ export async function readProjectSecret(database: Database, projectId: string): 
  * project and, unless forced, during the overlap of an earlier rotation.
  */
 export async function replaceProjectSecret(
-  database: Database,
+  inside: Statements,
   given: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
 ): Promise<boolean> {
-  return database.returnsRow(
+  return inside.returnsRow(
     'operator-replace-secret',
     `update project set callback_secret_previous = callback_secret, callback_secret = $2,
        callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Database, Statements } from './database.ts';
 import { TaskResolution } from './entities/task-resolution.ts';
 
 /** What an operator found out about a task with an unknown outcome. */
@@ -10,18 +10,22 @@ export interface Resolution {
 
 /** Records the resolution of a task once and returns the recorded one, which may be an earlier one. The task's row does not change. */
 export async function insertResolution(
-  database: Database,
+  inside: Statements,
   taskId: string,
   { outcome, reference }: Resolution,
 ): Promise<{ standing: Resolution; changed: boolean } | null> {
-  const inserted = await database.query(
+  const changed = await inside.returnsRow(
     'operator-resolve-task',
-    `insert into task_resolution (task_id, outcome, reference) values ($1, $2, $3)
+    `insert into task_resolution (task_id, outcome, reference) select id, $2, $3 from task where id = $1
      on conflict (task_id) do nothing returning task_id`,
     [taskId, outcome, reference],
   );
-  const standing = await findResolution(database, taskId);
-  return standing && { standing, changed: inserted.length > 0 };
+  const standing = await inside.first<Resolution>(
+    'operator-resolution',
+    'select outcome, reference from task_resolution where task_id = $1',
+    [taskId],
+  );
+  return standing && { standing, changed };
 }
 
 /** The recorded resolution of a task; null if there is none. */

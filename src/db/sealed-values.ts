@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Statements } from './database.ts';
 
 export interface SealedValue {
   id: string;
@@ -14,12 +14,12 @@ export type SealedPlace = keyof typeof sealedColumns;
 
 /** The next sealed values of one column, ordered by the id of their row. */
 export async function listSealed(
-  database: Database,
+  inside: Statements,
   place: SealedPlace,
   { after, limit }: { after: string; limit: number },
 ): Promise<SealedValue[]> {
   const { table, column } = sealedColumns[place];
-  return database.query<SealedValue>(
+  return inside.query<SealedValue>(
     `operator-sealed-${place}`,
     `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,
     [after, limit],
@@ -28,12 +28,12 @@ export async function listSealed(
 
 /** Replaces a sealed value; false if it has changed since it was read as `from`. */
 export async function replaceSealed(
-  database: Database,
+  inside: Statements,
   place: SealedPlace,
   { id, from, to }: { id: string; from: string; to: string },
 ): Promise<boolean> {
   const { table, column } = sealedColumns[place];
-  return database.returnsRow(
+  return inside.returnsRow(
     `operator-reseal-${place}`,
     `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
     [id, from, to],

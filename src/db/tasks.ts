@@ -1,6 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
-import type { Database } from './database.ts';
+import type { Database, Statements } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 /** A task as its client sees it, before a dialect renders it. Times are unix seconds. */
@@ -40,7 +40,7 @@ const withDelivery = `left join lateral (
   ) d on t.callback_url is not null`;
 
 /** One task by its id, whatever its admission, or null. One indexed read. */
-export const findTask = (database: Database, taskId: string): Promise<TaskView | null> =>
+export const findTask = (database: Statements, taskId: string): Promise<TaskView | null> =>
   database.first('find-task', `select ${viewColumns} from task t ${withDelivery} where t.id = $1`, [taskId]);
 
 export interface TaskFilter {

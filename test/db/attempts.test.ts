@@ -186,7 +186,9 @@ describe('beginning an attempt', () => {
       const values = [newId('att'), taskId, channelId, 'fence', 'fal'];
       expect(await query<{ fresh: boolean }>('', beginning, values)).toEqual([{ fresh: true }]);
       expect(await setChannelEnabled({ db }, { channel: channelId, enabled: false, actor: 'test' })).toBeTruthy();
-      const changing = updateChannel(db, channelId, () => ({ adapter: 'kling' }), { forgetHealth: true });
+      const changing = db.entities((em) =>
+        updateChannel(em, channelId, () => ({ adapter: 'kling' }), { forgetHealth: true }),
+      );
       await waitsForLock('%for update%');
       return { changing };
     });

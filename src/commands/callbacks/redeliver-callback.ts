@@ -1,3 +1,4 @@
+import { recordAudit } from '../../db/audit.ts';
 import { startRedelivery, type RedeliveryLimits } from '../../db/deliveries.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
@@ -11,14 +12,25 @@ const startTimeoutMs = 2_000;
 export const clientRedeliveries: RedeliveryLimits = { cooldownSeconds: 10, perProjectMax: 100 };
 export const anyRedeliveries: RedeliveryLimits = { cooldownSeconds: 0, perProjectMax: null };
 
-/** Starts the callback of an ended task again under a new id. If Temporal is unavailable, a sweep delivers it. */
+/**
+ * Starts the callback of an ended task again under a new id. If Temporal is unavailable, a sweep delivers it. With an `actor`, the
+ * operator who asks for it is recorded.
+ */
 export async function redeliverCallback(
   { config, db, workflows }: Pick<Deps, 'config' | 'db' | 'workflows'>,
   task: TaskView,
   limits: RedeliveryLimits,
+  actor?: string,
 ): Promise<TaskView> {
   const deliveryId = newId('dlv');
-  const verdict = await startRedelivery(db, { taskId: task.id, deliveryId, eventId: newId('evt'), limits });
+  const given = { taskId: task.id, deliveryId, eventId: newId('evt'), limits };
+  const verdict = await db.transaction('begin', async (_query, inside) => {
+    const begun = await startRedelivery(inside, given);
+    if (begun === 'started' && actor !== undefined) {
+      await recordAudit(inside, { actor, action: 'tasks.redeliver', subject: task.id });
+    }
+    return begun;
+  });
   switch (verdict) {
     case 'erased':
       throw new GatewayError('task_content_erased');

@@ -6,8 +6,11 @@ import { loadCatalog } from './load-catalog.ts';
 /** Replaces the whole catalog by that of a file, in one transaction. Throws `CatalogError` if the file is invalid. */
 export async function applyCatalog({ db }: Pick<Deps, 'db'>, { file, actor }: { file: string; actor: string }) {
   const { entries, warnings } = await loadCatalog(file);
-  const changes = await replaceModels(db, entries);
-  const changed = changes.added.length + changes.changed.length + changes.removed.length > 0;
-  if (changed) await recordAudit(db, { actor, action: 'catalog.apply', subject: 'catalog', detail: { ...changes } });
+  const changes = await db.transaction('begin', async (query, inside) => {
+    const detail = await replaceModels(query, entries);
+    const changed = detail.added.length + detail.changed.length + detail.removed.length > 0;
+    if (changed) await recordAudit(inside, { actor, action: 'catalog.apply', subject: 'catalog', detail });
+    return detail;
+  });
   return { ...changes, warnings };
 }

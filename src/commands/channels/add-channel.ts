@@ -13,9 +13,11 @@ export async function addChannel(
   const channelId = newId('chn');
   const { credential, ...shown } = given;
   const sealed = sealer.seal(credential, credentialContext(channelId));
-  if (!(await insertChannel(db, channelId, { ...shown, credential: sealed }))) {
-    throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
-  }
-  await recordAudit(db, { actor, action: 'channels.add', subject: channelId, detail: shown });
+  await db.transaction('begin', async (_query, inside) => {
+    if (!(await insertChannel(inside, channelId, { ...shown, credential: sealed }))) {
+      throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
+    }
+    await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, detail: shown });
+  });
   return { channelId };
 }

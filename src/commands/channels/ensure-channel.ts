@@ -2,6 +2,7 @@ import type { ChannelRecord } from '../../db/channel-settings.ts';
 import { Channel } from '../../db/entities/channel.ts';
 import type { Deps } from '../../deps.ts';
 import { addChannel } from './add-channel.ts';
+import { setChannel } from './set-channel.ts';
 
 /** Adds a channel of this name, or updates the base URL of the existing one and keeps its other settings. */
 export async function ensureChannel(
@@ -11,7 +12,7 @@ export async function ensureChannel(
   const em = (await deps.db.orm()).em.fork();
   const existing = await em.findOne(Channel, { name: given.name });
   if (!existing) return { ...(await addChannel(deps, given)), created: true };
-  existing.baseUrl = given.baseUrl;
-  await em.flush();
+  const { baseUrl, actor } = given;
+  if (existing.baseUrl !== baseUrl) await setChannel(deps, { channel: existing.id, changes: { baseUrl }, actor });
   return { channelId: existing.id, created: false };
 }

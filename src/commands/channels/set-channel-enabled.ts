@@ -11,10 +11,14 @@ export async function setChannelEnabled(
   { db }: Pick<Deps, 'db'>,
   { channel, enabled, actor }: { channel: string; enabled: boolean; actor: string },
 ) {
-  const switched = await switchChannel(db, channel, enabled);
-  if (!switched) throw new OperatorError(`There is no channel ${channel}.`);
-  const { channelId, name, changed } = switched;
   const action = enabled ? 'channels.enable' : 'channels.disable';
-  if (changed) await recordAudit(db, { actor, action, subject: channelId, detail: { name } });
-  return { channelId, name, enabled, changed };
+  const switched = await db.entities(async (em) => {
+    const result = await switchChannel(em, channel, enabled);
+    if (result?.changed) {
+      await recordAudit(em, { actor, action, subject: result.channelId, detail: { name: result.name } });
+    }
+    return result;
+  });
+  if (!switched) throw new OperatorError(`There is no channel ${channel}.`);
+  return { ...switched, enabled };
 }

@@ -17,15 +17,21 @@ export async function setChannel(
   const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length === 0 && credential === undefined)
     throw new OperatorError('Nothing to change: name at least one setting.');
-  const updated = await updateChannel(
-    db,
-    channel,
-    (channelId) => ({
-      ...given,
-      ...(credential !== undefined && { credential: sealer.seal(credential, credentialContext(channelId)) }),
-    }),
-    { forgetHealth: credential !== undefined || 'baseUrl' in given || 'adapter' in given },
-  );
+  const change = (channelId: string) => ({
+    ...given,
+    ...(credential !== undefined && { credential: sealer.seal(credential, credentialContext(channelId)) }),
+  });
+  const forgetHealth = credential !== undefined || 'baseUrl' in given || 'adapter' in given;
+  const updated = await db.entities(async (em) => {
+    const result = await updateChannel(em, channel, change, { forgetHealth });
+    if (typeof result === 'string') return result;
+    const detail = {
+      ...changesOf(given, result.before, result.after),
+      ...(credential !== undefined && { credential: 'changed' }),
+    };
+    await recordAudit(em, { actor, action: 'channels.set', subject: result.channelId, detail });
+    return result;
+  });
   if (updated === 'unknown') throw new OperatorError(`There is no channel ${channel}.`);
   if (updated === 'name_taken') throw new OperatorError(`A channel named ${String(changes.name)} already exists.`);
   if (updated === 'busy') {
@@ -33,16 +39,7 @@ export async function setChannel(
       `${channel} has calls that run, and another adapter could not read their references. Add a new channel and disable this one.`,
     );
   }
-  const { channelId, before, after } = updated;
-  await recordAudit(db, {
-    actor,
-    action: 'channels.set',
-    subject: channelId,
-    detail: {
-      ...changesOf(given, before, after),
-      ...(credential !== undefined && { credential: 'changed' }),
-    },
-  });
+  const { channelId, after } = updated;
   const { credential: _sealed, ...shown } = after;
   return { channelId, channel: shown, credentialChanged: credential !== undefined };
 }

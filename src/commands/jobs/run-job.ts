@@ -1,3 +1,4 @@
+import { recordAudit } from '../../db/audit.ts';
 import { beginJob, endJob, extendJobLease } from '../../db/jobs.ts';
 import type { JobName, JobSummary, JobTrigger } from '../../domain/job.ts';
 import { newId } from '../../platform/crypto/ids.ts';
@@ -11,15 +12,21 @@ export type JobResult =
 /**
  * Runs a job's command under the job's lock. The lock is a leased row, so that it needs no open connection and is free
  * `JOB_LEASE_SECONDS` after its holder dies. It only saves work, because every command is safe to run concurrently. A command
- * that fails ends its run as `failed`; only database errors are thrown.
+ * that fails ends its run as `failed`; only database errors are thrown. With an `actor`, the operator who begins the run is recorded.
  */
 export async function runJob(
   deps: JobDeps,
-  { name, trigger }: { name: JobName; trigger: JobTrigger },
+  { name, trigger, actor }: { name: JobName; trigger: JobTrigger; actor?: string },
 ): Promise<JobResult> {
   const { config, db, logger } = deps;
   const leaseSeconds = config.jobs.leaseSeconds;
-  const { verdict, runId } = await beginJob(db, { name, runId: newId('run'), trigger, leaseSeconds, request: false });
+  const { verdict, runId } = await db.transaction('begin', async (_query, inside) => {
+    const begun = await beginJob(inside, { name, runId: newId('run'), trigger, leaseSeconds, request: false });
+    if (begun.verdict === 'running' && actor !== undefined) {
+      await recordAudit(inside, { actor, action: 'jobs.run', subject: begun.runId, detail: { name } });
+    }
+    return begun;
+  });
   if (verdict !== 'running') return { ran: false, runId };
 
   const began = performance.now();

@@ -12,18 +12,14 @@ export async function adjustCredits(
   { db }: Pick<Deps, 'db'>,
   { requestId, amount, reason, actor }: { requestId: string; amount: number | null; reason: string; actor: string },
 ) {
-  const [row] = await db.query<{
-    verdict: string;
-    projectId: string | null;
-    given: number;
-    charged: number | null;
-    givenInAll: number | null;
-    balance: number | null;
-  }>(
-    'adjust-credits',
-    'select verdict, project_id, given, charged, given_in_all, balance from adjust_credits($1, $2, $3)',
-    [requestId, amount, reason],
-  );
+  const row = await db.transaction('begin', async (_query, inside) => {
+    const [result] = await inside.call<Adjusted>('adjust_credits', [requestId, amount, reason]);
+    if (result && result.given > 0) {
+      const detail = { project_id: result.projectId, amount: result.given, reason };
+      await recordAudit(inside, { actor, action: 'credits.adjust', subject: requestId, detail });
+    }
+    return result;
+  });
   if (!row || row.verdict === 'not_found')
     throw new OperatorError(`No task or chat ${requestId} has ever held credits.`);
   const charged = row.charged ?? 0;
@@ -36,10 +32,21 @@ export async function adjustCredits(
   };
   const refusal = refusals[row.verdict];
   if (refusal !== undefined) throw new OperatorError(refusal);
-  const projectId = row.projectId ?? '';
-  if (row.given > 0) {
-    const detail = { project_id: projectId, amount: row.given, reason };
-    await recordAudit(db, { actor, action: 'credits.adjust', subject: requestId, detail });
-  }
-  return { requestId, projectId, given: row.given, charged, givenInAll, balance: row.balance ?? 0 };
+  return {
+    requestId,
+    projectId: row.projectId ?? '',
+    given: row.given,
+    charged,
+    givenInAll,
+    balance: row.balance ?? 0,
+  };
+}
+
+interface Adjusted {
+  verdict: string;
+  projectId: string | null;
+  given: number;
+  charged: number | null;
+  givenInAll: number | null;
+  balance: number | null;
 }

@@ -21,15 +21,14 @@ export async function createKey(
   const limited = { ...given, rpm, inFlightMax };
   const keyId = newId('key');
   const apiKey = generateApiKey();
-  const em = (await db.orm()).em.fork();
-  if (!(await em.findOne(Project, { id: given.projectId })))
-    throw new OperatorError(`There is no project ${given.projectId}.`);
-  await em.transactional(async (inside) => {
-    inside.create(ApiKey, { id: keyId, ...limited });
-    await inside.flush();
-    inside.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
+  await db.entities(async (em) => {
+    if (!(await em.findOne(Project, { id: given.projectId })))
+      throw new OperatorError(`There is no project ${given.projectId}.`);
+    em.create(ApiKey, { id: keyId, ...limited });
+    await em.flush();
+    em.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
+    await recordAudit(em, { actor, action: 'keys.create', subject: keyId, detail: toColumns(limited) });
   });
-  await recordAudit(db, { actor, action: 'keys.create', subject: keyId, detail: toColumns(limited) });
   return { keyId, apiKey };
 }
 

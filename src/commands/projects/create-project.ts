@@ -12,16 +12,15 @@ export async function createProject(
 ) {
   const projectId = newId('prj');
   const webhookSecret = newWebhookSecret();
-  await (await db.orm()).em.fork().transactional(async (em) => {
+  await db.entities(async (em) => {
     const project = em.create(Project, {
       id: projectId,
       name,
       callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)),
     });
     em.create(CreditAccount, { project });
-    await em.flush();
+    await recordAudit(em, { actor, action: 'projects.create', subject: projectId, detail: { name } });
   });
-  await recordAudit(db, { actor, action: 'projects.create', subject: projectId, detail: { name } });
   return { projectId, webhookSecret };
 }
 

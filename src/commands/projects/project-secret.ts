@@ -57,14 +57,13 @@ export async function rotateProjectSecret(
   { projectId, actor, force = false }: { projectId: string; actor: string; force?: boolean },
 ): Promise<ProjectSecret> {
   const sealed = deps.sealer.seal(newWebhookSecret(), callbackSecretContext(projectId));
-  const isReplaced = await replaceProjectSecret(deps.db, { projectId, sealed, overlapSeconds, force });
-  if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));
-  await recordAudit(deps.db, {
-    actor,
-    action: 'projects.secret.rotate',
-    subject: projectId,
-    ...(force && { detail: { forced: true } }),
+  const isReplaced = await deps.db.transaction('begin', async (_query, inside) => {
+    if (!(await replaceProjectSecret(inside, { projectId, sealed, overlapSeconds, force }))) return false;
+    const detail = force ? { forced: true } : {};
+    await recordAudit(inside, { actor, action: 'projects.secret.rotate', subject: projectId, detail });
+    return true;
   });
+  if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));
   return showProjectSecret(deps, projectId);
 }
 

@@ -8,10 +8,13 @@ import { OperatorError } from '../operator-error.ts';
  * refunded. `revokedAt` is in unix seconds, and `changed` is false if the key was revoked before.
  */
 export async function revokeKey({ db }: Pick<Deps, 'db'>, { keyId, actor }: { keyId: string; actor: string }) {
-  const revoked = await markKeyRevoked(db, keyId);
+  const revoked = await db.entities(async (em) => {
+    const marked = await markKeyRevoked(em, keyId);
+    const detail = { project_id: marked?.projectId };
+    if (marked?.changed) await recordAudit(em, { actor, action: 'keys.revoke', subject: keyId, detail });
+    return marked;
+  });
   if (!revoked) throw new OperatorError(`There is no key ${keyId}.`);
-  const { projectId, revokedAt, changed } = revoked;
-  if (changed)
-    await recordAudit(db, { actor, action: 'keys.revoke', subject: keyId, detail: { project_id: projectId } });
+  const { revokedAt, changed } = revoked;
   return { keyId, revokedAt: Math.floor(revokedAt.getTime() / 1000), changed };
 }

@@ -18,15 +18,15 @@ export async function rotateKey(
   { keyId, actor }: { keyId: string; actor: string },
 ) {
   const apiKey = generateApiKey();
-  const added = await addKeySecret(db, { keyId, secret: newSecretRow(config.secrets, apiKey), overlapSeconds });
+  const secret = newSecretRow(config.secrets, apiKey);
+  const added = await db.transaction('begin', async (query, inside) => {
+    const result = await addKeySecret(query, { keyId, secret, overlapSeconds });
+    if (typeof result === 'string') return result;
+    const detail = { project_id: result.projectId, previous_until: result.previousUntil };
+    await recordAudit(inside, { actor, action: 'keys.rotate', subject: keyId, detail });
+    return result;
+  });
   if (added === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
-  const { previousUntil, projectId } = added;
-  await recordAudit(db, {
-    actor,
-    action: 'keys.rotate',
-    subject: keyId,
-    detail: { project_id: projectId, previous_until: previousUntil },
-  });
-  return { keyId, apiKey, previousUntil };
+  return { keyId, apiKey, previousUntil: added.previousUntil };
 }

@@ -13,15 +13,14 @@ export async function setKey(
 ): Promise<KeyLimits> {
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
-  const updated = await updateKeyLimits(db, keyId, given);
+  const updated = await db.entities(async (em) => {
+    const result = await updateKeyLimits(em, keyId, given);
+    if (typeof result === 'string') return result;
+    const detail = changesOf(given, result.before, result.after);
+    await recordAudit(em, { actor, action: 'keys.set', subject: keyId, detail });
+    return result;
+  });
   if (updated === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
   if (updated === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
-  const { before, after } = updated;
-  await recordAudit(db, {
-    actor,
-    action: 'keys.set',
-    subject: keyId,
-    detail: changesOf(given, before, after),
-  });
-  return after;
+  return updated.after;
 }

@@ -11,9 +11,12 @@ export async function setProjectEnabled(
   { db }: Pick<Deps, 'db'>,
   { projectId, enabled, actor }: { projectId: string; enabled: boolean; actor: string },
 ): Promise<{ projectId: string; changed: boolean }> {
-  const changed = await switchProject(db, projectId, enabled);
+  const action = enabled ? 'projects.enable' : 'projects.disable';
+  const changed = await db.entities(async (em) => {
+    const switched = await switchProject(em, projectId, enabled);
+    if (switched) await recordAudit(em, { actor, action, subject: projectId });
+    return switched;
+  });
   if (changed === null) throw new OperatorError(`There is no project ${projectId}.`);
-  if (changed)
-    await recordAudit(db, { actor, action: enabled ? 'projects.enable' : 'projects.disable', subject: projectId });
   return { projectId, changed };
 }

@@ -1,3 +1,5 @@
+import type { Config } from '../../config/load-config.ts';
+import type { TaskEnd } from '../../db/ledger.ts';
 import type { Deps } from '../../deps.ts';
 import type { FinishInput, FinishReport } from '../../domain/workflow-contract.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
@@ -12,15 +14,7 @@ export async function finishTask(
   { taskId, outcome }: FinishInput,
 ): Promise<FinishReport & { finished: boolean }> {
   if (outcome.kind === 'succeeded') crashPoint('after_result_before_finish_tx');
-  const finish = await ledger.finishTask({
-    taskId,
-    status: outcome.kind,
-    errorCode: outcome.kind === 'failed' ? outcome.code : outcome.kind === 'canceled' ? 'canceled' : null,
-    outcomeUnknown: outcome.kind === 'failed' && outcome.unknown,
-    retentionSeconds: config.retention.contentSeconds,
-    deliveryId: newId('dlv'),
-    eventId: newId('evt'),
-  });
+  const finish = await ledger.finishTask(taskEndOf(config, { taskId, outcome }));
   if (finish.finished) {
     crashPoint('after_finish_commit_before_ack');
     const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
@@ -28,3 +22,14 @@ export async function finishTask(
   }
   return { status: finish.status, deliveryId: finish.deliveryId, finished: finish.finished };
 }
+
+/** The end of a task as its row and its callback are to be written, with the ids of a new callback. */
+export const taskEndOf = ({ retention }: Pick<Config, 'retention'>, { taskId, outcome }: FinishInput): TaskEnd => ({
+  taskId,
+  status: outcome.kind,
+  errorCode: outcome.kind === 'failed' ? outcome.code : outcome.kind === 'canceled' ? 'canceled' : null,
+  outcomeUnknown: outcome.kind === 'failed' && outcome.unknown,
+  retentionSeconds: retention.contentSeconds,
+  deliveryId: newId('dlv'),
+  eventId: newId('evt'),
+});

@@ -1,8 +1,10 @@
 import { recordAudit } from '../../db/audit.ts';
+import { finishTasks } from '../../db/ledger.ts';
+import { retryTransient } from '../../db/retry-transient.ts';
 import { findTask } from '../../db/tasks.ts';
 import type { TaskStatus } from '../../domain/task.ts';
 import type { CancelDeps } from './cancel-task.ts';
-import { finishTask } from './finish-task.ts';
+import { taskEndOf } from './finish-task.ts';
 import { OperatorError } from '../operator-error.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -27,17 +29,21 @@ export async function forceCancelTask(
   { taskId, actor }: { taskId: string; actor: string },
 ): Promise<ForcedCancel> {
   if (!(await findTask(deps.db, taskId))) throw new OperatorError(`The task ${taskId} does not exist.`);
-  const { finished } = await finishTask(deps, { taskId, outcome: { kind: 'canceled' } });
-  const task = await findTask(deps.db, taskId);
-  if (!task) throw new Error(`the task ${taskId} was deleted while it was canceled`);
-  const refunded = finished ? task.credits.refunded : 0;
-  if (finished) {
-    const detail = { status: task.status, refunded, project_id: task.projectId };
-    await recordAudit(deps.db, { actor, action: 'tasks.cancel', subject: taskId, detail });
-  }
+  const end = taskEndOf(deps.config, { taskId, outcome: { kind: 'canceled' } });
+  const { finished, task } = await retryTransient(() =>
+    deps.db.transaction('begin', async (_query, inside) => {
+      const [finish] = await finishTasks(inside, [end]);
+      const after = await findTask(inside, taskId);
+      if (!finish || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
+      const detail = { status: after.status, refunded: after.credits.refunded, project_id: after.projectId };
+      if (finish.finished) await recordAudit(inside, { actor, action: 'tasks.cancel', subject: taskId, detail });
+      return { finished: finish.finished, task: after };
+    }),
+  );
   // The workflow of a task that had ended before may still be delivering the callback.
   const workflowTold = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
   await stopUpstream(deps, taskId);
+  const refunded = finished ? task.credits.refunded : 0;
   return { taskId, status: task.status, ended: finished, refunded, workflowTold };
 }
 

@@ -19,7 +19,12 @@ export async function resolveTask(
   if (!isTerminal(task.status))
     throw new OperatorError(`The task ${taskId} has not ended yet: its status is ${task.status}.`);
   if (!task.outcomeUnknown) throw new OperatorError(`The outcome of task ${taskId} is known: ${task.status}.`);
-  const resolved = await insertResolution(db, taskId, { outcome, reference });
+  const resolved = await db.transaction('begin', async (_query, inside) => {
+    const result = await insertResolution(inside, taskId, { outcome, reference });
+    const detail = { outcome, reference };
+    if (result?.changed) await recordAudit(inside, { actor, action: 'tasks.resolve', subject: taskId, detail });
+    return result;
+  });
   if (!resolved) throw new OperatorError(`The task ${taskId} has just been deleted.`);
   const { standing, changed } = resolved;
   if (standing.outcome !== outcome || standing.reference !== reference) {
@@ -27,7 +32,5 @@ export async function resolveTask(
       `The task ${taskId} is already resolved as ${standing.outcome}, with the reference ${standing.reference}.`,
     );
   }
-  if (changed)
-    await recordAudit(db, { actor, action: 'tasks.resolve', subject: taskId, detail: { outcome, reference } });
   return { changed };
 }

@@ -47,13 +47,16 @@ export const command =
     const added = parent.command(name).description(summary);
     for (const [field, schema] of Object.entries(input ?? {})) declare(added, field, schema);
     added.option('--json', 'print one JSON document and nothing else');
+    added.option('--actor <name>', 'name in the audit log (default: the name of the user)');
     added.action(async () => {
       const flags: Record<string, unknown> = added.opts();
       const parsed = z.object(input).safeParse({ ...flags, ...argumentsOf(added) });
+      const named = z.object({ actor: Actor.default(operator) }).safeParse(flags);
       if (!parsed.success) throw new UsageError(usageProblems(added, parsed.error.issues));
+      if (!named.success) throw new UsageError(usageProblems(added, named.error.issues));
       const { deps, close } = await needs(invocation.env);
       try {
-        const report = await run(deps, parsed.data, operator());
+        const report = await run(deps, parsed.data, named.data.actor);
         const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
         invocation.write(`${said}\n`);
         if (report.refused) invocation.exitCode = 1;
@@ -62,6 +65,9 @@ export const command =
       }
     });
   };
+
+/** Readable in one line of the audit log. */
+const Actor = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S} ]{1,100}$/u, 'must be 1 to 100 printable characters');
 
 /** What the help shows for the value of an option: `<rows>` in `--limit <rows>`. */
 const placeholders = z.registry<{ placeholder: string }>();

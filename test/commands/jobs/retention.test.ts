@@ -334,8 +334,8 @@ function dieAt(database: Database, nth: number): void {
   let seen = 0;
   database.transaction = async (begin, work) => {
     seen += 1;
-    return transaction(begin, async (query) => {
-      const value = await work(query);
+    return transaction(begin, async (query, inside) => {
+      const value = await work(query, inside);
       if (seen >= nth) throw new Error('killed');
       return value;
     });

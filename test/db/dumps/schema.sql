@@ -1671,7 +1671,7 @@ CREATE OR REPLACE FUNCTION public.refuse_change()
  LANGUAGE plpgsql
 AS $function$
 begin
-  raise exception 'ledger entries are only ever added' using errcode = '55000';
+  raise exception 'entries of % are only ever added', tg_table_name using errcode = '55000';
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project integer)
@@ -1828,6 +1828,10 @@ $function$;
 CREATE TRIGGER api_key_changed AFTER UPDATE OF models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER audit_entry_append_only BEFORE DELETE OR UPDATE ON public.audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER audit_entry_never_emptied BEFORE TRUNCATE ON public.audit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

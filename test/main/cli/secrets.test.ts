@@ -59,7 +59,9 @@ describe('tollgate secrets reseal', () => {
       },
     });
     expect(await rowsOf(db, `select detail from audit_entry where action = 'secrets.reseal'`, [])).toEqual([
-      { detail: { channel_credential: 1, callback_secret: 1, callback_secret_previous: 1 } },
+      { detail: { channel_credential: 1 } },
+      { detail: { callback_secret: 1 } },
+      { detail: { callback_secret_previous: 1 } },
     ]);
 
     const { said: shown } = await tollgate(newKey, 'projects', 'secret', 'show', projectId);

@@ -25,3 +25,7 @@ create table audit_entry (
   subject text not null,
   detail jsonb not null default '{}'
 );
+create trigger audit_entry_append_only before update or delete on audit_entry
+  for each row execute function refuse_change();
+create trigger audit_entry_never_emptied before truncate on audit_entry
+  for each statement execute function refuse_change();

@@ -1,7 +1,7 @@
--- Refuses every UPDATE, DELETE and TRUNCATE of a table: the ledger is append-only.
+-- Refuses every UPDATE, DELETE and TRUNCATE of an append-only table.
 create or replace function refuse_change() returns trigger
 language plpgsql
 as $$
 begin
-  raise exception 'ledger entries are only ever added' using errcode = '55000';
+  raise exception 'entries of % are only ever added', tg_table_name using errcode = '55000';
 end $$;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { runJob } from '../../../commands/jobs/run-job.ts';
-import { recordAudit } from '../../../db/audit.ts';
 import { jobNames } from '../../../domain/job.ts';
 import { command, group } from '../define-command.ts';
 import { everything } from '../operator-deps.ts';
@@ -14,7 +13,7 @@ const run = command({
   input: { name: z.enum(jobNames).describe(jobNames.join(', ')) },
   needs: everything,
   async run(deps, { name }, actor) {
-    const result = await runJob(deps, { name, trigger: 'operator' });
+    const result = await runJob(deps, { name, trigger: 'operator', actor });
     if (!result.ran) {
       return {
         document: { name, ran: false, reason: 'already_running', run_id: result.runId },
@@ -22,7 +21,6 @@ const run = command({
       };
     }
     const { runId, state, summary } = result;
-    await recordAudit(deps.db, { actor, action: 'jobs.run', subject: runId, detail: { name, state } });
     return {
       document: { run_id: runId, name, ran: true, state, summary },
       text: `${name} ${state} (${runId}).\n${facts(summary)}`,

@@ -4,7 +4,6 @@ import { OperatorError } from '../../../commands/operator-error.ts';
 import { presentTask } from '../../../commands/tasks/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../../commands/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../../commands/tasks/resolve-task.ts';
-import { recordAudit } from '../../../db/audit.ts';
 import type { Database } from '../../../db/database.ts';
 import { findResolution } from '../../../db/resolutions.ts';
 import { listAttemptDetails } from '../../../db/attempt-details.ts';
@@ -168,8 +167,7 @@ const redeliver = command({
   input: { id },
   needs: upstreams,
   async run(deps, { id: taskId }, actor) {
-    const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId), anyRedeliveries);
-    await recordAudit(deps.db, { actor, action: 'tasks.redeliver', subject: taskId });
+    const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId), anyRedeliveries, actor);
     return {
       document: { task_id: taskId, callback },
       text: `The callback of ${taskId} is being sent again (${callback?.state ?? 'pending'}).`,

@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Database } from '../../../src/db/database.ts';
+import { admitted, attemptEndedOk, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { createTestHome, type TestHome } from '../../support/home.ts';
+import { projectFolder } from '../../support/program.ts';
+
+let home: TestHome;
+let db: Database;
+/** The ids that the commands below name. */
+const ids = { project: '', secretOf: '', key: '', spare: '', channel: '', open: '', charged: '', unknown: '' };
+
+beforeAll(async () => {
+  home = await createTestHome({ FILES_LOCAL_DIR: join(projectFolder, '.tollgate') });
+  db = home.db;
+  const { done } = commandLine(() => home.settings);
+  ids.project = String((await done('projects', 'create', '--name', 'audited'))['project_id']);
+  ids.secretOf = String((await done('projects', 'create', '--name', 'rotated'))['project_id']);
+  await done('credits', 'add', '--project', ids.project, '--amount', '1000', '--reference', 'first');
+  ids.key = String((await done('keys', 'create', '--project', ids.project))['key_id']);
+  ids.spare = String((await done('keys', 'create', '--project', ids.project))['key_id']);
+  ids.channel = String((await done(...newChannel('first')))['channel_id']);
+
+  const ledger = openLedger(db);
+  const book = { projectId: ids.project, keyId: ids.key };
+  const url = { callbackUrl: 'https://hooks.example/end' };
+  ids.open = (await admitted(ledger, newTask(book, 10))).taskId;
+  ids.charged = (await admitted(ledger, newTask(book, 10, url))).taskId;
+  await attemptEndedOk(db, ids.charged);
+  await ledger.finishTask(taskEnd(ids.charged, 'succeeded'));
+  ids.unknown = (await admitted(ledger, newTask(book, 10))).taskId;
+  await ledger.finishTask({ ...taskEnd(ids.unknown, 'failed'), outcomeUnknown: true });
+});
+afterAll(() => home?.drop());
+afterEach(() => run(db, 'drop trigger if exists test_refuse_audit on audit_entry'));
+
+const newChannel = (name: string) => [
+  ...['channels', 'add', '--name', name, '--adapter', 'fal', '--base-url', 'https://upstream.example'],
+  ...['--credential', 'fal-secret', '--groups', 'images'],
+];
+
+/** Every command that changes something, in an order in which each has something to change. */
+const changes: Record<string, () => string[]> = {
+  'projects.create': () => ['projects', 'create', '--name', 'another'],
+  'projects.secret.rotate': () => ['projects', 'secret', 'rotate', ids.secretOf],
+  'projects.disable': () => ['projects', 'disable', ids.secretOf],
+  'projects.enable': () => ['projects', 'enable', ids.secretOf],
+  'keys.create': () => ['keys', 'create', '--project', ids.project, '--expires', '30d'],
+  'keys.set': () => ['keys', 'set', ids.key, '--rpm', '7', '--expires', '30d'],
+  'keys.rotate': () => ['keys', 'rotate', ids.key],
+  'keys.revoke': () => ['keys', 'revoke', ids.spare],
+  'credits.add': () => ['credits', 'add', '--project', ids.project, '--amount', '5', '--reference', 'second'],
+  'credits.adjust': () => ['credits', 'adjust', '--task', ids.charged, '--reason', 'too dark', '--amount', '3'],
+  'channels.add': () => newChannel('second'),
+  'channels.set': () => ['channels', 'set', ids.channel, '--weight', '9', '--credential', 'another-secret'],
+  'channels.disable': () => ['channels', 'disable', ids.channel],
+  'channels.enable': () => ['channels', 'enable', ids.channel],
+  'catalog.apply': () => ['catalog', 'apply', join(projectFolder, 'catalog/catalog.yaml')],
+  'tasks.resolve': () => ['tasks', 'resolve', ids.unknown, '--outcome', 'bought', '--reference', 'invoice 1'],
+  'tasks.cancel': () => ['tasks', 'cancel', ids.open],
+  'tasks.redeliver': () => ['tasks', 'redeliver', ids.charged],
+  'secrets.reseal': () => ['secrets', 'reseal'],
+  'jobs.run': () => ['jobs', 'run', 'check-api-channels'],
+};
+
+const newMasterKey = `k2:${randomBytes(32).toString('base64')}`;
+/** Only the reseal uses the new key as the first one. */
+const settingsFor = (action: string) => {
+  const old = home.settings['MASTER_KEYS'] ?? '';
+  return {
+    ...home.settings,
+    MASTER_KEYS: action === 'secrets.reseal' ? `${newMasterKey},${old}` : `${old},${newMasterKey}`,
+  };
+};
+
+/** A digest of every row of every table. */
+async function stateOf(): Promise<Record<string, string>> {
+  const tables = await rowsOf<{ name: string }>(
+    db,
+    `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  );
+  const digests = tables.map(async ({ name }): Promise<[string, string]> => {
+    const text = `select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as digest from "${name}" t`;
+    return [name, (await rowsOf<{ digest: string }>(db, text))[0]?.digest ?? ''];
+  });
+  return Object.fromEntries(await Promise.all(digests));
+}
+
+const entries = () =>
+  rowsOf<{ actor: string; action: string }>(db, 'select actor, action from audit_entry order by id');
+
+describe('a change by an operator', () => {
+  it.each(Object.keys(changes))('is committed with its audit entry or not at all: %s', async (action) => {
+    const { tollgate } = commandLine(() => settingsFor(action));
+    const command = [...(changes[action]?.() ?? []), '--actor', 'Ada Lovelace'];
+    const before = await stateOf();
+    await run(
+      db,
+      `create or replace function test_refuse_audit() returns trigger language plpgsql
+         as 'begin raise exception ''the audit log is full''; end'`,
+    );
+    await run(
+      db,
+      'create trigger test_refuse_audit before insert on audit_entry for each row execute function test_refuse_audit()',
+    );
+    const { code } = await tollgate(...command);
+    expect({ code, state: await stateOf() }).toEqual({ code: 1, state: before });
+
+    await run(db, 'drop trigger test_refuse_audit on audit_entry');
+    const known = (await entries()).length;
+    expect(await tollgate(...command)).toMatchObject({ code: 0 });
+    const added = (await entries()).slice(known);
+    expect(added.length).toBeGreaterThan(0);
+    expect(new Set(added.map((entry) => JSON.stringify(entry)))).toEqual(
+      new Set([JSON.stringify({ actor: 'Ada Lovelace', action })]),
+    );
+    expect(await stateOf()).not.toEqual(before);
+  });
+
+  it('is refused with exit code 2 if the name of the operator does not fit into a line', async () => {
+    const { tollgate } = commandLine(() => home.settings);
+    for (const name of ['', 'two\nlines', 'x'.repeat(101)]) {
+      const { code, said } = await tollgate('projects', 'create', '--name', 'unnamed', '--actor', name);
+      expect({ code, said }).toEqual({ code: 2, said: { error: { message: expect.stringContaining('--actor') } } });
+    }
+  });
+});
+
+describe('an audit entry', () => {
+  it('can be neither changed nor deleted', async () => {
+    const before = await entries();
+    for (const statement of [
+      `update audit_entry set actor = 'nobody'`,
+      'delete from audit_entry',
+      'truncate audit_entry',
+      'truncate project, audit_entry cascade',
+    ]) {
+      await expect(run(db, statement)).rejects.toThrow('only ever added');
+    }
+    expect(await entries()).toEqual(before);
+  });
+});
