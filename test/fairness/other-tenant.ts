@@ -6,25 +6,34 @@ import type { Gateway, TestProject } from '../support/gateway.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
 import type { Kind, Plan, Seen } from './slow-clients.ts';
 
-export interface SlowClients {
+export interface Attackers<Seen> {
   /** What they saw a second ago at most. */
-  seen(): Record<Kind, Seen>;
+  seen(): Seen;
   stop(): Promise<void>;
 }
 
-/** Starts slow clients in a process of their own, so that their work does not delay this one. */
-export function startSlowClients(plan: Plan): SlowClients {
-  const program = fileURLToPath(new URL('./slow-clients.ts', import.meta.url));
-  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(plan)], {
+const none = (): Seen => ({ open: 0, ended: {} });
+
+/** Starts slow clients. */
+export const startSlowClients = (plan: Plan): Attackers<Record<Kind, Seen>> =>
+  startAttackers('slow-clients', [JSON.stringify(plan)], { uploads: none(), bodies: none(), readers: none() });
+
+/** Sends so many requests a second, each with another key that does not exist. Shows the number of answers of each status. */
+export const startKeyGuesses = (baseUrl: string, perSecond: number): Attackers<Record<number, number>> =>
+  startAttackers('key-guesses', [baseUrl, String(perSecond)], {});
+
+/** Starts a program of this folder, in a process of its own, so that its work does not delay this one. */
+function startAttackers<Seen>(name: string, given: string[], nothing: Seen): Attackers<Seen> {
+  const program = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', program, ...given], {
     cwd: projectFolder,
     env: {},
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  const none = (): Seen => ({ open: 0, ended: {} });
-  let seen: Record<Kind, Seen> = { uploads: none(), bodies: none(), readers: none() };
+  let seen = nothing;
   createInterface({ input: child.stdout }).on('line', (line) => {
-    seen = JSON.parse(line) as Record<Kind, Seen>;
+    seen = JSON.parse(line) as Seen;
   });
   return {
     seen: () => seen,
