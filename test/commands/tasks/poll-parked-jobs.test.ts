@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createChannelCache } from '../../../src/caches/channel-cache.ts';
-import type { CallOptions, Operation } from '../../../src/channels/channel.ts';
+import type { CallOptions, Operation, StopAnswer } from '../../../src/channels/channel.ts';
 import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
+import { cancelTask } from '../../../src/commands/tasks/cancel-task.ts';
 import { createJobPoller, freePlaces, type JobPoller } from '../../../src/commands/tasks/poll-parked-jobs.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { beginAttempt, saveOperation } from '../../../src/db/attempts.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';
 import { parkJob } from '../../../src/db/parked-jobs.ts';
+import { findTask } from '../../../src/db/tasks.ts';
 import type { PollResult } from '../../../src/domain/upstream.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
@@ -20,6 +22,7 @@ import { quickSettings } from '../../support/gateway-settings.ts';
 
 /** A worker's poller on a real database, with an upstream and a Temporal that the test controls. */
 interface Scene {
+  cancel(taskId: string): Promise<unknown>;
   poller: JobPoller;
   /** The job of each poll, in order. */
   polled: string[];
@@ -42,6 +45,7 @@ const pollers: JobPoller[] = [];
 /** How the upstream answers the polls of a job. */
 let answers: Map<string, Answer>;
 let temporal: StartResult;
+let stopAnswer: StopAnswer;
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
@@ -53,6 +57,7 @@ beforeEach(async () => {
   book = await openBook(db, { credits: 10_000 });
   answers = new Map();
   temporal = 'started';
+  stopAnswer = 'stopped';
 });
 afterEach(() => Promise.all(pollers.splice(0).map((poller) => poller.stop())));
 afterAll(() => scratch.drop());
@@ -81,14 +86,14 @@ function openScene(own: Record<string, string> = {}): Scene {
   };
   const cancelMedia = (_upstream: unknown, operation: Operation) => {
     stopped?.push(jobOf(operation));
-    return Promise.resolve('stopped' as const);
+    return Promise.resolve(stopAnswer);
   };
   const metrics = createMetrics();
   const silent = createLogger('silent', 'test');
   const logger = Object.assign(silent, {
     warn: (...given: unknown[]) => void warnings?.push(String(given.at(-1))),
   });
-  const poller = createJobPoller({
+  const deps = {
     config,
     db,
     metrics,
@@ -96,15 +101,19 @@ function openScene(own: Record<string, string> = {}): Scene {
     sealer,
     channels: createChannelCache(db, 0, config.breaker, { logger, metrics, probe: () => Promise.resolve(null) }),
     adapters: { fal: { pollMedia, cancelMedia } },
+    ledger,
     workflows: {
-      collect: ({ taskId }) => {
+      collect: ({ taskId }: { taskId: string }) => {
         collected?.push(taskId);
         return Promise.resolve(temporal);
       },
+      cancel: () => Promise.resolve(true),
     },
-  });
+  };
+  const poller = createJobPoller(deps);
   pollers.push(poller);
   return {
+    cancel: async (taskId) => cancelTask(deps, (await findTask(db, taskId))!),
     poller,
     polled: polled ?? [],
     pollingNow: () => polling,
@@ -294,6 +303,22 @@ describe('a poll of a parked job', () => {
     answers.set(job, pending);
     await makeDue(taskId);
     await scene.until('the note to go', async () => (await rowOf(taskId))?.missing === false);
+  });
+});
+
+describe('a cancel whose stop the provider did not confirm', () => {
+  it('has the job polled at once, because the result of the poll decides the cancel', async () => {
+    const scene = openScene({ CANCEL_WAIT_SECONDS: '1' });
+    stopAnswer = 'unclear';
+    const { job, taskId } = await dueJob(await newChannel(), { kind: 'failed', detail: 'canceled' });
+    await run(db, `update attempt set next_poll_at = clock_timestamp() + interval '1 hour' where request_id = $1`, [
+      taskId,
+    ]);
+    const canceling = scene.cancel(taskId);
+    await scene.until('the signal', () => scene.collected.includes(taskId));
+    expect(scene.stopped).toEqual([job]);
+    // No workflow collects the result here, so the request is refused after its wait.
+    await expect(canceling).rejects.toMatchObject({ code: 'task_not_cancelable' });
   });
 });
 
