@@ -1,5 +1,6 @@
 import { pipeline, Transform, type Readable } from 'node:stream';
 import { createMemoryBudget } from '../platform/memory-budget.ts';
+import type { AppContext } from './context.ts';
 
 /**
  * What all downloads together send in one turn of the event loop: four reads of a file. Hundreds of readers that begin at the same
@@ -28,5 +29,23 @@ export function createPacer(): (source: Readable, owner: string) => Readable {
     // Each end destroys the other one. The errors are handled by whoever reads `paced`.
     pipeline(source, paced, () => undefined);
     return paced;
+  };
+}
+
+/** Requests for files that go on in one turn of the event loop. The others wait, with the projects in turns. */
+const TURN_REQUESTS = 16;
+
+/** Spreads a burst of requests over turns of the event loop, so that other requests do not wait for the whole burst. */
+export function createTurns(): { turn(ctx: Pick<AppContext, 'res'>, owner: string): Promise<void> } {
+  const turns = createMemoryBudget(TURN_REQUESTS);
+  return {
+    async turn({ res }, owner) {
+      const gone = new AbortController();
+      const onClose = (): void => gone.abort();
+      res.once('close', onClose);
+      const release = await turns.take(1, { owner, signal: gone.signal });
+      res.off('close', onClose);
+      if (release) setImmediate(release);
+    },
   };
 }

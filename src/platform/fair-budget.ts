@@ -28,15 +28,13 @@ interface FairBudgetOptions {
  * idle budget, and an owner below a quarter is refused only when the budget is full.
  */
 export function createFairBudget({ total, message, retryAfterSeconds = 2 }: FairBudgetOptions): FairBudget {
-  const quarter = total / 4;
   const heldBy = new Map<string, number>();
   let held = 0;
 
   const refusalOf = (owner: string, amount: number): string | null => {
-    const free = total - held;
-    if (amount > free) return message;
-    const isAboveItsShare = (heldBy.get(owner) ?? 0) + amount > quarter;
-    return isAboveItsShare && free < quarter ? aboveShare : null;
+    if (amount > total - held) return message;
+    const owns = (heldBy.get(owner) ?? 0) + amount;
+    return isAboveShare({ total, held, owns }) ? aboveShare : null;
   };
   const add = (owner: string, amount: number): void => {
     held += amount;
@@ -69,6 +67,10 @@ export function createFairBudget({ total, message, retryAfterSeconds = 2 }: Fair
     },
   };
 }
+
+/** Whether an owner that would have `owns` has more than its share while `held` of `total` is taken. */
+export const isAboveShare = ({ total, held, owns }: { total: number; held: number; owns: number }): boolean =>
+  owns > total / 4 && total - held < total / 4;
 
 const aboveShare =
   'The server is busy, and this project already uses more than its share of it. Try again in a few seconds.';

@@ -9,7 +9,7 @@ import { startSlowClients, workUntil } from './other-tenant.ts';
 
 /** A twentieth of the attack that `test/load` makes, on a gateway with a twentieth of the places and of the memory for bodies. */
 const attack = { uploads: 25, bodies: 4, readers: 500 };
-const settings = { HTTP_IN_FLIGHT_MAX: '25', BODIES_BUFFERED_MAX_BYTES: '16000000' };
+const settings = { HTTP_IN_FLIGHT_MAX: '25', BODIES_BUFFERED_MAX_BYTES: '16000000', GEMINI_WAITS_MAX: '8' };
 
 let gateway: Gateway;
 let attacker: TestProject;
@@ -60,5 +60,23 @@ describe('slow uploads, stalled bodies and slow readers of one project', () => {
     } finally {
       await slow.stop();
     }
+  });
+});
+
+describe('requests of one project that wait for an image', () => {
+  it('leave waits and places to another project', async () => {
+    const ask = ({ apiKey }: TestProject, prompt: string) =>
+      gateway.create(apiKey, '/api/v1beta/models/aurora-image-1:generateContent', {
+        contents: [{ parts: [{ text: prompt }] }],
+      });
+    const statuses: number[] = [];
+    const crowd = Array.from({ length: 20 }, async (_, index) => {
+      statuses.push((await ask(attacker, `crowd ${index} [[latency=8000]]`)).status);
+    });
+    await eventually(() => Promise.resolve(statuses.length === 13));
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    expect((await ask(victim, 'a red fox')).status).toBe(200);
+    await Promise.all(crowd);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(7);
   });
 });

@@ -77,7 +77,7 @@ export async function tryChannels(
     const channel = await channels.claim(drawn, modelId);
     if (!channel) continue;
     const attemptId = newId('att');
-    if (!deps.retryBudget.take() || !(await beginNext(deps, input, last, channel, attemptId))) {
+    if (!deps.retryBudget.take(projectId) || !(await beginNext(deps, input, last, channel, attemptId))) {
       await channels.release(channel, modelId);
       return last;
     }

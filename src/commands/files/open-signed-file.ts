@@ -21,9 +21,17 @@ type SignedFileDeps = Pick<Deps, 'db' | 'files' | 'urls'>;
 
 /** The files of signed URLs. Both answer null if the signature is wrong or has expired, or the file is missing. */
 export function createSignedFiles(deps: SignedFileDeps) {
-  const owners = new Map<string, Promise<string | null>>();
-  const isSigned = (fileId: string, expires: number, signature: string): boolean =>
-    deps.urls.verify(fileId, String(expires), signature, Date.now() / 1000);
+  const owners = createRecent<Promise<string | null>>(REMEMBERED_MAX);
+  const verified = createRecent<true>(REMEMBERED_MAX);
+  /** A URL may have thousands of readers at the same time, so its signature is computed once. */
+  const isSigned = (fileId: string, expires: number, signature: string): boolean => {
+    const now = Date.now() / 1000;
+    const url = `${fileId} ${expires} ${signature}`;
+    if (verified.get(url)) return now < expires;
+    if (!deps.urls.verify(fileId, String(expires), signature, now)) return false;
+    verified.set(url, true);
+    return true;
+  };
   return {
     /** The project of the file. It never changes, so many readers of one file cost the database one statement. */
     async ownerOf(fileId: string, expires: number, signature: string): Promise<string | null> {
@@ -32,10 +40,8 @@ export function createSignedFiles(deps: SignedFileDeps) {
       if (known) return known;
       const asked = findFile(deps.db, fileId).then((file) => file?.projectId ?? null);
       owners.set(fileId, asked);
-      const forget = (): void => void owners.delete(fileId);
+      const forget = (): void => owners.delete(fileId);
       asked.then((owner) => owner ?? forget(), forget);
-      const oldest = owners.size > OWNERS_MAX ? owners.keys().next() : undefined;
-      if (oldest && !oldest.done) owners.delete(oldest.value);
       return asked;
     },
     /** The file, whose bytes are opened only when they are wanted. */
@@ -45,7 +51,21 @@ export function createSignedFiles(deps: SignedFileDeps) {
   };
 }
 
-const OWNERS_MAX = 10_000;
+const REMEMBERED_MAX = 10_000;
+
+/** A map that forgets its oldest entries. */
+function createRecent<T>(max: number) {
+  const entries = new Map<string, T>();
+  return {
+    get: (name: string): T | undefined => entries.get(name),
+    delete: (name: string): void => void entries.delete(name),
+    set(name: string, value: T): void {
+      entries.set(name, value);
+      const oldest = entries.size > max ? entries.keys().next() : undefined;
+      if (oldest && !oldest.done) entries.delete(oldest.value);
+    },
+  };
+}
 
 async function openFile({ db, files }: SignedFileDeps, fileId: string) {
   const file = await findFile(db, fileId);

@@ -7,7 +7,7 @@ import type { AppContext, AppMiddleware } from '../context.ts';
 import { isNotModified } from '../etag.ts';
 import type { ByteRange, HttpDeps, SignedFile } from '../http-deps.ts';
 import { ClientGone } from '../read-body.ts';
-import { createPacer } from '../paced-downloads.ts';
+import { createPacer, createTurns } from '../paced-downloads.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
 
 /**
@@ -25,6 +25,7 @@ export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMid
     total: DOWNLOADS_MAX,
     message: 'The server is sending too many files at the same time. Try again in a few seconds.',
   });
+  const requests = createTurns();
   const pace = createPacer();
   return async (ctx) => {
     // A URL has any number of readers. Kept alive, their connections would take the places of other clients.
@@ -36,6 +37,7 @@ export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMid
     const plausible = /^[\w-]{1,64}$/.test(id) && /^\d{1,12}$/.test(expires) && /^[\w-]{1,256}$/.test(signature);
     const owner = plausible ? await signedFiles.ownerOf(id, Number(expires), signature) : null;
     if (owner === null) throw new GatewayError('file_not_found');
+    await requests.turn(ctx, owner);
     holdUntilClosed(ctx, downloads.open(owner));
     const file = await signedFiles.openSigned(id, Number(expires), signature);
     if (!file) throw new GatewayError('file_not_found');
