@@ -35,13 +35,14 @@ export interface DeliveryContent {
   sealedPreviousSecret: string | null;
 }
 
-/** What a try sends and to which address, with sealed secrets; null for an unknown id. */
+/** What a try sends and to which address, with sealed secrets; null for an unknown or erased callback. */
 export async function readDelivery(database: Database, deliveryId: string): Promise<DeliveryContent | null> {
   return database.first<DeliveryContent>(
     'read-delivery',
     `select d.task_id, d.project_id, t.request_id, d.event_id, d.url, d.attempts, d.body, p.callback_secret as sealed_secret,
        case when p.callback_secret_previous_until > clock_timestamp() then p.callback_secret_previous end as sealed_previous_secret
-     from delivery d join project p on p.id = d.project_id join task t on t.id = d.task_id where d.id = $1`,
+     from delivery d join project p on p.id = d.project_id join task t on t.id = d.task_id
+     where d.id = $1 and d.url is not null`,
     [deliveryId],
   );
 }

@@ -32,12 +32,13 @@ const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.sta
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
   json_build_object('quoted', t.credits_quoted, 'reserved', t.credits_reserved, 'charged', t.credits_charged,
     'refunded', t.credits_refunded) as credits,
-  case when t.callback_url is not null then json_build_object('state', coalesce(d.state, 'pending'),
+  case when t.callback_url is not null or d.state is not null then json_build_object('state', coalesce(d.state, 'pending'),
     'attempts', coalesce(d.attempts, 0), 'lastStatus', d.last_status, 'nextAttemptAt', ${unixSeconds('d.next_attempt_at')}) end as callback`;
 
+// An erased task has neither its input nor its callback_url, and keeps the state of its callback.
 const withDelivery = `left join lateral (
     select state, attempts, last_status, next_attempt_at from delivery where task_id = t.id order by created_at desc limit 1
-  ) d on t.callback_url is not null`;
+  ) d on t.callback_url is not null or t.input is null`;
 
 /** One task by its id, whatever its admission, or null. One indexed read. */
 export const findTask = (database: Statements, taskId: string): Promise<TaskView | null> =>

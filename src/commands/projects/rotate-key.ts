@@ -10,19 +10,19 @@ const overlapSeconds = 86_400;
 
 /**
  * Adds a second secret to a key, which keeps its id, limits, budget and spend. The previous secrets end at `previousUntil` (unix
- * seconds), after 24 hours or earlier by an earlier rotation (rules "Keys and auth"). Only here is the new secret returned. Throws
- * `OperatorError` for an unknown or revoked key.
+ * seconds), after 24 hours or earlier by an earlier rotation (rules "Keys and auth"). With `now` they end immediately, because they
+ * have leaked. Only here is the new secret returned. Throws `OperatorError` for an unknown or revoked key.
  */
 export async function rotateKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
-  { keyId, actor }: { keyId: string; actor: string },
+  { keyId, now = false, actor }: { keyId: string; now?: boolean; actor: string },
 ) {
   const apiKey = generateApiKey();
   const secret = newSecretRow(config.secrets, apiKey);
   const added = await db.transaction('begin', async (query, inside) => {
-    const result = await addKeySecret(query, { keyId, secret, overlapSeconds });
+    const result = await addKeySecret(query, { keyId, secret, overlapSeconds: now ? 0 : overlapSeconds });
     if (typeof result === 'string') return result;
-    const detail = { project_id: result.projectId, previous_until: result.previousUntil };
+    const detail = { project_id: result.projectId, previous_until: result.previousUntil, ...(now && { now }) };
     await recordAudit(inside, { actor, action: 'keys.rotate', subject: keyId, detail });
     return result;
   });

@@ -5,6 +5,7 @@ import { nothingCharged, type AttemptEnding } from '../../../src/db/chat-ledger.
 import { ensureDetailPartitions, writeDetailRows } from '../../../src/db/detail-rows.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/deliveries.ts';
+import { findTask } from '../../../src/db/tasks.ts';
 import { findFile, recordFile } from '../../../src/db/files.ts';
 import { verifyLedger } from '../../../src/db/verify-ledger.ts';
 import {
@@ -234,23 +235,26 @@ describe('retention', () => {
     expect(await left()).toEqual(held);
   });
 
-  it('erases the input and output of a task, and refuses to send its callback again', async () => {
+  it('erases the input, the output and the callback URL of a task, and refuses to send its callback again', async () => {
+    const callbackBefore = (await findTask(db, 'task_erased'))?.callback;
     await runMaintenance(upkeep);
     const rows = await rowsOf(
       db,
       `select t.id, t.input is null and t.output is null as erased, t.credits_charged, d.body is null as body_erased,
-         a.result is null and a.outputs is null as results_erased
+         a.result is null and a.outputs is null as results_erased, t.callback_url is null and d.url is null as urls_erased
        from task t join delivery d on d.task_id = t.id join attempt a on a.request_id = t.id order by t.id`,
     );
     const all = { creditsCharged: 10 };
     expect(rows).toEqual([
-      { id: 'task_erased', erased: true, bodyErased: true, resultsErased: true, ...all },
-      { id: 'task_fresh', erased: false, bodyErased: false, resultsErased: false, ...all },
+      { id: 'task_erased', erased: true, bodyErased: true, resultsErased: true, urlsErased: true, ...all },
+      { id: 'task_fresh', erased: false, bodyErased: false, resultsErased: false, urlsErased: false, ...all },
       // Its callback is not delivered yet, so nothing is erased.
-      { id: 'task_waiting', erased: false, bodyErased: false, resultsErased: false, ...all },
+      { id: 'task_waiting', erased: false, bodyErased: false, resultsErased: false, urlsErased: false, ...all },
     ]);
     const again = (taskId: string) =>
       startRedelivery(db, { taskId, deliveryId: `dlv_${taskId}`, eventId: `evt_${taskId}`, limits: anyRedeliveries });
+    expect(callbackBefore).toMatchObject({ state: 'delivered' });
+    expect((await findTask(db, 'task_erased'))?.callback).toEqual(callbackBefore);
     expect(await again('task_erased')).toBe('erased');
     expect(await again('task_fresh')).toBe('started');
   });

@@ -138,7 +138,7 @@ create table delivery (
   project_id text not null,
   state text not null default 'pending'::text,
   task_id text not null,
-  url text not null,
+  url text,
   workflow_id text
 ) with (fillfactor=60);
 
@@ -407,6 +407,8 @@ alter table credit_account add constraint credit_account_pkey PRIMARY KEY (proje
 alter table credit_account add constraint credit_account_reserved_check CHECK ((reserved >= 0));
 
 alter table delivery add constraint delivery_check CHECK (((state = 'pending'::text) = (ended_at IS NULL)));
+
+alter table delivery add constraint delivery_check1 CHECK (((state <> 'pending'::text) OR (url IS NOT NULL)));
 
 alter table delivery add constraint delivery_event_id_key UNIQUE (event_id);
 
@@ -1267,8 +1269,9 @@ begin
     order by t.expires_at limit p_limit for no key update skip locked) expired;
   update delivery set body = null where task_id = any (due) and body is not null;
   get diagnostics bodies = row_count;
+  update delivery set url = null where task_id = any (due) and url is not null;
   update attempt set result = null, outputs = null where request_id = any (due) and (result is not null or outputs is not null);
-  update task set input = null, output = null where id = any (due);
+  update task set input = null, output = null, callback_url = null where id = any (due);
   get diagnostics tasks = row_count;
   return next;
 end $function$;
@@ -1647,9 +1650,10 @@ declare
   t task;
 begin
   select * into t from task where id = p_task_id for no key update;
-  if not found or t.callback_url is null then return 'no_callback'; end if;
-  if t.completed_at is null then return 'not_ended'; end if;
+  if not found then return 'no_callback'; end if;
   if t.expires_at <= clock_timestamp() then return 'erased'; end if;
+  if t.callback_url is null then return 'no_callback'; end if;
+  if t.completed_at is null then return 'not_ended'; end if;
   if exists (
     select from delivery where task_id = p_task_id and workflow_id is not null
       and created_at > clock_timestamp() - make_interval(secs => p_cooldown_seconds)

@@ -105,6 +105,18 @@ describe('tollgate keys create', () => {
 });
 
 describe('tollgate keys rotate', () => {
+  it('with --now ends every older secret immediately, also those of an earlier rotation', async () => {
+    const { keyId, apiKey: first } = await operator.project();
+    const Rotated = z.object({ api_key: z.string(), previous_until: z.number() });
+    const { api_key: second } = Rotated.parse(await done('keys', 'rotate', keyId));
+    for (const secret of [first, second]) expect(await find(secret)).toMatchObject({ keyId });
+    const rotated = Rotated.parse(await done('keys', 'rotate', keyId, '--now'));
+    for (const secret of [first, second]) expect(await find(secret)).toBeNull();
+    expect(await find(rotated.api_key)).toMatchObject({ keyId });
+    expect(rotated.previous_until).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000));
+    expect(await auditOf(keyId)).toMatchObject([{ action: 'keys.rotate', detail: { now: true } }]);
+  });
+
   it('gives the key a new secret and accepts the old one until the overlap ends', async () => {
     const { keyId, apiKey: old } = await operator.project({ rpm: 7 });
     const rotated = z

@@ -6,7 +6,8 @@ create table delivery (
   project_id text not null references project (id),
   -- The webhook-id: the same for all retries, a new one for a manual redelivery.
   event_id text not null unique,
-  url text not null,
+  -- Erased with the content of the task.
+  url text,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'exhausted', 'gone', 'blocked')),
   attempts int not null default 0,
   last_status int,
@@ -21,7 +22,8 @@ create table delivery (
   body text,
   created_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,
-  check ((state = 'pending') = (ended_at is null))
+  check ((state = 'pending') = (ended_at is null)),
+  check (state <> 'pending' or url is not null)
 ) with (fillfactor = 60);
 create index delivery_task_idx on delivery (task_id, created_at desc);
 -- The redeliveries of a project that still run.

@@ -1,5 +1,5 @@
--- Erases the content of expired tasks: input, output, provider results and callback bodies. A task whose callback is still
--- pending waits until the delivery has ended.
+-- Erases the content of expired tasks: input, output, provider results, and the bodies and URLs of callbacks. A task whose
+-- callback is still pending waits until the delivery has ended.
 create or replace function erase_contents(p_limit int) returns table (tasks int, bodies int)
 language plpgsql
 as $$
@@ -14,8 +14,9 @@ begin
     order by t.expires_at limit p_limit for no key update skip locked) expired;
   update delivery set body = null where task_id = any (due) and body is not null;
   get diagnostics bodies = row_count;
+  update delivery set url = null where task_id = any (due) and url is not null;
   update attempt set result = null, outputs = null where request_id = any (due) and (result is not null or outputs is not null);
-  update task set input = null, output = null where id = any (due);
+  update task set input = null, output = null, callback_url = null where id = any (due);
   get diagnostics tasks = row_count;
   return next;
 end $$;

@@ -10,9 +10,10 @@ declare
   t task;
 begin
   select * into t from task where id = p_task_id for no key update;
-  if not found or t.callback_url is null then return 'no_callback'; end if;
-  if t.completed_at is null then return 'not_ended'; end if;
+  if not found then return 'no_callback'; end if;
   if t.expires_at <= clock_timestamp() then return 'erased'; end if;
+  if t.callback_url is null then return 'no_callback'; end if;
+  if t.completed_at is null then return 'not_ended'; end if;
   if exists (
     select from delivery where task_id = p_task_id and workflow_id is not null
       and created_at > clock_timestamp() - make_interval(secs => p_cooldown_seconds)

@@ -5,7 +5,7 @@ import { rotateKey } from '../../../commands/projects/rotate-key.ts';
 import { setKey } from '../../../commands/projects/set-key.ts';
 import { listModels } from '../../../db/models.ts';
 import { listKeys } from '../../../db/keys.ts';
-import { command, group, option } from '../define-command.ts';
+import { command, flag, group, option } from '../define-command.ts';
 import { cleared, count, moment, names, rowLimit, shortText, smallCount } from '../input.ts';
 import { database, databaseAndSecrets, type DatabaseDeps } from '../operator-deps.ts';
 import { time } from '../plain-text.ts';
@@ -137,10 +137,10 @@ async function oddities(
 
 const rotate = command({
   summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
-  input: { id },
+  input: { id, now: flag().describe('end the old secret immediately, because it has leaked') },
   needs: databaseAndSecrets,
-  async run(deps, { id: keyId }, actor) {
-    const rotated = await rotateKey(deps, { keyId, actor });
+  async run(deps, { id: keyId, now }, actor) {
+    const rotated = await rotateKey(deps, { keyId, now, actor });
     return factsReport(`Gave ${keyId} a new secret. Store it now: it is not shown again.`, jsonRow(rotated), {
       shown: { previous_until: time(rotated.previousUntil) },
     });
