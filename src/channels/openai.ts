@@ -48,7 +48,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
 function toBody(request: UpstreamChat): RequestBody {
   const { responseFormat: format, toolChoice: choice } = request;
   return {
-    // First, so that an unknown field cannot replace a priced one.
+    // First, so that a further field cannot replace a priced one.
     ...request.extra,
     model: request.model,
     messages: request.messages.map(toMessage),

@@ -21,6 +21,9 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   tollgate: createTollgate,
 };
 
+/** The families whose chat adapter passes listed further fields through (`chatSupports.extra`). */
+export const passingFamilies: readonly string[] = ['openai'];
+
 export type Adapters = Readonly<Record<string, Adapter>>;
 
 /** Builds all adapters with one upstream caller. An unknown family is `undefined`, and its channels cannot be used. */

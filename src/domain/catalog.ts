@@ -87,6 +87,8 @@ export interface UpstreamMapping {
   parameters: Record<string, { name: string; values?: Record<string, JsonValue> } | null>;
   /** The values that this family offers, by parameter. A task with another value goes to the other families. */
   only?: Record<string, (string | number | boolean)[]>;
+  /** The further fields of a chat request that are sent to this family. Absent: `passThroughDefault`. */
+  pass_through?: string[];
   /** The provider's names of the media inputs, for families whose models each use other names. */
   inputs?: Partial<Record<'image' | 'reference_images' | 'video_url' | 'audio_url', string>>;
 }

@@ -1,5 +1,7 @@
+import type { UpstreamMapping } from './catalog.ts';
 import { isDataUri, listImages, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
+import { passThroughDefault, withoutEffect } from './pass-through.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
 export interface ChatSupports {
@@ -13,12 +15,19 @@ export interface ChatSupports {
   serialToolCalls: boolean;
   /** The most stop sequences. */
   stopMax: number;
-  /** Whether unknown fields are passed on. */
+  /** Whether listed further fields are passed through. */
   extra: boolean;
 }
 
-/** The first field that a family does not support, or null. Checked before credits are held (rules "Chat"). */
-export function unsupportedBy(supports: ChatSupports, request: ChatRequest): string | null {
+/**
+ * The first field that a family does not support, or null. Checked before credits are held (rules "Chat"). `passThrough` lists the
+ * further fields that may be sent to this family.
+ */
+export function unsupportedBy(
+  supports: ChatSupports,
+  request: ChatRequest,
+  passThrough: readonly string[] = passThroughDefault,
+): string | null {
   const fields: [field: string, isSupported: boolean][] = [
     ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],
     ['response_format', supports.jsonObject || request.responseFormat?.type !== 'json_object'],
@@ -27,23 +36,34 @@ export function unsupportedBy(supports: ChatSupports, request: ChatRequest): str
     ['top_k', supports.topK || request.topK === undefined],
     ['parallel_tool_calls', supports.serialToolCalls || request.parallelToolCalls !== false],
     ['stop', (request.stop?.length ?? 0) <= supports.stopMax],
-    [Object.keys(request.extra)[0] ?? '', supports.extra || Object.keys(request.extra).length === 0],
+    ...furtherFields(supports, request).map((field): [string, boolean] => [
+      field,
+      (supports.extra ? passThrough : withoutEffect).includes(field),
+    ]),
   ];
   return fields.find(([, isSupported]) => !isSupported)?.[0] ?? null;
 }
 
+/** A family that translates `parallel_tool_calls` takes it without a list. */
+const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] =>
+  Object.keys(
+    extra && request.parallelToolCalls !== undefined
+      ? { ...request.extra, parallel_tool_calls: request.parallelToolCalls }
+      : request.extra,
+  );
+
 /**
- * The families among `families` that support the whole request; never one without chat. Throws `unsupported_parameter` with the
+ * The families of `upstream` that support the whole request; never one without chat. Throws `unsupported_parameter` with the
  * first family's field if there are families and none supports it.
  */
 export function familiesTaking(
-  families: readonly string[],
+  upstream: Readonly<Record<string, Pick<UpstreamMapping, 'pass_through'>>>,
   supportsOf: (family: string) => ChatSupports | undefined,
   request: ChatRequest,
 ): string[] {
-  const judged = families.flatMap((family) => {
+  const judged = Object.entries(upstream).flatMap(([family, { pass_through: passThrough }]) => {
     const supports = supportsOf(family);
-    return supports ? [{ family, field: unsupportedBy(supports, request) }] : [];
+    return supports ? [{ family, field: unsupportedBy(supports, request, passThrough) }] : [];
   });
   const able = judged.filter(({ field }) => field === null).map(({ family }) => family);
   const param = judged[0]?.field?.slice(0, 100);

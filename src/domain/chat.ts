@@ -22,7 +22,7 @@ export interface ChatRequest {
   seed?: number;
   /** The client's identifier of its end user. */
   user?: string;
-  /** Unknown fields. They are sent unchanged to OpenAI-compatible channels; every other family refuses them. */
+  /** Further fields, as the client sent them. They are sent to channels whose `pass_through` lists them; every other is refused. */
   extra: JsonObject;
 }
 

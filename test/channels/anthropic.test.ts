@@ -109,7 +109,7 @@ chatAdapterSuite({
     ['seed', { seed: 1 }],
     ['response_format', { responseFormat: { type: 'json_object' } }],
     ['response_format', { responseFormat: { type: 'json_schema', name: 's', schema: {} } }],
-    ['logit_bias', { extra: { logit_bias: {} } }],
+    ['verbosity', { extra: { verbosity: 'low' } }],
   ],
   wire: {
     path: '/messages',

@@ -128,7 +128,7 @@ chatAdapterSuite({
   unsupported: [
     ['messages', { messages: [{ role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png' }] }] }],
     ['parallel_tool_calls', { parallelToolCalls: false }],
-    ['logit_bias', { extra: { logit_bias: {} } }],
+    ['verbosity', { extra: { verbosity: 'low' } }],
   ],
   wire: {
     path: '/models/upstream-model:generateContent',

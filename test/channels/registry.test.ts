@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createUpstreamCaller } from '../../src/channels/call-upstream.ts';
-import { adapterFamilies, createAdapters } from '../../src/channels/registry.ts';
+import { adapterFamilies, createAdapters, passingFamilies } from '../../src/channels/registry.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import { families } from '../../src/sandbox/families.ts';
 
@@ -16,6 +16,11 @@ const tests = readdirSync(here)
 describe('every provider family', () => {
   it('is served by the sandbox, and the sandbox serves no other', () => {
     expect(Object.keys(families).sort()).toEqual(Object.keys(adapterFamilies).sort());
+  });
+
+  it('that passes fields through is named for the catalog', () => {
+    const passing = Object.entries(adapters).filter(([, { chatSupports }]) => chatSupports?.extra === true);
+    expect(passing.map(([family]) => family)).toEqual(passingFamilies);
   });
 
   it.each(Object.entries(adapters))(

@@ -7,6 +7,7 @@ import {
   type ChatRequest,
 } from '../../src/domain/chat.ts';
 import { familiesTaking, unsupportedBy, type ChatSupports } from '../../src/domain/chat-supports.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
 import { fromGeminiSchema } from '../../src/domain/gemini-schema.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 
@@ -51,22 +52,63 @@ describe('a family without support', () => {
     ['top_k', { topK: 1 }],
     ['parallel_tool_calls', { parallelToolCalls: false }],
     ['stop', { stop: ['a'] }],
-    ['logit_bias', { extra: { logit_bias: {} } }],
+    ['verbosity', { extra: { verbosity: 'low' } }],
   ])('for %s is excluded before any credits are held', (field, more) => {
     expect(unsupportedBy(none, asking(more))).toBe(field);
     expect(unsupportedBy(all, asking(more))).toBeNull();
     const supports = (family: string) => ({ all, none })[family];
-    expect(familiesTaking(['none', 'all', 'media'], supports, asking(more))).toEqual(['all']);
-    expect(() => familiesTaking(['none'], supports, asking(more))).toThrow(
+    expect(familiesTaking({ none: {}, all: {}, media: {} }, supports, asking(more))).toEqual(['all']);
+    expect(() => familiesTaking({ none: {} }, supports, asking(more))).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', param: field }),
     );
+  });
+
+  it('takes a field that has no effect', () => {
+    for (const extra of [{ metadata: { a: 'b' } }, { prompt_cache_key: 'k' }] as JsonObject[]) {
+      expect(unsupportedBy(none, asking({ extra }))).toBeNull();
+      expect(unsupportedBy(all, asking({ extra }))).toBeNull();
+    }
+    expect(unsupportedBy(none, asking({ extra: { metadata: {}, reasoning_effort: 'low' } }))).toBe('reasoning_effort');
   });
 
   it('still serves plain chats, unless it offers no chat', () => {
     for (const more of [{}, picture, { responseFormat: { type: 'text' as const } }, { parallelToolCalls: true }]) {
       expect(unsupportedBy(none, asking(more))).toBeNull();
     }
-    expect(familiesTaking(['media'], () => undefined, asking())).toEqual([]);
+    expect(familiesTaking({ media: {} }, () => undefined, asking())).toEqual([]);
+  });
+});
+
+describe('a family that passes fields through', () => {
+  const costly = [
+    'store',
+    'provider',
+    'enable_search',
+    'fallbacks',
+    'chat_template',
+    'service_tier',
+    'web_search_options',
+  ];
+  it.each(costly)('is not sent %s, unless its catalog entry lists it', (field) => {
+    const request = asking({ extra: { [field]: true } });
+    expect(unsupportedBy(all, request)).toBe(field);
+    expect(unsupportedBy(all, request, [field])).toBeNull();
+    expect(familiesTaking({ all: { pass_through: [field] } }, () => all, request)).toEqual(['all']);
+    expect(() => familiesTaking({ all: {} }, () => all, request)).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', param: field }),
+    );
+  });
+
+  it('is sent only what its own list has, also of the fields that are allowed by default', () => {
+    for (const more of [{ extra: { verbosity: 'low' } }, { parallelToolCalls: true }, { parallelToolCalls: false }]) {
+      expect(unsupportedBy(all, asking(more))).toBeNull();
+      expect(unsupportedBy(all, asking(more), [])).toBe('extra' in more ? 'verbosity' : 'parallel_tool_calls');
+    }
+  });
+
+  it('of several is chosen by its list', () => {
+    const request = asking({ extra: { store: true } });
+    expect(familiesTaking({ first: {}, second: { pass_through: ['store'] } }, () => all, request)).toEqual(['second']);
   });
 });
 

@@ -86,6 +86,7 @@ const Mapping = z.strictObject({
         .nullable(),
     )
     .default({}),
+  pass_through: z.array(inputName).max(100).optional(),
   only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
   inputs: z
     .strictObject({

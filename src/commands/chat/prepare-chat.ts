@@ -1,9 +1,10 @@
 import type { RateState } from '../../db/rate-limiter.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
-import { checkChatModel, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
+import { checkChatModel, isDataUri, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
+import { checkInputUrl } from '../files/check-input-url.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type { UndeliveredChats } from './undelivered-chats.ts';
 
@@ -17,26 +18,34 @@ export interface PreparedChat {
   families: string[];
 }
 
-/** Checks a request before credits are held: the model, the size of the context, and which families support it. */
+/** Checks a request before credits are held: the model, its images, the size of the context, and which families support it. */
 export function prepareChat(
-  { adapters }: Pick<Deps, 'adapters'>,
+  { adapters, egress }: Pick<Deps, 'adapters' | 'egress'>,
   entry: CatalogEntry,
   request: ChatRequest,
 ): PreparedChat {
   checkChatModel(entry.model, request);
+  checkImageUrls({ egress }, request);
   const hold = chatHold(request, entry.private.image_tokens);
   checkContext(entry, hold);
-  const families = familiesTaking(
-    Object.keys(entry.private.upstream),
-    (family) => adapters[family]?.chatSupports,
-    request,
-  );
+  const families = familiesTaking(entry.private.upstream, (family) => adapters[family]?.chatSupports, request);
   return { entry, request, hold, credits: heldCredits(entry.model.pricing, hold), families };
+}
+
+/** The provider fetches these URLs. A private address would reach the network of a self-hosted provider. */
+function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): void {
+  for (const [at, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue;
+    for (const [place, part] of content.entries()) {
+      if (part.type !== 'image' || isDataUri(part.url)) continue;
+      checkInputUrl(deps, part.url, `messages.${at}.content.${place}.image_url.url`);
+    }
+  }
 }
 
 export type ChatDeps = Pick<
   Deps,
-  'config' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
+  'config' | 'egress' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
 > & { retryBudget: RetryBudget; undelivered: Pick<UndeliveredChats, 'giveBack'> };
 
 export interface ChatInput {

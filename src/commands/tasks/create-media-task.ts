@@ -16,6 +16,7 @@ import { crashPoint } from '../../platform/crash-point.ts';
 import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import { checkInputUrl } from '../files/check-input-url.ts';
 import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
 import { findModelFor } from '../catalog/find-model.ts';
@@ -68,7 +69,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const { input } = resolveMediaRequest(entry, body, {
     dialect: request.dialect === 'legacy' ? 'legacy' : 'core',
     ...(request.type !== undefined && { type: request.type }),
-    checkUrl: (value, param) => checkInputUrl(deps, value, param),
+    checkUrl: (value, param) => checkInput(deps, value, param),
   });
   // `resolveMediaRequest` has refused chat models.
   const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
@@ -188,14 +189,9 @@ function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): stri
   }
 }
 
-function checkInputUrl(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param: string): void {
+function checkInput(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param: string): void {
   if (value.startsWith('data:') || fileIdIn(deps, value) !== null) return;
-  try {
-    deps.egress.checkUrl(value, { purpose: 'input' });
-  } catch (error) {
-    if (!(error instanceof EgressRefusal)) throw error;
-    throw new GatewayError('invalid_url', { message: `${param} ${error.message}.`, param, cause: error });
-  }
+  checkInputUrl(deps, value, param);
 }
 
 /** Throws 503 only if no channel serves the model. The workflow waits for a tripped or cooling channel (rules "No channel"). */

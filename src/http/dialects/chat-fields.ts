@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../domain/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
 
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
 export const MaxTokens = z.int().min(16).max(8_192);
@@ -25,3 +25,18 @@ export function given(fields: object): object {
 function isRecord(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** By field, the values that change nothing. */
+export type HarmlessValues = Readonly<Record<string, readonly JsonValue[]>>;
+
+/** The fields without those that have a harmless value: they are accepted and not sent. */
+export const withoutHarmless = <Value>(
+  fields: Readonly<Record<string, Value>>,
+  harmless: HarmlessValues,
+): Record<string, Value> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([field, value]) => {
+      const values = Object.hasOwn(harmless, field) ? harmless[field] : [];
+      return !values?.some((one) => JSON.stringify(one) === JSON.stringify(value));
+    }),
+  );

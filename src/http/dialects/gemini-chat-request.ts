@@ -11,7 +11,18 @@ import {
 import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
 import { listOf, validate } from '../validate.ts';
-import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperature, toolsMax } from './chat-fields.ts';
+import {
+  FunctionName,
+  given,
+  isGiven,
+  itemsMax,
+  JsonRecord,
+  MaxTokens,
+  Temperature,
+  toolsMax,
+  withoutHarmless,
+  type HarmlessValues,
+} from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
 /**
@@ -20,7 +31,8 @@ import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
  * write some fields in snake_case, and so may a client.
  */
 export function readGeminiChat(model: string, body: unknown): ChatRequest {
-  const asked = validate(Body, body);
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  const asked = validate(Body, isObject ? withoutHarmless({ ...body }, harmless) : body);
   const config = asked.generationConfig ?? {};
   const tools = (asked.tools ?? []).flatMap(({ functionDeclarations }) => (functionDeclarations ?? []).map(toTool));
   if (tools.length > toolsMax) throw refused('tools', `at most ${toolsMax} functions`);
@@ -48,6 +60,9 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
     extra: {},
   };
 }
+
+const standardTier = ['auto', 'unspecified', 'standard'];
+const harmless: HarmlessValues = { store: [false], serviceTier: standardTier, service_tier: standardTier };
 
 const Part = aliased({
   text: z.string().optional(),

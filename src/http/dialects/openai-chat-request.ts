@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   checkConversation,
+  isDataUri,
   maxTokensDefault,
   splitDataUri,
   temperatureDefault,
@@ -11,8 +12,20 @@ import {
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { neverPassedThrough } from '../../domain/pass-through.ts';
 import { anyJson, listOf, validate } from '../validate.ts';
-import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperature, toolsMax } from './chat-fields.ts';
+import {
+  FunctionName,
+  given,
+  isGiven,
+  itemsMax,
+  JsonRecord,
+  MaxTokens,
+  Temperature,
+  toolsMax,
+  withoutHarmless,
+  type HarmlessValues,
+} from './chat-fields.ts';
 
 /**
  * Reads an OpenAI chat completion request (https://platform.openai.com/docs/api-reference/chat/create, read 2026-11-21;
@@ -21,7 +34,7 @@ import { FunctionName, given, isGiven, itemsMax, JsonRecord, MaxTokens, Temperat
  */
 export function readOpenaiChat(body: unknown): ChatRequest {
   const asked = validate(Body, body);
-  refuseUnsupported(asked);
+  const extra = furtherFields(asked);
   const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed, user } = asked;
   if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
     throw new GatewayError('invalid_value', {
@@ -52,17 +65,17 @@ export function readOpenaiChat(body: unknown): ChatRequest {
       seed,
       user,
     }),
-    extra: extraOf(asked),
+    extra,
   };
 }
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string() });
-/** An https URL, or an image's bytes in base64. */
+/** A URL, or an image's bytes in base64. Whether the URL is public https is checked with the model (`prepareChat`). */
 const ImageUrl = z
   .string()
   .max(10_000_000)
   .refine(
-    (url) => isHttps(url) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
+    (url) => (!isDataUri(url) && URL.canParse(url)) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
     'must be an https URL or a base64 data URI of an image',
   );
 const ImagePart = z.object({
@@ -147,55 +160,49 @@ const known = {
   stop: z.union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).max(4)]).nullish(),
   seed: z.int().nullish(),
   user: z.string().max(512).nullish(),
-  stream: z.boolean().nullish(),
-  n: z.int().min(1).max(128).nullish(),
-  logprobs: z.boolean().nullish(),
   tools: z.array(Tool).max(toolsMax).nullish(),
   tool_choice: ToolChoiceIn.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: Format.nullish(),
 };
-const Body = z.object(known).catchall(anyJson);
+/** Fields with one supported value. Another value of the right type is unsupported rather than invalid. */
+const fixed = {
+  stream: z.boolean().nullish(),
+  n: z.int().min(1).max(128).nullish(),
+  logprobs: z.boolean().nullish(),
+};
+const Body = z.object({ ...known, ...fixed }).catchall(anyJson);
 
-/**
- * Fields that would change the answer's shape or what it costs us, with the values that change nothing: retired fields,
- * streams, several answers, log probabilities, audio, paid add-ons, other service tiers and other models.
- */
-const unsupported: Readonly<Record<string, readonly unknown[]>> = {
+/** Values that change nothing. A field with such a value is accepted and not sent. */
+const harmless: HarmlessValues = {
   stream: [false],
   n: [1],
-  logprobs: [false],
-  stream_options: [],
-  top_logprobs: [0],
-  functions: [],
-  function_call: [],
-  audio: [],
-  web_search_options: [],
-  service_tier: ['auto', 'default'],
-  models: [],
-  plugins: [],
   best_of: [1],
+  logprobs: [false],
+  top_logprobs: [0],
+  modalities: [['text']],
+  store: [false],
+  service_tier: ['auto', 'default'],
+  frequency_penalty: [0],
+  presence_penalty: [0],
+  logit_bias: [{}],
 };
 
-function refuseUnsupported(asked: Readonly<Record<string, unknown>>): void {
-  const isFine = (field: string, fine: readonly unknown[]): boolean =>
-    !Object.hasOwn(asked, field) || !isGiven(asked[field]) || fine.includes(asked[field]);
-  const field = Object.entries(unsupported).find(([key, fine]) => !isFine(key, fine))?.[0];
-  const isTextOnly = !isGiven(asked.modalities) || JSON.stringify(asked.modalities) === '["text"]';
-  const param = field ?? (isTextOnly ? undefined : 'modalities');
-  if (param === undefined) return;
+/** The fields that are neither read here nor harmless. Throws for a field that would change the shape of the answer. */
+function furtherFields(asked: z.infer<typeof Body>): JsonObject {
+  const unread = Object.fromEntries(
+    Object.entries(asked).filter(
+      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(known, entry[0]),
+    ),
+  );
+  const further = withoutHarmless(unread, harmless);
+  const param = Object.keys(further).find((field) => neverPassedThrough.includes(field));
+  if (param === undefined) return further;
   throw new GatewayError('unsupported_parameter', {
     param,
     message: `The field ${param} is not supported, or not with this value.`,
   });
 }
-
-const extraOf = (asked: z.infer<typeof Body>): JsonObject => Object.fromEntries(Object.entries(asked).filter(isExtra));
-
-const isExtra = (entry: [field: string, value: unknown]): entry is [string, JsonValue] =>
-  isGiven(entry[1]) &&
-  ![known, unsupported].some((fields) => Object.hasOwn(fields, entry[0])) &&
-  entry[0] !== 'modalities';
 
 function readToolChoice(
   choice: z.infer<typeof ToolChoiceIn> | null | undefined,
@@ -246,9 +253,4 @@ const toContent = (content: ContentIn): ChatContent =>
 function toToolCall({ id, function: called, extra_content }: z.infer<typeof ToolCallIn>): ToolCall {
   const signature = extra_content?.google?.thought_signature;
   return { id, name: called.name, arguments: called.arguments, ...given({ signature }) };
-}
-
-function isHttps(text: string): boolean {
-  const url = URL.parse(text);
-  return url?.protocol === 'https:' && url.username === '' && url.password === '' && text.length <= 2_048;
 }

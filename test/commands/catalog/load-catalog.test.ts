@@ -235,6 +235,7 @@ describe('a catalog file', () => {
     ['private.upstream.fal.parameters', { img_size: { name: 's', values: { '8k': 1 } } }, /translates "8k"/],
     ['private.upstream.fal.parameters', { img_size: { name: 'prompt' } }, /lists "prompt" twice/],
     ['private.upstream.fal.model_by', { key: 'acme_variant', values: { ultra: 'x' } }, /translates "ultra"/],
+    ['private.upstream.fal.pass_through', ['verbosity'], /pass_through belongs to chat models/],
     ['private.upstream.fal.only', { seed: [1] }, /only.seed is not a tuning parameter/],
     ['private.upstream.fal.only', { img_size: ['8k'] }, /only.img_size names "8k"/],
     ['private.upstream.fal.only', { img_size: ['1k'] }, /no family makes img_size "2k"/],
@@ -268,6 +269,12 @@ describe('a catalog file', () => {
     ['private.upstream.openai.parameters', { top_p: null }, /top_p is not a tuning parameter/],
     ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
     ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
+    ['private.upstream.openai.pass_through', ['store', 'stream'], /lists "stream", which the gateway/],
+    ['private.upstream.openai.pass_through', ['max_tokens'], /lists "max_tokens", which the gateway/],
+    ['private.upstream.openai.pass_through', ['store', 'store'], /pass_through lists "store" twice/],
+    ['private.upstream.openai.pass_through', ['a b'], /pass_through.0/],
+    ['private.upstream.openai.pass_through', 'store', /pass_through/],
+    ['private.upstream.anthropic', { model: 'c', cost_micro_usd: 0, pass_through: [] }, /passes no further fields/],
     ['private.upstream.openai.only', { temperature: [1] }, /only.temperature is not a tuning parameter/],
   ];
   it.each(invalidChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(

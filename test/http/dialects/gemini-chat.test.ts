@@ -179,6 +179,23 @@ describe('a generateContent request', () => {
     expect(read({ tools: declared(), toolConfig: { functionCallingConfig: { mode } } }).toolChoice).toBe(choice);
   });
 
+  it('accepts a value that changes nothing, and refuses another value with the name of the field', () => {
+    const contents = [{ parts: [{ text: 'hello' }] }];
+    const plain = readGeminiChat('m', { contents });
+    for (const harmless of [{ store: false }, { serviceTier: 'auto' }, { service_tier: 'standard' }]) {
+      expect(readGeminiChat('m', { contents, ...harmless })).toEqual(plain);
+    }
+    for (const [field, value] of [
+      ['store', true],
+      ['serviceTier', 'flex'],
+      ['labels', {}],
+    ] as const) {
+      expect(() => readGeminiChat('m', { contents, [field]: value })).toThrow(
+        expect.objectContaining({ code: 'unsupported_parameter', param: field }),
+      );
+    }
+  });
+
   it('either parses or throws a GatewayError for arbitrary JSON', () => {
     fc.assert(
       fc.property(

@@ -32,6 +32,20 @@ describe('an OpenAI chat request', () => {
     });
   });
 
+  it('accepts a value that changes nothing, and does not pass it on', () => {
+    const harmless = {
+      ...{ store: false, service_tier: 'auto', frequency_penalty: 0, presence_penalty: 0, logit_bias: {} },
+      ...{ stream: false, n: 1, best_of: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], prediction: null },
+    };
+    expect(read(harmless)).toEqual(read());
+    expect(read({ service_tier: 'default' }).extra).toEqual({});
+  });
+
+  it('leaves further fields to the list of each channel', () => {
+    const further = { store: true, service_tier: 'flex', provider: { order: ['a'] }, frequency_penalty: 1 };
+    expect(read(further).extra).toEqual(further);
+  });
+
   it('treats null in an optional field as an absent field', () => {
     const fields = [
       'max_tokens',
@@ -155,7 +169,7 @@ describe('an OpenAI chat request', () => {
     [withContent([{ type: 'input_audio', input_audio: {} }]), 'invalid_value', 'messages.0.content.0.type'],
     [withContent([{ type: 'text' }]), 'missing_parameter', 'messages.0.content.0.text'],
     [
-      withContent([{ type: 'image_url', image_url: { url: 'http://example.com/a' } }]),
+      withContent([{ type: 'image_url', image_url: { url: 'a.png' } }]),
       'invalid_value',
       'messages.0.content.0.image_url.url',
     ],
@@ -196,8 +210,9 @@ describe('an OpenAI chat request', () => {
     [{ function_call: 'auto' }, 'unsupported_parameter', 'function_call'],
     [{ logprobs: true }, 'unsupported_parameter', 'logprobs'],
     [{ modalities: ['text', 'audio'] }, 'unsupported_parameter', 'modalities'],
-    [{ service_tier: 'priority' }, 'unsupported_parameter', 'service_tier'],
-    [{ web_search_options: {} }, 'unsupported_parameter', 'web_search_options'],
+    [{ stream: true }, 'unsupported_parameter', 'stream'],
+    [{ n: 2 }, 'unsupported_parameter', 'n'],
+    [{ top_logprobs: 3 }, 'unsupported_parameter', 'top_logprobs'],
     [{ tools: {} }, 'invalid_value', 'tools'],
     [{ tools: [{ type: 'function' }] }, 'missing_parameter', 'tools.0.function'],
     [{ tools: [{ type: 'web_search' }] }, 'invalid_value', 'tools.0.type'],

@@ -1,6 +1,7 @@
-import { adapterFamilies } from '../../../channels/registry.ts';
+import { adapterFamilies, passingFamilies } from '../../../channels/registry.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
 import { acceptedParameters, accepts, listValues, type AcceptedParameter } from '../../../domain/parameters.ts';
+import { neverPassedThrough } from '../../../domain/pass-through.ts';
 import { canMake } from '../../../domain/upstream-parameters.ts';
 import { valuesMax } from '../catalog-file-entry.ts';
 import { chatDescriptors } from './chat.ts';
@@ -14,8 +15,25 @@ export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
     const path = `private.upstream.${family}`;
     if (!Object.hasOwn(adapterFamilies, family)) findings.warn(path, 'there is no adapter of this family');
     checkMapping(entry, mapping, path, findings);
+    checkPassThrough(entry, family, mapping.pass_through, findings);
   }
   checkEveryValueIsMade(entry, findings);
+}
+
+/** Checks the list of further fields that clients may send to this family. */
+function checkPassThrough(
+  { model }: CatalogEntry,
+  family: string,
+  fields: readonly string[] | undefined,
+  findings: Findings,
+): void {
+  if (fields === undefined) return;
+  const path = `private.upstream.${family}.pass_through`;
+  if (model.type !== 'chat') findings.problem(path, 'belongs to chat models');
+  if (!passingFamilies.includes(family)) findings.problem(path, 'this family passes no further fields through');
+  const own = fields.filter((field) => neverPassedThrough.includes(field));
+  if (own.length > 0) findings.problem(path, `lists ${quoted(own)}, which the gateway reads or refuses itself`);
+  refuseDuplicates(fields, path, findings);
 }
 
 /** A value that no family can make would be accepted from clients and then fail. */

@@ -1,0 +1,44 @@
+/**
+ * Further fields of a chat request: everything of OpenAI's request that the gateway does not read itself. A field may cost money
+ * (`service_tier`, `web_search_options`), keep content with the provider (`store`), call another model (`models`, `fallbacks`) or
+ * reach into a self-hosted server (`chat_template`), and nobody knows them all. So only listed fields are sent (`pass_through`).
+ */
+
+/** What is passed through where the catalog lists nothing: fields that cost nothing beyond the tokens of the answer. */
+export const passThroughDefault: readonly string[] = [
+  'parallel_tool_calls',
+  'prompt_cache_key',
+  'metadata',
+  'reasoning_effort',
+  'verbosity',
+];
+
+/** Fields that do not change the answer. A family that has no such fields is not sent them, and takes the request all the same. */
+export const withoutEffect: readonly string[] = ['prompt_cache_key', 'metadata'];
+
+/** Fields that the gateway reads itself, and fields that would give the answer a shape that it cannot read. */
+export const neverPassedThrough: readonly string[] = [
+  'model',
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'seed',
+  'user',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'stream',
+  'stream_options',
+  'n',
+  'best_of',
+  'logprobs',
+  'top_logprobs',
+  'functions',
+  'function_call',
+  'audio',
+  'modalities',
+];
