@@ -357,289 +357,289 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T11:16:18.82488+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_bd4abfdda556e843", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_fac5a6725b78407a", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T11:18:19.4654+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_2f8b253089686f7b", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_bd4abfdda556e843", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T11:16:18.552699+00:00", "expires_at": null, "project_id": "prj_fac5a6725b78407a", "revoked_at": null, "last_used_at": "2026-11-22T11:16:18.601181+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_2f8b253089686f7b", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T11:18:19.332108+00:00", "expires_at": null, "project_id": "prj_47b79fc803a9c4a3", "revoked_at": null, "last_used_at": "2026-11-22T11:18:19.357858+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_f65af6827f5722f6", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T11:16:18.555544+00:00", "expires_at": null, "project_id": "prj_fac5a6725b78407a", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_4e8cc4fb0a777f92", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T11:18:19.33388+00:00", "expires_at": null, "project_id": "prj_47b79fc803a9c4a3", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_bd4abfdda556e843", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T11:16:18.556922+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_2f8b253089686f7b", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T11:18:19.335157+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_1c73c764fe269189", "code": null, "fence": "att_1c73c764fe269189", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_3ae878397e9971cb", "started_at": "2026-11-22T11:16:18.748465+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:16:18.748464+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_089ac5da9e48d21a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T11:18:19.391263+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_8236f5c6fd4921b7", "started_at": "2026-11-22T11:18:19.391263+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:18:19.391263+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_50318dbf57bef42f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_571c89db1a33f718", "started_at": "2026-11-22T11:16:18.60619+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:16:18.60619+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_38e69a9dc2dada62", "code": null, "fence": "att_38e69a9dc2dada62", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T11:18:19.419989+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_27feae258748b3d9", "started_at": "2026-11-22T11:18:19.417479+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:21:19.417477+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_7a3c6b7ce4954213", "code": null, "fence": "att_7a3c6b7ce4954213", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T11:16:18.736424+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_97541fb372905f05", "started_at": "2026-11-22T11:16:18.731168+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:19:18.731167+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_525651573de23ee1", "code": null, "fence": "att_525651573de23ee1", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_b126ffd0d298c8eb", "started_at": "2026-11-22T11:18:19.428092+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:18:19.42809+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_96bdffceec70512e", "code": null, "fence": "att_96bdffceec70512e", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T11:16:18.721509+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_c0835acc96425b91", "started_at": "2026-11-22T11:16:18.709398+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:19:18.709396+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_7286ab8b6ef58c02", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_50658b42bdaa53c1", "started_at": "2026-11-22T11:18:19.361384+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:18:19.361384+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e34e0d7d2e44e88a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T11:16:18.659649+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_6d3900a9cd4f6d17", "started_at": "2026-11-22T11:16:18.659648+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:16:18.659648+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e098ca42a50f263c", "code": null, "fence": "att_e098ca42a50f263c", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T11:18:19.414878+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_aae13f8cbe5dce61", "started_at": "2026-11-22T11:18:19.40988+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T11:21:19.409879+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T11:16:18.549295+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_fac5a6725b78407a"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T11:18:19.329546+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_47b79fc803a9c4a3"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T11:16:18.562891+00:00", "credential": "sealed", "updated_at": "2026-11-22T11:16:18.562891+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T11:18:19.337907+00:00", "credential": "sealed", "updated_at": "2026-11-22T11:18:19.337908+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T11:16:18.568838+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T11:16:18.567881+00:00", "probe_until": null, "closed_until": "2026-11-22T11:16:28.568837+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T11:18:19.340667+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T11:18:19.339615+00:00", "probe_until": null, "closed_until": "2026-11-22T11:18:29.340666+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T11:16:18.571692+00:00", "model_id": "model-a", "failed_at": "2026-11-22T11:16:18.571691+00:00", "channel_id": "chn_a", "project_id": "prj_fac5a6725b78407a"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T11:18:19.342951+00:00", "model_id": "model-a", "failed_at": "2026-11-22T11:18:19.34295+00:00", "channel_id": "chn_a", "project_id": "prj_47b79fc803a9c4a3"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_fac5a6725b78407a"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_47b79fc803a9c4a3"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_d23ecd74d796380d", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_6d3900a9cd4f6d17", "attempts": 1, "ended_at": null, "event_id": "evt_cec319b8a3740555", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T11:16:18.662668+00:00", "project_id": "prj_fac5a6725b78407a", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T11:16:18.671589+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_c5ebbebb1485e987", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_8236f5c6fd4921b7", "attempts": 1, "ended_at": null, "event_id": "evt_bcfd3d625d80f0f7", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T11:18:19.392948+00:00", "project_id": "prj_47b79fc803a9c4a3", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T11:18:19.397906+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T11:16:18.671747+00:00", "started_at": "2026-11-22T11:16:18.671366+00:00", "delivery_id": "dlv_d23ecd74d796380d", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T11:18:19.398057+00:00", "started_at": "2026-11-22T11:18:19.397696+00:00", "delivery_id": "dlv_c5ebbebb1485e987", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_e79c58fd0dfeeff9", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_6d3900a9cd4f6d17", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T11:16:18.67859+00:00", "deleted_at": null, "expires_at": "2026-11-29T11:16:18.67859+00:00", "project_id": "prj_fac5a6725b78407a", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_cf3ecba253bba0f5", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_8236f5c6fd4921b7", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T11:18:19.399131+00:00", "deleted_at": null, "expires_at": "2026-11-29T11:18:19.399131+00:00", "project_id": "prj_47b79fc803a9c4a3", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_571c89db1a33f718", "bound_at": null, "created_at": "2026-11-22T11:16:18.592359+00:00", "expires_at": "2026-11-22T12:16:18.592357+00:00", "project_id": "prj_fac5a6725b78407a", "request_id": "req_444ddd245a71bd03", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_50658b42bdaa53c1", "bound_at": null, "created_at": "2026-11-22T11:18:19.353062+00:00", "expires_at": "2026-11-22T12:18:19.35306+00:00", "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_c853941c144ba3d7", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T11:16:18.721456+00:00", "created_at": "2026-11-22T11:16:18.708137+00:00", "expires_at": "2026-11-23T11:16:18.708137+00:00", "project_id": "prj_fac5a6725b78407a", "request_id": "req_c0835acc96425b91", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T11:18:19.414824+00:00", "created_at": "2026-11-22T11:18:19.408384+00:00", "expires_at": "2026-11-23T11:18:19.408384+00:00", "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_aae13f8cbe5dce61", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T11:16:18.763201+00:00", "started_at": "2026-11-22T11:16:18.756321+00:00", "lease_until": "2026-11-22T11:17:18.756321+00:00", "requested_at": "2026-11-22T11:16:18.756321+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T11:18:19.432758+00:00", "started_at": "2026-11-22T11:18:19.430918+00:00", "lease_until": "2026-11-22T11:19:19.430918+00:00", "requested_at": "2026-11-22T11:18:19.430918+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T11:16:18.740128+00:00", "covers_until": "2026-11-22T11:16:18.739584+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T11:18:19.423327+00:00", "covers_until": "2026-11-22T11:18:19.422611+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_fac5a6725b78407a", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_47b79fc803a9c4a3", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_bd4abfdda556e843", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_2f8b253089686f7b", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T11:16:18.545334+00:00", "d_reserved": 0, "project_id": "prj_fac5a6725b78407a", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T11:18:19.327763+00:00", "d_reserved": 0, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T11:16:18.721567+00:00", "d_reserved": -7, "project_id": "prj_fac5a6725b78407a", "reservation_id": "req_c0835acc96425b91"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T11:18:19.414935+00:00", "d_reserved": -7, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "req_aae13f8cbe5dce61"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T11:16:18.730369+00:00", "d_reserved": 8, "project_id": "prj_fac5a6725b78407a", "reservation_id": "req_97541fb372905f05"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T11:18:19.417086+00:00", "d_reserved": 8, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "req_27feae258748b3d9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T11:16:18.73646+00:00", "d_reserved": -8, "project_id": "prj_fac5a6725b78407a", "reservation_id": "req_97541fb372905f05"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T11:18:19.420024+00:00", "d_reserved": -8, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "req_27feae258748b3d9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T11:16:18.748406+00:00", "d_reserved": 9, "project_id": "prj_fac5a6725b78407a", "reservation_id": "req_3ae878397e9971cb"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T11:18:19.428031+00:00", "d_reserved": 9, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "req_b126ffd0d298c8eb"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T11:16:18.601819+00:00", "d_reserved": 10, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_571c89db1a33f718"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T11:18:19.3588+00:00", "d_reserved": 10, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_50658b42bdaa53c1"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T11:16:18.612793+00:00", "d_reserved": 20, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_4591fc227b52491e"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T11:18:19.370076+00:00", "d_reserved": 20, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_3f09e41934ba3d6d"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T11:16:18.623766+00:00", "d_reserved": 30, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_8bef328340eba666"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T11:18:19.373974+00:00", "d_reserved": 30, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_c9e8cebb1141c745"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T11:16:18.630041+00:00", "d_reserved": -30, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_8bef328340eba666"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T11:18:19.379881+00:00", "d_reserved": -30, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_c9e8cebb1141c745"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T11:16:18.656554+00:00", "d_reserved": 40, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_6d3900a9cd4f6d17"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T11:18:19.388469+00:00", "d_reserved": 40, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_8236f5c6fd4921b7"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T11:16:18.662352+00:00", "d_reserved": -40, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_6d3900a9cd4f6d17"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T11:18:19.392741+00:00", "d_reserved": -40, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_8236f5c6fd4921b7"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_bd4abfdda556e843", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T11:16:18.687785+00:00", "d_reserved": 0, "project_id": "prj_fac5a6725b78407a", "reservation_id": "task_6d3900a9cd4f6d17"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_2f8b253089686f7b", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T11:18:19.401569+00:00", "d_reserved": 0, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "task_8236f5c6fd4921b7"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_bd4abfdda556e843", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T11:16:18.709205+00:00", "d_reserved": 7, "project_id": "prj_fac5a6725b78407a", "reservation_id": "req_c0835acc96425b91"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_2f8b253089686f7b", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T11:18:19.4097+00:00", "d_reserved": 7, "project_id": "prj_47b79fc803a9c4a3", "reservation_id": "req_aae13f8cbe5dce61"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T11:16:18.561017+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T11:18:19.336915+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_fac5a6725b78407a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_fac5a6725b78407a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_fac5a6725b78407a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_fac5a6725b78407a", "name": "test", "status": "active", "created_at": "2026-11-22T11:16:18.533935+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_47b79fc803a9c4a3", "name": "test", "status": "active", "created_at": "2026-11-22T11:18:19.316325+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795346178, "key_id": "key_bd4abfdda556e843", "requests": [3989832962915286989]}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795346299, "key_id": "key_2f8b253089686f7b", "requests": [5554484641227658683]}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_3ae878397e9971cb", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_bd4abfdda556e843", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:16:18.748301+00:00", "expires_at": "2026-11-22T11:16:18.7483+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_27feae258748b3d9", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_2f8b253089686f7b", "ended_at": "2026-11-22T11:18:19.419712+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T11:18:19.416826+00:00", "expires_at": "2026-11-22T11:21:19.416825+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_97541fb372905f05", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_bd4abfdda556e843", "ended_at": "2026-11-22T11:16:18.736311+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T11:16:18.730253+00:00", "expires_at": "2026-11-22T11:19:18.730252+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_aae13f8cbe5dce61", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_2f8b253089686f7b", "ended_at": "2026-11-22T11:18:19.4147+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T11:18:19.409293+00:00", "expires_at": "2026-11-22T11:21:19.409292+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_c0835acc96425b91", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_bd4abfdda556e843", "ended_at": "2026-11-22T11:16:18.721325+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T11:16:18.70897+00:00", "expires_at": "2026-11-22T11:19:18.708969+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_b126ffd0d298c8eb", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_2f8b253089686f7b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:18:19.42793+00:00", "expires_at": "2026-11-22T11:18:19.427929+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_4591fc227b52491e", "kind": "media", "state": "held", "amount": 20, "key_id": "key_bd4abfdda556e843", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:16:18.612698+00:00", "expires_at": "2026-11-22T11:26:18.61003+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_3f09e41934ba3d6d", "kind": "media", "state": "held", "amount": 20, "key_id": "key_2f8b253089686f7b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:18:19.369483+00:00", "expires_at": "2026-11-22T11:28:19.367073+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_571c89db1a33f718", "kind": "media", "state": "held", "amount": 10, "key_id": "key_bd4abfdda556e843", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:16:18.6013+00:00", "expires_at": "2026-11-22T11:26:18.593022+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_50658b42bdaa53c1", "kind": "media", "state": "held", "amount": 10, "key_id": "key_2f8b253089686f7b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:18:19.357974+00:00", "expires_at": "2026-11-22T11:28:19.353648+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_6d3900a9cd4f6d17", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_bd4abfdda556e843", "ended_at": "2026-11-22T11:16:18.662194+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T11:16:18.656445+00:00", "expires_at": "2026-11-22T11:26:18.65081+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_8236f5c6fd4921b7", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_2f8b253089686f7b", "ended_at": "2026-11-22T11:18:19.392599+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T11:18:19.388357+00:00", "expires_at": "2026-11-22T11:28:19.386209+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_8bef328340eba666", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_bd4abfdda556e843", "ended_at": "2026-11-22T11:16:18.628788+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:16:18.623673+00:00", "expires_at": "2026-11-22T11:26:18.615647+00:00", "project_id": "prj_fac5a6725b78407a", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_c9e8cebb1141c745", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_2f8b253089686f7b", "ended_at": "2026-11-22T11:18:19.379222+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T11:18:19.373882+00:00", "expires_at": "2026-11-22T11:28:19.372574+00:00", "project_id": "prj_47b79fc803a9c4a3", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T11:16:18.311774+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T11:18:19.238416+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T11:16:18.313233+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T11:18:19.239758+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T11:16:18.320476+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T11:18:19.241823+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T11:16:18.326137+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T11:18:19.243621+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T11:16:18.335217+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T11:18:19.244378+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T11:16:18.336213+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T11:18:19.24566+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T11:16:18.339218+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T11:18:19.246785+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T11:16:18.339752+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T11:18:19.247327+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T11:16:18.340275+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T11:18:19.24807+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T11:16:18.348368+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T11:18:19.249438+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T11:16:18.355447+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T11:18:19.250772+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T11:16:18.366606+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T11:18:19.251519+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T11:16:18.371935+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T11:18:19.252619+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T11:16:18.375105+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T11:18:19.253168+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T11:16:18.382255+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T11:18:19.253957+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T11:16:18.385613+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T11:18:19.254415+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T11:16:18.386158+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T11:18:19.254991+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T11:16:18.398333+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T11:18:19.256186+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T11:16:18.403603+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T11:18:19.258034+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T11:16:18.406418+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T11:18:19.259205+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T11:16:18.407711+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T11:18:19.259957+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T11:16:18.409512+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T11:18:19.261141+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T11:16:18.411252+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T11:18:19.261701+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "ac675f799ddd67c6d3f9c6fdf27094860f2391662401a1afed617a3b98131a96", "applied_at": "2026-11-22T11:16:18.413415+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "ac675f799ddd67c6d3f9c6fdf27094860f2391662401a1afed617a3b98131a96", "applied_at": "2026-11-22T11:18:19.26252+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T11:16:18.423673+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T11:18:19.263194+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T11:16:18.427772+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T11:18:19.264236+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T11:16:17.794776+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T11:18:19.043351+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T11:16:18.430329+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T11:18:19.264896+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T11:16:18.43137+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T11:18:19.265435+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T11:16:18.432886+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T11:18:19.265918+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T11:16:18.433541+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T11:18:19.266789+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T11:16:18.43561+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T11:18:19.267895+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T11:16:18.438053+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T11:18:19.268425+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T11:16:17.797909+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T11:18:19.045111+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T11:16:18.43926+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T11:18:19.269597+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T11:16:18.4402+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T11:18:19.270537+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T11:16:18.440879+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T11:18:19.271212+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T11:16:18.442645+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T11:18:19.27179+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T11:16:17.778953+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T11:18:19.032146+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T11:16:18.768791+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T11:18:19.436815+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_4591fc227b52491e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bd4abfdda556e843", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T11:16:18.61003+00:00", "error_code": null, "expires_at": null, "project_id": "prj_fac5a6725b78407a", "request_id": "req_d6bdfc2e29b3d675", "started_at": null, "deadline_at": "2026-11-22T11:26:18.61003+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T11:16:18.612857+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:16:18.612857+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_11d4448885a28952", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_2f8b253089686f7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T11:18:19.350557+00:00", "error_code": null, "expires_at": null, "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_ad693aaf339739f1", "started_at": null, "deadline_at": "2026-11-22T11:28:19.350557+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T11:18:19.350557+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_571c89db1a33f718", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bd4abfdda556e843", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T11:16:18.593022+00:00", "error_code": null, "expires_at": null, "project_id": "prj_fac5a6725b78407a", "request_id": "req_444ddd245a71bd03", "started_at": null, "deadline_at": "2026-11-22T11:26:18.593022+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T11:16:18.604365+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:16:18.604365+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_3f09e41934ba3d6d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_2f8b253089686f7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T11:18:19.367073+00:00", "error_code": null, "expires_at": null, "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_16e8675b35545634", "started_at": null, "deadline_at": "2026-11-22T11:28:19.367073+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T11:18:19.370137+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:18:19.370137+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_6d3900a9cd4f6d17", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bd4abfdda556e843", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T11:16:18.65081+00:00", "error_code": null, "expires_at": "2026-11-22T12:16:18.662427+00:00", "project_id": "prj_fac5a6725b78407a", "request_id": "req_9492a7bb3fd9b971", "started_at": null, "deadline_at": "2026-11-22T11:26:18.65081+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T11:16:18.662427+00:00", "last_seen_at": "2026-11-22T11:16:18.65661+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:16:18.65661+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_50658b42bdaa53c1", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_2f8b253089686f7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T11:18:19.353648+00:00", "error_code": null, "expires_at": null, "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_c853941c144ba3d7", "started_at": null, "deadline_at": "2026-11-22T11:28:19.353648+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T11:18:19.359406+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:18:19.359406+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_8bef328340eba666", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bd4abfdda556e843", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T11:16:18.615647+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T12:16:18.630355+00:00", "project_id": "prj_fac5a6725b78407a", "request_id": "req_9e9792024532f556", "started_at": null, "deadline_at": "2026-11-22T11:26:18.615647+00:00", "callback_url": null, "completed_at": "2026-11-22T11:16:18.630355+00:00", "last_seen_at": "2026-11-22T11:16:18.623824+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:16:18.623824+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_8236f5c6fd4921b7", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_2f8b253089686f7b", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T11:18:19.386209+00:00", "error_code": null, "expires_at": "2026-11-22T12:18:19.392807+00:00", "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_e4eeb026bf5a472d", "started_at": null, "deadline_at": "2026-11-22T11:28:19.386209+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T11:18:19.392807+00:00", "last_seen_at": "2026-11-22T11:18:19.38852+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:18:19.38852+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_e34e8a3f53e33c2d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bd4abfdda556e843", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T11:16:18.586644+00:00", "error_code": null, "expires_at": null, "project_id": "prj_fac5a6725b78407a", "request_id": "req_685129032f3a31d0", "started_at": null, "deadline_at": "2026-11-22T11:26:18.586644+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T11:16:18.586645+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_c9e8cebb1141c745", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_2f8b253089686f7b", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T11:18:19.372573+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T12:18:19.380414+00:00", "project_id": "prj_47b79fc803a9c4a3", "request_id": "req_cf4ceb45d18a185d", "started_at": null, "deadline_at": "2026-11-22T11:28:19.372574+00:00", "callback_url": null, "completed_at": "2026-11-22T11:18:19.380414+00:00", "last_seen_at": "2026-11-22T11:18:19.374022+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T11:18:19.374022+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T11:16:18.64473+00:00", "outcome": "bought", "task_id": "task_8bef328340eba666", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T11:18:19.382942+00:00", "outcome": "bought", "task_id": "task_c9e8cebb1141c745", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
