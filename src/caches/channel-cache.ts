@@ -3,7 +3,7 @@ import { unavailableUntilMs } from '../domain/routing.ts';
 import { createCached } from './cached.ts';
 import { CircuitBreaker, type BreakerDeps } from './circuit-breaker.ts';
 
-export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'note'> {
+export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' | 'note'> {
   /** The channels with their health, and the database's clock now. At most `keptMs` old. */
   list(): Promise<{ channels: readonly ChannelRow[]; nowMs: number }>;
   find(channelId: string): Promise<ChannelRow | null>;
@@ -44,6 +44,7 @@ export function createChannelCache(
       return (await breaker.claim(channel, modelId)) ? channel : null;
     },
     release: (channel, modelId) => breaker.release(channel, modelId),
+    begin: (channel, call) => breaker.begin(channel, call),
     note: (channel, call, attempt) => breaker.note(channel, call, attempt),
     forget: () => cached.forget(),
   };

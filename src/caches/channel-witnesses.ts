@@ -8,8 +8,8 @@ const windowSeconds = 60;
 const useKeptSeconds = 20;
 /** A last use in the last minute, which may have been written down up to `useKeptSeconds` before it happened. */
 const usedSeconds = windowSeconds + useKeptSeconds;
-/** A failure that did not count is not written down again within this time: a flood of such failures costs one row per second. */
-const failureKeptSeconds = 1;
+/** How long the verdict on a project's failure holds for its next failures, so that a flood of them writes one row per second. */
+const verdictKeptSeconds = 1;
 /** Of the busiest process. An entry that is dropped is written once more. */
 const usesMax = 50_000;
 
@@ -19,7 +19,8 @@ export type UseOutcome = 'ok' | 'failed' | 'neutral';
 /** What the database knows of a project's use, by `performance.now()`. */
 interface Written {
   at: number;
-  failed: boolean;
+  /** When the project's last failure was judged, and whether it counts. Null after a success. */
+  judged: { at: number; counts: Promise<boolean> } | null;
 }
 
 /**
@@ -43,12 +44,15 @@ export class ChannelWitnesses {
   async note(use: ChannelUse, outcome: UseOutcome): Promise<boolean> {
     const place = `${use.channelId} ${use.modelId}`;
     const key = `${place} ${use.projectId}`;
-    const before = this.#written.get(key);
     const now = performance.now();
-    if (!isNews(before, outcome, now, this.#confirmedAt.get(place) ?? -Infinity)) return false;
-    this.#written.set(key, { at: now, failed: outcome === 'neutral' ? before?.failed === true : outcome === 'failed' });
+    const before = this.#written.get(key);
+    if (before && !isNews(before, outcome, now, this.#confirmedAt.get(place) ?? -Infinity))
+      return outcome === 'failed' ? (before.judged?.counts ?? false) : false;
+    const writing = noteChannelUse(this.#db, use, failedOf[outcome], { windowSeconds, usedSeconds });
+    const known = outcome === 'neutral' ? (before?.judged ?? null) : null;
+    this.#written.set(key, { at: now, judged: outcome === 'failed' ? { at: now, counts: writing } : known });
     try {
-      const counts = await noteChannelUse(this.#db, use, failedOf[outcome], { windowSeconds, usedSeconds });
+      const counts = await writing;
       if (counts) this.#confirmedAt.set(place, performance.now());
       return counts;
     } catch (error) {
@@ -61,9 +65,7 @@ export class ChannelWitnesses {
 const failedOf = { ok: false, failed: true, neutral: null } as const;
 
 /** Whether a use tells the database something that it does not know. */
-function isNews(before: Written | undefined, outcome: UseOutcome, now: number, confirmedAt: number): boolean {
-  if (!before) return true;
-  const ageSeconds = (now - before.at) / 1000;
-  if (outcome === 'failed') return !before.failed || ageSeconds > failureKeptSeconds || before.at <= confirmedAt;
-  return ageSeconds > useKeptSeconds || (outcome === 'ok' && before.failed);
+function isNews({ at, judged }: Written, outcome: UseOutcome, now: number, confirmedAt: number): boolean {
+  if (outcome === 'failed') return !judged || now - judged.at > verdictKeptSeconds * 1000 || judged.at <= confirmedAt;
+  return now - at > useKeptSeconds * 1000 || (outcome === 'ok' && judged !== null);
 }

@@ -88,6 +88,11 @@ export class CircuitBreaker {
     }
   }
 
+  /** Notes that a project's call begins, so that nobody takes another project for the only one. Never rejects: `note` repeats it. */
+  async begin(channel: ChannelRow, call: NotedCall): Promise<void> {
+    await this.#use(channel, call, 'neutral').catch(() => undefined);
+  }
+
   /**
    * Records the outcome of a call. After a 403 without a reason this waits for the channel's free call. Never rejects, because the
    * next call reports the health of the channel again.
@@ -192,7 +197,12 @@ export class CircuitBreaker {
     const known = this.#refused.get(channel.id);
     if (known && performance.now() - known.at < probeKeptMs) return known.isRefused;
     const isRefused = this.#deps.probe(channel).then(
-      (answer) => answer?.kind !== 'ok' && (answer?.errorClass === 'account' || answer?.errorClass === 'forbidden'),
+      (answer) => {
+        const refused = answer?.kind !== 'ok' && ['account', 'forbidden'].includes(answer?.errorClass ?? '');
+        // The channel cools down now. After that, the account may be in order again.
+        if (refused) this.#refused.delete(channel.id);
+        return refused;
+      },
       (error: unknown) => {
         this.#deps.logger.warn({ err: error, channel: channel.name }, 'the free call of a channel could not be made');
         return false;

@@ -45,7 +45,10 @@ afterAll(async () => {
 beforeEach(async () => {
   await gateway.database.query('test-all-available', 'delete from channel_health');
   await setWeights(1_000_000, 1);
-  for (const upstream of [a, b]) upstream.serve();
+  for (const upstream of [a, b]) {
+    upstream.serve();
+    upstream.serveProbes();
+  }
   // Wait until both API servers use the reset health.
   await eventually(async () => {
     for (const upstream of [a, b]) Object.assign(upstream, { chats: [], probes: 0 });
@@ -304,11 +307,13 @@ describe("a channel that refuses the gateway's account", () => {
   it.each<[string, number, string]>([
     ['401', 401, 'invalid_api_key'],
     ['an exhausted balance', 429, 'insufficient_quota'],
+    ['403, and refuses the free call too,', 403, 'forbidden'],
   ])(
     'by %s cools down with an alarm, and the client gets the answer of the next channel',
     async (_case, status, code) => {
       const before = await alarmLines('account');
       a.serve(ownError(status, code));
+      a.serveProbes(ownError(status, code));
       const answer = await ask();
       expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
       await settled(() => a.chats.length === 0);
@@ -317,10 +322,28 @@ describe("a channel that refuses the gateway's account", () => {
       expect(await alarmLines('account')).toBe(before + 1);
       // After the cool-down the channel is called again, and its success ends the alarm.
       a.serve();
+      a.serveProbes();
       await eventually(async () => ((await ask()).status === 200 ? a.chats.length > 0 : false));
       await eventually(async () => (await ask(), (await alarmsInList()).length === 0));
     },
   );
+
+  it('by 403 stays available without an alarm if its free call succeeds', async () => {
+    const [before, bystander] = [await alarmLines('account'), await gateway.project({ credits: 1_000 })];
+    await all(4, (n) => ask({ baseUrl: gateway.baseUrls[n % 2], apiKey: bystander.apiKey }));
+    a.serve(ownError(403, 'forbidden'));
+    a.probes = 0;
+    const answers = await all(20, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
+    expect(countVerdicts(answers)).toEqual({ 200: 20 });
+    await eventually(() => Promise.resolve(a.probes > 0));
+    a.serve();
+    a.chats.length = 0;
+    expect(countVerdicts(await all(4, () => ask({ apiKey: bystander.apiKey })))).toEqual({ 200: 4 });
+    expect(a.chats).toHaveLength(4);
+    expect(await alarmLines('account')).toBe(before);
+    // One for each API server, however many chats met the 403.
+    expect(a.probes).toBeLessThanOrEqual(2);
+  });
 
   it('leads to 502 and then 503, never to 401, if all channels refuse the account', async () => {
     a.serve(ownError(401, 'invalid_api_key'));

@@ -12,6 +12,8 @@ export interface ChatUpstream {
   probes: number;
   /** Sets the answer to all later chats. Without an argument, chats succeed. */
   serve(how?: Serve): void;
+  /** Sets the answer to all later free calls. Without an argument, they succeed. */
+  serveProbes(how?: Serve): void;
   /** Stops listening and closes all connections. */
   die(): Promise<void>;
   /** Listens again on the same port. */
@@ -20,12 +22,13 @@ export interface ChatUpstream {
 
 export async function startChatUpstream(): Promise<ChatUpstream> {
   let serve: Serve = goodAnswer();
+  let serveProbe: Serve = modelList;
   const answer: Serve = (request, response) => {
     request.resume();
     request.on('end', () => {
       if (request.method === 'GET') {
         upstream.probes += 1;
-        return reply(response, 200, { object: 'list', data: [{ id: 'gpt-5-mini', object: 'model' }] });
+        return serveProbe(request, response);
       }
       upstream.chats.push(performance.now());
       serve(request, response);
@@ -47,6 +50,9 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
     probes: 0,
     serve(how = goodAnswer()) {
       serve = how;
+    },
+    serveProbes(how = modelList) {
+      serveProbe = how;
     },
     die: () =>
       new Promise((resolve) => {
@@ -71,6 +77,9 @@ export const ownError =
   (status: number, code: string, headers: Record<string, string> = {}): Serve =>
   (_request, response) =>
     reply(response, status, { error: { message: 'no', type: 'error', param: null, code } }, headers);
+
+const modelList: Serve = (_request, response) =>
+  reply(response, 200, { object: 'list', data: [{ id: 'gpt-5-mini', object: 'model' }] });
 
 export const completion = {
   id: 'chatcmpl-1',

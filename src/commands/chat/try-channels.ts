@@ -60,10 +60,11 @@ export async function tryChannels(
   const { projectId } = input.key;
   let interrupted = 0;
   const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried> => {
-    const startedAt = performance.now();
+    const call = { modelId, projectId, startedAt: performance.now() };
+    // Not awaited, so that the client does not wait for these writes.
+    void channels.begin(channel, call);
     const attempt = await callChannel(deps, input, channel, deadline);
-    // Not awaited, so that the client does not wait for this write.
-    void channels.note(channel, { modelId, projectId, startedAt }, attempt);
+    void channels.note(channel, call, attempt);
     progress.attempt = attempt;
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
     return { attempt, attemptId: progress.attemptId, channel, attempts };

@@ -37,14 +37,15 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
   if (performance.now() - begunAt > renewAfterMs) {
     if (!(await renewSubmit(deps.db, holder, submitLeaseSeconds(run)))) return leaveToNewHolder(run);
   }
-  const startedAt = performance.now();
+  const { modelId, projectId } = task;
+  const call = { modelId, projectId, startedAt: performance.now() };
+  void deps.channels.begin(channel.row, call);
   const attempt = await channel.adapter.submitMedia(channel.upstream, built.request, {
     signal: timeoutSignal(Math.min(submitSeconds(run) * 1000, run.remainingMs())),
   });
   if (attempt.kind === 'ok' || attempt.kind === 'done') crashPoint('after_upstream_accept_before_save');
   const outcome = attempt.kind === 'done' ? ({ kind: 'ok', value: null } as const) : attempt;
-  const { modelId, projectId } = task;
-  await deps.channels.note(channel.row, { modelId, projectId, startedAt }, outcome);
+  await deps.channels.note(channel.row, call, outcome);
   // The lookup sends the same inputs again.
   if (attempt.kind === 'unknown') return { stage: 'unanswered', holder, submitted: attempt };
   releaseInputs(run);

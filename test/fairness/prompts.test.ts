@@ -1,0 +1,72 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { all, chat, chatModel, countVerdicts } from '../commands/chat/chats.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { chatUntil, keepOnlyChannel, sendPrompts, stops, troubles } from './prompts-under-attack.ts';
+
+let gateway: Gateway;
+let one: TestProject;
+let other: TestProject;
+beforeAll(async () => {
+  gateway = await startGateway({
+    apis: 2,
+    workers: 0,
+    env: { CHAT_ATTEMPT_TIMEOUT_SECONDS: '1', CHAT_DEADLINE_SECONDS: '5', BREAKER_OPEN_SECONDS: '60' },
+  });
+  await keepOnlyChannel(gateway);
+});
+afterAll(() => gateway?.stop());
+beforeEach(async () => {
+  await gateway.database.query('test-healthy', 'delete from channel_health');
+  await gateway.database.query('test-unused', 'delete from channel_witness');
+  [one, other] = await Promise.all([gateway.project({ credits: 100_000 }), gateway.project({ credits: 100_000 })]);
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+/** A twentieth of the attack that `test/load` makes: twenty prompts a second, for three seconds. */
+const attack = { perSecond: 20, seconds: 3 };
+
+describe('the prompts of one project', () => {
+  it.each([
+    ['that the provider flags with 403', 'fail=flagged', '400 content_policy_violation'],
+    ['that the provider answers with a bare 403', 'fail=forbidden', '502 upstream_error'],
+    ['that time out', 'fail=hang', '504 upstream_timeout'],
+    ['that time out after the start of an answer', 'fail=stall', '504 upstream_timeout'],
+  ])('%s leave the channel available to another project, without an error', async (_name, script, verdict) => {
+    await chat(gateway, other.apiKey, 'hello', { baseUrl: gateway.baseUrls[0] });
+    const before = troubles(gateway);
+    let over = false;
+    // The other project chats less often, so its successes alone would not outweigh the failures.
+    const attacking = sendPrompts(gateway, { from: one, ...attack, scripts: [script] }).finally(() => (over = true));
+    const served = await chatUntil(gateway, { from: other, clients: 2, pauseMs: 400, isOver: () => over });
+    expect(await attacking).toEqual({ [verdict]: attack.perSecond * attack.seconds });
+    expect(served.verdicts).toEqual({ '200 after 1': served.times.length });
+    expect(troubles(gateway)).toBe(before);
+    expect(await stops(gateway)).toEqual([]);
+  });
+});
+
+const ask = (from: TestProject, count: number, text: string) =>
+  all(count, (n) => chat(gateway, from.apiKey, `${text} ${n}`, { baseUrl: gateway.baseUrls[n % 2] }));
+
+describe('prompts that time out', () => {
+  it('trip the channel if they come from two projects', async () => {
+    await Promise.all([one, other].map((from) => ask(from, 1, 'hello')));
+    await Promise.all([one, other].map((from) => ask(from, 8, 'slow [[fail=hang]]')));
+    await eventually(async () => (await stops(gateway)).length > 0);
+    expect(await stops(gateway)).toEqual([{ modelId: chatModel, reason: 'interrupted' }]);
+  });
+
+  it('trip the channel if they come from the only project that uses it', async () => {
+    await ask(one, 8, 'slow [[fail=hang]]');
+    await eventually(async () => (await stops(gateway)).length > 0);
+    expect(await stops(gateway)).toEqual([{ modelId: chatModel, reason: 'interrupted' }]);
+  });
+
+  it('do not trip the channel after the start of an answer, also from two projects', async () => {
+    const answers = await Promise.all([one, other].map((from) => ask(from, 8, 'slow [[fail=stall]]')));
+    expect(countVerdicts(answers.flat())).toEqual({ '504 upstream_timeout': 16 });
+    expect(countVerdicts(await ask(one, 4, 'hello'))).toEqual({ '200': 4 });
+    expect(await stops(gateway)).toEqual([]);
+  });
+});
