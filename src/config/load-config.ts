@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+import { withSecretFiles } from './secret-files.ts';
 import { serverSettings } from './server-settings.ts';
 import { environmentNames } from './setting.ts';
 import { workSettings } from './work-settings.ts';
+
+export { ConfigError };
 
 const groups = { ...serverSettings, ...workSettings };
 
@@ -46,13 +50,11 @@ type Parsed = z.infer<typeof Environment>;
 /** The whole configuration, by subject. A function takes the group that it needs. */
 export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]> };
 
-/** An invalid configuration. The message names each variable at fault, never its value. */
-export class ConfigError extends Error {}
-
 /**
- * Reads and checks the whole environment. Nothing else reads it. Throws `ConfigError` with one line per variable at fault.
+ * Reads and checks the whole environment, and the files of secrets (`NAME_FILE`). Nothing else reads it. Throws `ConfigError` with one line per variable at fault.
  */
-export function loadConfig(env: Record<string, string | undefined>): Config {
+export function loadConfig(environment: Record<string, string | undefined>): Config {
+  const env = withSecretFiles(environment);
   const grouped: Record<string, Record<string, string | undefined>> = {};
   for (const { group, key, name } of settings) {
     // Compose files and shells set variables to the empty string, which means the default.
@@ -64,5 +66,5 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     const name = settings.find(({ group, key }) => group === issue.path[0] && key === issue.path[1])?.name ?? '';
     return issue.code !== 'custom' && !env[name] ? `${name} is required` : `${name} ${issue.message}`;
   });
-  throw new ConfigError(`The configuration is not usable:\n${[...new Set(lines)].join('\n')}`);
+  throw new ConfigError(lines);
 }

@@ -14,6 +14,7 @@ import {
   providerKey,
   readableFile,
   seconds,
+  secret,
   setting,
   text,
 } from './setting.ts';
@@ -33,8 +34,8 @@ const crashSetting = z
 /** Where the processes listen, which servers they use, and the secrets that they need. Grouped as `Config` is. */
 export const serverSettings = {
   database: z.object({
-    url: setting('DATABASE_URL', databaseUrl.min(1)).describe('PostgreSQL 15 or newer.'),
-    listenUrl: setting('DATABASE_LISTEN_URL', databaseUrl.default('')).describe(
+    url: secret('DATABASE_URL', databaseUrl.min(1)).describe('PostgreSQL 15 or newer.'),
+    listenUrl: secret('DATABASE_LISTEN_URL', databaseUrl.default('')).describe(
       'A direct connection for LISTEN where `DATABASE_URL` leads to a pooler; empty: `DATABASE_URL`. Without notifications caches are up to 5 seconds old.',
     ),
     poolMax: integer('DATABASE_POOL_MAX', 10, { min: 1, max: 500 }).describe(
@@ -50,7 +51,7 @@ export const serverSettings = {
   temporal: z.object({
     address: text('TEMPORAL_ADDRESS', '127.0.0.1:7233').describe('Host and port of the Temporal server.'),
     namespace: text('TEMPORAL_NAMESPACE', 'default').describe('The namespace in which all workflows run.'),
-    apiKey: text('TEMPORAL_API_KEY', '').describe('The API key of Temporal Cloud.'),
+    apiKey: secret('TEMPORAL_API_KEY', z.string().default('')).describe('The API key of Temporal Cloud.'),
     caFile: readableFile('TEMPORAL_TLS_CA_FILE').describe(
       'The certificate authority of the Temporal server, a PEM file.',
     ),
@@ -66,6 +67,7 @@ export const serverSettings = {
     adminPort: optionalPort('ADMIN_PORT').describe(
       'When set, `/api/internal/*`, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
     ),
+    adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
     publicBaseUrl: httpUrl('PUBLIC_BASE_URL').describe(
       'The base of the file URLs that clients and providers fetch; empty: `http://HOST:PORT`.',
     ),
@@ -90,13 +92,13 @@ export const serverSettings = {
     ),
   }),
   secrets: z.object({
-    keyPeppers: setting('KEY_PEPPERS', keyRing()).describe(
+    keyPeppers: secret('KEY_PEPPERS', keyRing()).describe(
       '`id:base64` pairs separated by commas, 32 bytes or more each: API keys are stored as HMAC digests. The first one writes, all of them read.',
     ),
-    masterKeys: setting('MASTER_KEYS', keyRing(32)).describe(
+    masterKeys: secret('MASTER_KEYS', keyRing(32)).describe(
       '`id:base64` pairs separated by commas, 32 bytes each: they encrypt credentials and callback secrets, and sign file URLs. The first one writes, all of them read.',
     ),
-    jobTokens: setting(
+    jobTokens: secret(
       'INTERNAL_JOB_TOKENS',
       list.refine(
         (tokens) => tokens.every((token) => token.length >= 32),
@@ -139,10 +141,12 @@ export const serverSettings = {
     s3Bucket: text('FILES_S3_BUCKET', '').describe('The bucket. Required with `s3`.'),
     s3Region: text('FILES_S3_REGION', '').describe('The region of the bucket; empty: `auto`.'),
     s3Endpoint: text('FILES_S3_ENDPOINT', '').describe('The URL of an S3-compatible service; empty: AWS.'),
-    s3AccessKeyId: text('FILES_S3_ACCESS_KEY_ID', '').describe(
+    s3AccessKeyId: secret('FILES_S3_ACCESS_KEY_ID', z.string().default('')).describe(
       'Required with `s3`. The key must be able to get, put and delete objects, and to list the bucket.',
     ),
-    s3SecretAccessKey: text('FILES_S3_SECRET_ACCESS_KEY', '').describe('The secret of that key. Required with `s3`.'),
+    s3SecretAccessKey: secret('FILES_S3_SECRET_ACCESS_KEY', z.string().default('')).describe(
+      'The secret of that key. Required with `s3`.',
+    ),
   }),
   logging: z.object({
     level: setting(

@@ -13,6 +13,15 @@ export function setting<Schema extends z.ZodType>(name: string, schema: Schema):
   return schema;
 }
 
+/** The environment variables of all secrets. */
+export const secretNames = new Set<string>();
+
+/** Declares a setting that is a secret, which `NAME_FILE` may name a file of instead. */
+export function secret<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
+  secretNames.add(name);
+  return setting(name, schema);
+}
+
 const notNumber = 'must be a number';
 
 /** A whole number. */
@@ -100,7 +109,7 @@ function isReadable(path: string): boolean {
 
 /** A provider's API key. It is sent in a header unchanged. */
 export const providerKey = (name: string) =>
-  setting(
+  secret(
     name,
     z
       .string()

@@ -82,7 +82,7 @@ async function startAdminListener(): Promise<{ stopping(): void; close(): Promis
   if (config.http.adminPort === null) return null;
   const adminApp = createApp(httpDeps, [...routes.filter(isInternal), metricsRoute(deps)]);
   const listener = await startHttpServer(adminApp, {
-    host: config.http.host,
+    host: config.http.adminHost || config.http.host,
     port: config.http.adminPort,
     config: { ...config.http, shutdownReadyDelaySeconds: 0 },
   });

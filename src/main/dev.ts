@@ -1,3 +1,5 @@
+import { ConfigError } from '../config/config-error.ts';
+import { withSecretFiles } from '../config/secret-files.ts';
 import { DevStack, type DevPrograms } from './dev/dev-stack.ts';
 import { watchParent } from './dev/parent-watch.ts';
 import { StartRefused } from './dev/start-refused.ts';
@@ -5,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * `npm start`: everything on one machine, until Ctrl-C, SIGTERM, SIGHUP or the end of npm. Exit code 0 after a graceful stop, 1 if it
- * could not start, 2 for an unknown argument.
+ * could not start, 2 for an unknown argument or a file of a secret that cannot be read.
  */
-export async function dev({ args, env, programs }: DevOptions): Promise<void> {
+export async function dev({ args, env: given, programs }: DevOptions): Promise<void> {
   const unknown = args.find((arg) => arg !== '--fresh');
   if (unknown !== undefined) {
     process.stdout.write(usage);
@@ -15,6 +17,7 @@ export async function dev({ args, env, programs }: DevOptions): Promise<void> {
   }
   // A closed terminal or `| head` must not end this process before its children.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const env = secretsOrExit(given);
   const say = (text: string) => void process.stdout.write(`tollgate: ${text}\n`);
 
   const stack = new DevStack({ env, projectFolder, programs, fresh: args.includes('--fresh'), say });
@@ -41,6 +44,17 @@ export async function dev({ args, env, programs }: DevOptions): Promise<void> {
     process.stderr.write(`tollgate: ${error instanceof StartRefused ? message : `could not start: ${message}`}\n`);
     await stack.stop();
     process.exit(1);
+  }
+}
+
+/** The children get the secrets themselves, because this command adds its own to those that are missing. */
+function secretsOrExit(env: DevOptions['env']): DevOptions['env'] {
+  try {
+    return withSecretFiles(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`tollgate: ${error.message}\n`);
+    process.exit(2);
   }
 }
 

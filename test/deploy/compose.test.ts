@@ -170,6 +170,10 @@ describe('docker-compose.yml', () => {
     for (const name of ['postgres', 'temporal']) expect(service(name).networks).toEqual(['inside']);
   });
 
+  it("starts Temporal's UI, which has no users, without its write actions", () => {
+    expect(service('temporal-ui').environment['TEMPORAL_DISABLE_WRITE_ACTIONS']).toBe('true');
+  });
+
   it('sets only known variables and requires every secret without a default', () => {
     const named = [...Object.keys(imageEnv), ...ours.flatMap((name) => Object.keys(service(name).environment))];
     expect(named.filter((name) => !knownVariables.includes(name))).toEqual([]);

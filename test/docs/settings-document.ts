@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { settings } from '../../src/config/load-config.ts';
+import { secretNames } from '../../src/config/setting.ts';
 
 /** The groups in the order of the document, with their headings. */
 const headings = {
@@ -35,6 +36,10 @@ const introduction = `# Configuration
 The environment is read once, when a process starts. The process refuses to start with a missing or malformed value and names the
 variable. An empty variable means the default. A name ends in its unit: \`_SECONDS\` (fractions are accepted where the table does
 not ask for a whole number), \`_MS\` (milliseconds), \`_DAYS\`, \`_BYTES\`.
+
+A secret may come from a file instead, as orchestrators mount it: \`MASTER_KEYS_FILE=/run/secrets/master_keys\`. The line break at the
+end of the file is not part of the secret. A file that is missing or empty is refused, and so is a setting that is given both ways.
+This holds for ${[...secretNames].map((name) => `\`${name}\``).join(', ')}.
 
 \`npm run docs:configuration\` writes this file from \`src/config\`. Do not edit it by hand.
 

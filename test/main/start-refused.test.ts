@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../src/config/load-config.ts';
+import { ConfigError, loadConfig, settings } from '../../src/config/load-config.ts';
+import { secretNames } from '../../src/config/setting.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
 
 const secret = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
@@ -62,6 +63,68 @@ describe('the configuration', () => {
     );
     const development = { SANDBOX_URL: 'http://127.0.0.1:1', EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128' };
     expect(refusalOf({ ...development, PUBLIC_BASE_URL: '', ADMIN_PORT: '' })).toEqual([]);
+  });
+});
+
+describe('a secret from a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-secrets-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const fileWith = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it('is read for every secret setting, without the line break at its end', () => {
+    const other = `k9:${Buffer.alloc(32, 9).toString('base64')}`;
+    const { MASTER_KEYS: _replaced, DATABASE_URL: url, ...rest } = good;
+    const config = loadConfig({
+      ...rest,
+      MASTER_KEYS: '',
+      MASTER_KEYS_FILE: fileWith('keys', `${other}\n`),
+      DATABASE_URL_FILE: fileWith('url', `${url}\r\n`),
+      OPENAI_API_KEY_FILE: fileWith('openai', 'sk-openai'),
+      INTERNAL_JOB_TOKENS_FILE: '',
+    });
+    expect(config.secrets.masterKeys).toEqual([{ id: 'k9', secret: Buffer.alloc(32, 9) }]);
+    expect(config.database.url).toBe(url);
+    expect(config.development.openaiApiKey).toBe('sk-openai');
+    expect(config.secrets.jobTokens).toEqual([]);
+    expect([...secretNames].sort()).toEqual(
+      settings
+        .map(({ name }) => name)
+        .filter((name) => /KEYS?$|KEY_ID$|TOKENS?$|PEPPERS$|DATABASE.*URL$/.test(name))
+        .sort(),
+    );
+  });
+
+  it('is refused by name if the file is missing, empty or too large, and if the setting is given both ways', () => {
+    const { MASTER_KEYS: masterKeys, ...rest } = good;
+    const refusal = (variables: Record<string, string>) => {
+      const thrown = (() => {
+        try {
+          return loadConfig({ ...rest, ...variables });
+        } catch (error) {
+          return error;
+        }
+      })();
+      return thrown instanceof ConfigError ? thrown.message.split('\n').slice(1) : thrown;
+    };
+    expect(refusal({ MASTER_KEYS_FILE: join(folder, 'none') })).toEqual([
+      'MASTER_KEYS_FILE must name a file that this process may read',
+    ]);
+    expect(refusal({ MASTER_KEYS_FILE: folder })).toEqual([
+      'MASTER_KEYS_FILE must name a file that this process may read',
+    ]);
+    expect(refusal({ MASTER_KEYS_FILE: fileWith('empty', '\n') })).toEqual(['MASTER_KEYS_FILE names an empty file']);
+    expect(refusal({ MASTER_KEYS_FILE: fileWith('huge', 'x'.repeat(65_537)) })).toEqual([
+      'MASTER_KEYS_FILE names a file of more than 65536 bytes',
+    ]);
+    expect(refusal({ MASTER_KEYS: masterKeys, MASTER_KEYS_FILE: fileWith('both', masterKeys) })).toEqual([
+      'MASTER_KEYS_FILE and MASTER_KEYS are both set: set one of them',
+    ]);
+    expect(refusal({ MASTER_KEYS_FILE: fileWith('bad', 'no-secret-shown') })).toEqual([
+      expect.stringMatching(/^MASTER_KEYS must be id:base64 pairs/),
+    ]);
   });
 });
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { withSecretFiles } from '../../config/secret-files.ts';
 import { OperatorError } from '../../commands/operator-error.ts';
 import { devSecrets } from '../dev/dev-secrets.ts';
 import { readJsonFile } from '../dev/json-file.ts';
@@ -11,7 +12,8 @@ import type { Environment } from './operator-deps.ts';
  * The given environment if it names a database, else that of the running `npm start`. Throws `OperatorError` if there is neither. The
  * secrets of a state folder are used only for the database of that folder.
  */
-export function operatorEnvironment(env: Environment): Environment {
+export function operatorEnvironment(given: Environment): Environment {
+  const env = withSecretFiles(given);
   const home = resolve(projectFolder, env['TOLLGATE_HOME'] || '.tollgate');
   const file = join(home, 'dev.json');
   const named = env['DATABASE_URL'] || null;
