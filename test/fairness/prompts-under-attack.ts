@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chat, verdictOf } from '../commands/chat/chats.ts';
+import { z } from 'zod';
+import { chat, chatBody, chatRoute, verdictOf } from '../commands/chat/chats.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 
 /** The only channel of the model in these tests, so that another project has no other when it rests. */
@@ -25,17 +26,32 @@ export async function sendPrompts(
   const began = performance.now();
   for (let n = 0; n < perSecond * seconds; n++) {
     await sleep(Math.max(0, began + (n * 1_000) / perSecond - performance.now()));
-    const baseUrl = gateway.baseUrls[n % gateway.baseUrls.length];
-    const sending = chat(gateway, from.apiKey, `attack ${n} [[${scripts[n % scripts.length] ?? ''}]]`, { baseUrl });
+    const baseUrl = gateway.baseUrls[n % gateway.baseUrls.length] ?? gateway.baseUrl;
+    const prompt = `attack ${n} [[${scripts[n % scripts.length] ?? ''}]]`;
     sent.push(
-      sending.then((answer) => {
-        counts[verdictOf(answer)] = (counts[verdictOf(answer)] ?? 0) + 1;
+      verdictOfPrompt(`${baseUrl}${chatRoute}`, from.apiKey, prompt).then((verdict) => {
+        counts[verdict] = (counts[verdict] ?? 0) + 1;
       }),
     );
   }
   await Promise.all(sent);
   return counts;
 }
+
+/** Longer than a chat may take (`CHAT_DEADLINE_SECONDS`). */
+const answerMs = 150_000;
+
+async function verdictOfPrompt(url: string, apiKey: string, prompt: string): Promise<string> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(chatBody(prompt)),
+    signal: AbortSignal.timeout(answerMs),
+  });
+  const body = Refusal.safeParse(await answer.json()).data;
+  return body ? `${answer.status} ${body.error.code}` : String(answer.status);
+}
+const Refusal = z.object({ error: z.object({ code: z.string() }) });
 
 export interface Served {
   /** The number of each verdict, with the number of attempts, such as `200 after 1`. */
