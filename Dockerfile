@@ -4,10 +4,11 @@
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# `npm ci` refuses a lock file that lacks other systems' optional packages (docs/DECISIONS.md, "Production"); the install keeps to
-# the same versions and hashes. No package's own scripts run: none that production uses needs them.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
- || npm install --no-save --omit=dev --ignore-scripts --no-audit --no-fund
+COPY scripts/check-install.mjs ./scripts/
+# `npm ci` refuses a lock file that lacks other systems' optional packages (docs/DECISIONS.md, "Production"). The check fails the
+# build unless every installed package has the version and the hash of the lock file. No package's own scripts run: none that
+# production uses needs them.
+RUN npm install --no-save --omit=dev --ignore-scripts --no-audit --no-fund && node scripts/check-install.mjs
 
 FROM packages AS workflows
 COPY src ./src

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -9,7 +11,7 @@ import { z } from 'zod';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { settings } from '../../src/config/load-config.ts';
 import { eventually } from '../support/eventually.ts';
-import { projectFolder } from '../support/program.ts';
+import { nodeBinary, projectFolder } from '../support/program.ts';
 import { testServer } from '../support/test-server.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../support/temporal-namespace.ts';
 import { makeImage, parseDockerfile, type Image, type Running } from './image.ts';
@@ -81,12 +83,43 @@ describe('the Dockerfile', () => {
   it('installs from the lock file without development packages and without package scripts', () => {
     const installs = dockerfile.flat().filter(({ word, rest }) => word === 'RUN' && rest.startsWith('npm'));
     expect(installs).toHaveLength(1);
-    for (const command of installs[0]?.rest.split('||') ?? []) {
-      expect(command).toMatch(/npm (ci|install --no-save) --omit=dev --ignore-scripts /);
-    }
+    expect(installs[0]?.rest).toMatch(
+      /^npm install --no-save --omit=dev --ignore-scripts [a-z -]+ && node scripts\/check-install\.mjs$/,
+    );
     const Manifest = z.object({ dependencies: Strings });
     const lock = z.object({ packages: z.record(z.string(), z.unknown()) }).parse(JSON.parse(read('package-lock.json')));
     expect(Manifest.parse(lock.packages[''])).toEqual(Manifest.parse(JSON.parse(read('package.json'))));
+  });
+
+  it('fails the build if an installed package is not exactly that of the lock file', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-install-'));
+    const write = (name: string, packages: object) =>
+      writeFileSync(join(folder, name), JSON.stringify({ packages: { ...packages } }));
+    const check = () => spawnSync(nodeBinary, [join(projectFolder, 'scripts/check-install.mjs')], { cwd: folder });
+    const one = { version: '1.0.0', resolved: 'https://registry.example/one-1.0.0.tgz', integrity: 'sha512-one' };
+    const other = { ...one, optional: true, integrity: 'sha512-other' };
+    try {
+      mkdirSync(join(folder, 'node_modules'));
+      write('package-lock.json', { '': {}, 'node_modules/one': one, 'node_modules/other': other });
+      const installed = (packages: object) => {
+        write('node_modules/.package-lock.json', packages);
+        const { status, stderr } = check();
+        return status === 0 ? 'accepted' : String(stderr).split('\n').slice(1, -1);
+      };
+      expect(installed({ 'node_modules/one': one })).toBe('accepted');
+      expect(installed({ 'node_modules/one': { ...one, integrity: 'sha512-evil' } })).toEqual([
+        'node_modules/one has another hash than package-lock.json',
+      ]);
+      expect(installed({ 'node_modules/one': { ...one, version: '1.0.1' } })).toEqual([
+        'node_modules/one is 1.0.1, package-lock.json has 1.0.0',
+      ]);
+      expect(installed({ 'node_modules/one': one, 'node_modules/two': one })).toEqual([
+        'node_modules/two@1.0.0 is not in package-lock.json',
+      ]);
+      expect(installed({ 'node_modules/other': other })).toEqual(['node_modules/one is missing']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('copies only the paths that .dockerignore allows, and no secret', () => {
@@ -108,9 +141,9 @@ describe('the Dockerfile', () => {
 });
 
 describe('docker-compose.yml', () => {
-  it('pins every image that is not built here', () => {
+  it('names an exact version of every image that is not built here', () => {
     for (const { image, build } of Object.values(compose.services)) {
-      if (build === undefined) expect(image).toMatch(/^[a-z/-]+:\d+(\.\d+)*$/);
+      if (build === undefined) expect(image).toMatch(/^[a-z/-]+:\d+(\.\d+)+$/);
     }
     const head = read('docker-compose.yml').split('\nname:')[0];
     expect(head).toMatch(/temporalio\/samples-server[^]*read on 2026-11-21/);
