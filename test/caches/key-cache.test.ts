@@ -13,7 +13,7 @@ let books: TestDatabase;
 let db: Database;
 let apiKey: string;
 let keyId: string;
-const config = loadConfig({ ...quickSettings, DATABASE_URL: 'postgresql://127.0.0.1/none' });
+const config = loadConfig({ ...quickSettings, DATABASE_URL: 'postgresql://127.0.0.1/none', EGRESS_ALLOW_CIDRS: '' });
 const { keyPeppers: peppers } = config.secrets;
 beforeAll(async () => {
   books = await createTestDatabase();

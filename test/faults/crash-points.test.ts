@@ -498,7 +498,7 @@ describe('a crash point', () => {
   });
 
   it('is refused at startup if its name is unknown or if no sandbox is configured, as in production', () => {
-    const { SANDBOX_URL: _sandbox, ...production } = gateway.env;
+    const { SANDBOX_URL: _sandbox, EGRESS_ALLOW_CIDRS: _ranges, ...production } = gateway.env;
     for (const CRASH_POINT of ['mid_pole', 'mid_poll:0', 'mid_poll:x']) {
       expect(() => loadConfig({ ...gateway.env, CRASH_POINT })).toThrow('CRASH_POINT must be name or name:n');
     }

@@ -19,6 +19,7 @@ afterAll(() => books?.drop());
 const config = loadConfig({
   ...quickSettings,
   DATABASE_URL: 'postgresql://127.0.0.1/none',
+  EGRESS_ALLOW_CIDRS: '',
   PROJECT_STORAGE_MAX_BYTES: '1000',
 });
 const guardWith = (freeBytes: number) =>
