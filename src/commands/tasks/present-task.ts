@@ -6,7 +6,7 @@ import { taskErrorTable } from '../../domain/task.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
 export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonObject {
-  const failure = task.errorCode && taskErrorTable[task.errorCode];
+  const failure = task.errorCode === null ? null : taskErrorTable[task.errorCode];
   return {
     task_id: task.id,
     object: 'task',
@@ -22,7 +22,8 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonO
     output:
       task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
       null,
-    error: failure && { code: task.errorCode, message: failure.message, retryable: failure.retryable },
+    // The code of a later release is not in the table: this throws, rather than show a failed task without an error.
+    error: failure === null ? null : { code: task.errorCode, message: failure.message, retryable: failure.retryable },
     credits: { ...task.credits },
     callback: task.callback && toColumns(task.callback),
     attempts: task.attempts,
