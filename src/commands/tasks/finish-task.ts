@@ -1,5 +1,5 @@
 import type { Config } from '../../config/load-config.ts';
-import type { TaskEnd } from '../../db/ledger.ts';
+import type { Finish, TaskEnd } from '../../db/ledger.ts';
 import type { Deps } from '../../deps.ts';
 import type { FinishInput, FinishReport } from '../../domain/workflow-contract.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
@@ -17,10 +17,19 @@ export async function finishTask(
   const finish = await ledger.finishTask(taskEndOf(config, { taskId, outcome }));
   if (finish.finished) {
     crashPoint('after_finish_commit_before_ack');
-    const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
-    logger.info({ task_id: taskId, status: finish.status, error_code: finish.errorCode, ...alarm }, 'task ended');
+    logEnd(logger, { taskId, outcome }, finish);
   }
   return { status: finish.status, deliveryId: finish.deliveryId, finished: finish.finished };
+}
+
+/** The one log line of a task's end. An unknown outcome is an alarm. */
+export function logEnd(
+  logger: Deps['logger'],
+  { taskId, outcome }: FinishInput,
+  { status, errorCode }: Pick<Finish, 'status' | 'errorCode'>,
+): void {
+  const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
+  logger.info({ task_id: taskId, status, error_code: errorCode, ...alarm }, 'task ended');
 }
 
 /** The end of a task as its row and its callback are to be written, with the ids of a new callback. */

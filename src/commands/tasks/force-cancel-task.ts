@@ -3,8 +3,9 @@ import { finishTasks } from '../../db/ledger.ts';
 import { retryTransient } from '../../db/retry-transient.ts';
 import { findTask } from '../../db/tasks.ts';
 import type { TaskStatus } from '../../domain/task.ts';
+import type { FinishInput } from '../../domain/workflow-contract.ts';
 import type { CancelDeps } from './cancel-task.ts';
-import { taskEndOf } from './finish-task.ts';
+import { logEnd, taskEndOf } from './finish-task.ts';
 import { OperatorError } from '../operator-error.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -29,17 +30,20 @@ export async function forceCancelTask(
   { taskId, actor }: { taskId: string; actor: string },
 ): Promise<ForcedCancel> {
   if (!(await findTask(deps.db, taskId))) throw new OperatorError(`The task ${taskId} does not exist.`);
-  const end = taskEndOf(deps.config, { taskId, outcome: { kind: 'canceled' } });
-  const { finished, task } = await retryTransient(() =>
+  const input: FinishInput = { taskId, outcome: { kind: 'canceled' } };
+  const end = taskEndOf(deps.config, input);
+  const { finish, task } = await retryTransient(() =>
     deps.db.transaction('begin', async (_query, inside) => {
       const [finish] = await finishTasks(inside, [end]);
       const after = await findTask(inside, taskId);
       if (!finish || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
       const detail = { status: after.status, refunded: after.credits.refunded, project_id: after.projectId };
       if (finish.finished) await recordAudit(inside, { actor, action: 'tasks.cancel', subject: taskId, detail });
-      return { finished: finish.finished, task: after };
+      return { finish, task: after };
     }),
   );
+  const { finished } = finish;
+  if (finished) logEnd(deps.logger, input, finish);
   // The workflow of a task that had ended before may still be delivering the callback.
   const workflowTold = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
   await stopUpstream(deps, taskId);

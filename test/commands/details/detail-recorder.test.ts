@@ -34,7 +34,8 @@ describe('API detail rows', () => {
   it('record key, route, model, status and cost of each request, and nothing of its content', async () => {
     const { apiKey } = project;
     const messages = [{ role: 'user', content: marker }];
-    const models = await gateway.get(apiKey, `/api/v1/models?${marker}`);
+    const models = await gateway.get(apiKey, '/api/v1/models');
+    const unknownParameter = await gateway.get(apiKey, `/api/v1/models?${marker}`);
     const list = models.body['data'] as { id: string; type: string }[];
     const chatModel = list.find(({ type }) => type === 'chat')?.id;
     const headers = { 'idempotency-key': 'once' };
@@ -74,6 +75,7 @@ describe('API detail rows', () => {
     expect(await detailOf(requestOf(unmatched))).toMatchObject({ route: 'unmatched', status: 404 });
     expect(await detailOf(requestOf(noKey))).toMatchObject({ keyId: null, projectId: null, status: 401 });
     expect(await detailOf(requestOf(gemini))).toMatchObject({ ...own, modelId: null });
+    expect(await detailOf(requestOf(unknownParameter))).toMatchObject({ ...own, route: '/api/v1/models', status: 400 });
     expect(await detailOf(requestOf(models))).toMatchObject({ ...own, route: '/api/v1/models', credits: null });
 
     const task = await gateway.poll(apiKey, image.taskId);
