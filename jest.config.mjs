@@ -19,6 +19,6 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.mjs'],
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  // Test files wait for timers and other processes about a third of their time. Each may start a gateway of 500 MB.
-  maxWorkers: Math.min(Math.max(3, availableParallelism()), 6),
+  // Test files wait for timers and other processes about half of their time. Each may start a gateway of 500 MB.
+  maxWorkers: Math.min(Math.max(4, availableParallelism()), 6),
 };

@@ -18,7 +18,7 @@ const expectedMs = (path) => expected.find(([pattern]) => pattern.test(path))?.[
 
 const expected = [
   [/\/test\/(commands\/tasks\/cancel-task|commands\/jobs\/schedules)/, 60_000],
-  [/\/test\/faults\//, 40_000],
+  [/\/test\/(faults|fairness)\//, 40_000],
   [/\/test\/(journeys|main|deploy)\//, 20_000],
   [/\/test\/(commands|http\/routes|sdk|workflows)\//, 10_000],
   [/\/test\/db\//, 5_000],
