@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { findLiveKeys, type LiveKey } from '../db/keys.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import { digestApiKey } from '../platform/crypto/api-key.ts';
 import { nameOfText } from '../platform/crypto/hash.ts';
 
@@ -32,19 +33,19 @@ type Found = Promise<LiveKey | null>;
  * look-ups of known keys alone.
  */
 export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
-  const known = new Map<string, { key: Found; until: number }>();
-  const unknown = new Map<string, number>();
-  const everValid = new Map<string, true>();
+  const known = new BoundedMap<{ key: Found; until: number }>(keysMax);
+  const unknown = new BoundedMap<number>(unknownMax);
+  const everValid = new BoundedMap<true>(keysMax);
   const lookUp = (secrets: readonly string[]) => lookUpTogether(db, peppers, secrets);
   const askForStranger = createStrangersLane(lookUp);
 
   const keep = (name: string, key: Found): void => {
-    putLast(known, name, { key, until: performance.now() + keptMs }, keysMax);
+    known.set(name, { key, until: performance.now() + keptMs });
     const drop = () => known.get(name)?.key === key && known.delete(name);
     key.then((found) => {
-      if (found) return putLast(everValid, name, true, keysMax);
+      if (found) return void everValid.set(name, true);
       drop();
-      putLast(unknown, name, performance.now() + unknownMs, unknownMax);
+      unknown.set(name, performance.now() + unknownMs);
     }, drop);
   };
   return {
@@ -105,11 +106,4 @@ function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(Li
     if (!isRunning) void run();
     return stranger.promise;
   };
-}
-
-function putLast<V>(map: Map<string, V>, name: string, value: V, max: number): void {
-  map.delete(name);
-  map.set(name, value);
-  const oldest = map.size > max ? map.keys().next() : undefined;
-  if (oldest && !oldest.done) map.delete(oldest.value);
 }

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Adapter } from '../../src/channels/channel.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Deps } from '../../src/deps.ts';
-import { buildDeps, type Built } from '../../src/main/build-deps.ts';
+import type { Built } from '../../src/main/build-deps.ts';
 import { startLoops } from '../../src/main/worker-loops.ts';
 import {
   accountOf,
@@ -19,6 +18,7 @@ import {
   type Book,
 } from '../db/books.ts';
 import { anAdmission, openChatLedger } from '../db/chat-books.ts';
+import { buildQuietDeps } from '../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -29,16 +29,7 @@ let book: Book;
 beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open();
-  const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
-  built = await buildDeps(
-    loadConfig({
-      DATABASE_URL: scratch.url,
-      KEY_PEPPERS: `p1:${key(1)}`,
-      MASTER_KEYS: `m1:${key(2)}`,
-      LOG_LEVEL: 'silent',
-    }),
-    'test',
-  );
+  built = await buildQuietDeps(scratch.url);
   book = await openBook(db, { credits: 1_000 });
 });
 afterAll(async () => {

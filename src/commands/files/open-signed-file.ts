@@ -2,6 +2,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { findFile } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
 
 const extensions: Record<string, string> = {
@@ -21,8 +22,8 @@ type SignedFileDeps = Pick<Deps, 'db' | 'files' | 'urls'>;
 
 /** The files of signed URLs. Both answer null if the signature is wrong or has expired, or the file is missing. */
 export function createSignedFiles(deps: SignedFileDeps) {
-  const owners = createRecent<Promise<string | null>>(REMEMBERED_MAX);
-  const verified = createRecent<true>(REMEMBERED_MAX);
+  const owners = new BoundedMap<Promise<string | null>>(REMEMBERED_MAX);
+  const verified = new BoundedMap<true>(REMEMBERED_MAX);
   /** A URL may have thousands of readers at the same time, so its signature is computed once. */
   const isSigned = (fileId: string, expires: number, signature: string): boolean => {
     const now = Date.now() / 1000;
@@ -40,7 +41,7 @@ export function createSignedFiles(deps: SignedFileDeps) {
       if (known) return known;
       const asked = findFile(deps.db, fileId).then((file) => file?.projectId ?? null);
       owners.set(fileId, asked);
-      const forget = (): void => owners.delete(fileId);
+      const forget = () => owners.delete(fileId);
       asked.then((owner) => owner ?? forget(), forget);
       return asked;
     },
@@ -52,20 +53,6 @@ export function createSignedFiles(deps: SignedFileDeps) {
 }
 
 const REMEMBERED_MAX = 10_000;
-
-/** A map that forgets its oldest entries. */
-function createRecent<T>(max: number) {
-  const entries = new Map<string, T>();
-  return {
-    get: (name: string): T | undefined => entries.get(name),
-    delete: (name: string): void => void entries.delete(name),
-    set(name: string, value: T): void {
-      entries.set(name, value);
-      const oldest = entries.size > max ? entries.keys().next() : undefined;
-      if (oldest && !oldest.done) entries.delete(oldest.value);
-    },
-  };
-}
 
 async function openFile({ db, files }: SignedFileDeps, fileId: string) {
   const file = await findFile(db, fileId);

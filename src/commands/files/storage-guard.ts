@@ -1,6 +1,7 @@
 import { storedBytes } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { createCached } from '../../caches/cached.ts';
 
 export interface StorageGuard {
@@ -26,14 +27,11 @@ export function createStorageGuard({
   logger,
 }: Pick<Deps, 'config' | 'db' | 'logger'> & { files: Pick<Deps['files'], 'freeBytes'> }): StorageGuard {
   const { projectMaxBytes } = config.files;
-  const sums = new Map<string, ReturnType<typeof createCached<number>>>();
+  const sums = new BoundedMap<ReturnType<typeof createCached<number>>>(projectsKeptMax);
   const free = createCached(freeKeptMs, () => files.freeBytes());
   const sumOf = (projectId: string): Promise<number> => {
     const sum = sums.get(projectId) ?? createCached(sumKeptMs, () => storedBytes(db, projectId));
-    sums.delete(projectId);
     sums.set(projectId, sum);
-    const oldest = sums.size > projectsKeptMax ? sums.keys().next() : undefined;
-    if (oldest && !oldest.done) sums.delete(oldest.value);
     return sum.get();
   };
   return {

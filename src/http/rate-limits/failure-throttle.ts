@@ -1,3 +1,5 @@
+import { BoundedMap } from '../../platform/bounded-map.ts';
+
 export interface FailureThrottle {
   /** Counts one failure of this address. Returns 0, or the seconds until the address is below its limit again. */
   record(address: string): number;
@@ -22,16 +24,13 @@ export function createFailureThrottle({
   now = () => performance.now(),
   addressesMax = 10_000,
 }: ThrottleOptions): FailureThrottle {
-  const windows = new Map<string, { endsAt: number; failures: number }>();
+  const windows = new BoundedMap<{ endsAt: number; failures: number }>(addressesMax);
   return {
     record(address) {
       const name = networkOf(address);
       const at = now();
       let window = windows.get(name);
       if (!window || window.endsAt <= at) {
-        windows.delete(name);
-        const oldest = windows.size >= addressesMax ? windows.keys().next().value : undefined;
-        if (oldest !== undefined) windows.delete(oldest);
         window = { endsAt: at + WINDOW_MS, failures: 0 };
         windows.set(name, window);
       }

@@ -1,5 +1,6 @@
 import type { Next } from 'koa';
 import { GatewayError } from '../../domain/errors.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate, setRateHeaders, type RateDeps } from './count-rate.ts';
 import { isDatabaseTrouble } from '../database-trouble.ts';
@@ -20,7 +21,7 @@ interface Bucket {
  * clock. GET has a separate, approximate bucket in this process, so that polls never use up the limit of creates.
  */
 export function limitRate(deps: RateDeps): AppMiddleware {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new BoundedMap<Bucket>(keysMax);
   return async (ctx, next) => {
     const { keyId, rpm } = keyOf(ctx);
     if (rpm === null) return next();
@@ -65,9 +66,6 @@ function takeToken(buckets: Map<string, Bucket>, keyId: string, limit: number): 
   const bucket = buckets.get(keyId) ?? { tokens: limit, at: now };
   const refilled = Math.min(limit, bucket.tokens + ((now - bucket.at) / windowMs) * limit);
   const left = refilled - 1;
-  buckets.delete(keyId);
   buckets.set(keyId, { tokens: Math.max(left, refilled < 1 ? refilled : left), at: now });
-  const oldest = buckets.size > keysMax ? buckets.keys().next() : undefined;
-  if (oldest && !oldest.done) buckets.delete(oldest.value);
   return left;
 }

@@ -1,4 +1,5 @@
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
@@ -21,7 +22,7 @@ const renderedMax = 100;
 /** `GET /api/v1/models` (spec §4.1): the list, serialised once per catalog and allowlist, with an ETag of its own. */
 export const listModels = ({ catalog }: ModelDeps): AppMiddleware => {
   let of: readonly CatalogEntry[] | null = null;
-  const rendered = new Map<string, Rendered>();
+  const rendered = new BoundedMap<Rendered>(renderedMax);
   return async (ctx) => {
     const entries = await catalog.entries();
     if (entries !== of) {
@@ -30,13 +31,8 @@ export const listModels = ({ catalog }: ModelDeps): AppMiddleware => {
     }
     const { models } = keyOf(ctx);
     const name = models === null ? '*' : JSON.stringify([...models].sort());
-    let list = rendered.get(name);
-    if (!list) {
-      list = render(modelList(entries, models === null ? undefined : (id) => models.includes(id)));
-      rendered.set(name, list);
-      const oldest = rendered.size > renderedMax ? rendered.keys().next() : undefined;
-      if (oldest && !oldest.done) rendered.delete(oldest.value);
-    }
+    const isAllowed = models === null ? undefined : (id: string) => models.includes(id);
+    const list = rendered.getOrMake(name, () => render(modelList(entries, isAllowed)));
     answer(ctx, list);
   };
 };

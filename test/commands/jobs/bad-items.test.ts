@@ -7,14 +7,14 @@ import {
   STARTER_CONCURRENCY,
   startUnstartedTasks,
 } from '../../../src/commands/tasks/start-tasks.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
 import { noteChannelFailure } from '../../../src/db/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Deps } from '../../../src/deps.ts';
-import { buildDeps, type Built } from '../../../src/main/build-deps.ts';
+import type { Built } from '../../../src/main/build-deps.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 import type { StartResult, WorkflowClient } from '../../../src/platform/temporal/workflow-client.ts';
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, type Book } from '../../db/books.ts';
+import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 /** More than the concurrency of any sweep. */
@@ -27,16 +27,7 @@ let book: Book;
 beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open();
-  const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
-  built = await buildDeps(
-    loadConfig({
-      DATABASE_URL: scratch.url,
-      KEY_PEPPERS: `p1:${key(1)}`,
-      MASTER_KEYS: `m1:${key(2)}`,
-      LOG_LEVEL: 'silent',
-    }),
-    'test',
-  );
+  built = await buildQuietDeps(scratch.url);
   book = await openBook(db, { credits: 10_000 });
 });
 afterAll(async () => {
