@@ -59,6 +59,8 @@ const timeoutStatuses: ReadonlySet<number> = new Set([408, 504, 524]);
 const errorRows: { when: (status: number, own: string[] | null) => boolean; is: ErrorClass }[] = [
   { when: (status) => status < 400, is: 'redirect' },
   { when: (status, own) => status < 500 && hasWord(own, contentPolicyWords), is: 'content_policy' },
+  // The account's own running requests reach its limit, as with a 429. The account is not empty.
+  { when: (status, own) => status === 402 && hasWord(own, inFlightWords), is: 'rate_limit' },
   { when: (status, own) => status < 500 && hasWord(own, accountWords), is: 'account' },
   { when: (status, own) => status < 500 && hasWord(own, unknownModelWords), is: 'unknown_model' },
   { when: (status) => status === 401 || status === 402, is: 'account' },
@@ -73,6 +75,7 @@ const errorRows: { when: (status: number, own: string[] | null) => boolean; is: 
 const contentPolicyWords =
   /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content/i;
 const accountWords = /insufficient_(quota|balance|credits|funds)|exhausted_balance|quota_exceeded|billing|user_locked/i;
+const inFlightWords = /in_flight_budget/i;
 const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
 
 /** Whether a provider's words say that its policy refused the request or its result. */

@@ -4,7 +4,10 @@ import type { ReadError } from './classify-outcome.ts';
 /**
  * Reads an error of OpenAI or of a compatible provider (https://platform.openai.com/docs/guides/error-codes, read on
  * 2026-11-21). OpenRouter gives its reasons in `metadata` (https://openrouter.ai/docs/api/reference/errors-and-debugging, read on
- * 2026-11-22).
+ * 2026-11-22). Its 402 names the limit that was reached (https://openrouter.ai/docs/api/reference/limits, read on 2026-11-22):
+ * `{"error":{"code":402,"message":"This request would exceed your available credits given your current in-flight requests. …",
+ * "metadata":{"reason":"in_flight_budget_exhausted","limit_source":"openrouter_in_flight_budget","remedy_hint":"Retry after …"}}}`
+ * with `Retry-After: 120`. Only that limit frees itself: `openrouter_credits` and `openrouter_key_limit` need an operator.
  */
 export const readOpenaiError: ReadError = (json) => {
   const xai = XaiError.safeParse(json).data;
@@ -12,7 +15,7 @@ export const readOpenaiError: ReadError = (json) => {
   const error = ErrorBody.safeParse(json).data;
   if (!error) return null;
   const { message, type, code, metadata } = error;
-  const words = [type, code, metadata?.error_type].flatMap((one) =>
+  const words = [type, code, metadata?.error_type, metadata?.limit_source].flatMap((one) =>
     one === null || one === undefined ? [] : [String(one)],
   );
   // `patterns`: a guardrail of the account found them in the prompt. `refusal`: the model's provider refused the prompt.
@@ -45,6 +48,7 @@ const word = z.union([z.string(), z.number()]).nullish().catch(null);
 const list = z.array(z.unknown()).min(1).nullish().catch(null);
 const Metadata = z.object({
   error_type: word,
+  limit_source: word,
   reasons: list,
   patterns: list,
   flagged_input: z.string().optional().catch(undefined),

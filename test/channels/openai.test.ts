@@ -8,7 +8,7 @@ const saved = savedJson('openai');
 const problem = (error: object) => ({
   error: { message: 'secret-marker', type: 'x', param: null, code: null, ...error },
 });
-const flaggedBy = (metadata: object) => ({ error: { code: 403, message: 'secret-marker', metadata } });
+const openrouter = (metadata: object) => ({ error: { code: 403, message: 'secret-marker', metadata } });
 const xai = (error: string) => ({
   code: 'The caller does not have permission to execute the specified operation',
   error,
@@ -119,25 +119,35 @@ chatAdapterSuite({
       name: "a prompt that OpenRouter's moderation flagged",
       reply: {
         status: 403,
-        body: flaggedBy({ reasons: ['violence'], flagged_input: 'secret-marker', provider_name: 'x' }),
+        body: openrouter({ reasons: ['violence'], flagged_input: 'secret-marker', provider_name: 'x' }),
       },
       expected: { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' },
     },
     {
       name: "a prompt that OpenRouter's guardrail blocked",
-      reply: { status: 403, body: flaggedBy({ error_type: 'permission_denied', patterns: ['secret-marker'] }) },
+      reply: { status: 403, body: openrouter({ error_type: 'permission_denied', patterns: ['secret-marker'] }) },
       expected: { kind: 'refused', clientCode: 'content_policy_violation' },
     },
     {
       name: 'a prompt that a provider behind OpenRouter refused',
-      reply: { status: 403, body: flaggedBy({ error_type: 'refusal', provider_name: 'x' }) },
+      reply: { status: 403, body: openrouter({ error_type: 'refusal', provider_name: 'x' }) },
       expected: { kind: 'refused', clientCode: 'content_policy_violation' },
     },
     {
       name: "a 403 of OpenRouter that is about our key's permissions",
-      reply: { status: 403, body: flaggedBy({ error_type: 'permission_denied' }) },
+      reply: { status: 403, body: openrouter({ error_type: 'permission_denied' }) },
       expected: { kind: 'transient', errorClass: 'forbidden' },
     },
+    {
+      name: "a 402 of OpenRouter because the account's running requests may cost as much as it has",
+      reply: { status: 402, headers: { 'retry-after': '120' }, body: saved('in-flight-budget') },
+      expected: { kind: 'transient', errorClass: 'rate_limit', retryAfterSeconds: 120 },
+    },
+    ...['openrouter_credits', 'openrouter_key_limit'].map((limit_source) => ({
+      name: `a 402 of OpenRouter with ${limit_source}, which only an operator can mend`,
+      reply: { status: 402, headers: { 'retry-after': '120' }, body: openrouter({ limit_source }) },
+      expected: { kind: 'transient' as const, errorClass: 'account' as const },
+    })),
     {
       name: "a prompt that violates xAI's usage guidelines",
       reply: {
