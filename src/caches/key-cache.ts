@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
-import { findLiveKeys, type LiveKey } from '../db/keys.ts';
+import { findLiveKeys } from '../db/keys.ts';
+import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { digestApiKey } from '../platform/crypto/api-key.ts';
@@ -10,7 +11,7 @@ export interface KeyCache {
    * The live key of a secret, or null if it is unknown, expired or revoked. A revocation takes effect within `keptMs`. Throws
    * `GatewayError` `overloaded` while too many unknown secrets wait.
    */
-  find(secret: string): Promise<LiveKey | null>;
+  find(secret: string): Promise<AuthenticatedKey | null>;
   forget(): void;
 }
 
@@ -23,7 +24,7 @@ const unknownMs = 1_000;
 const strangersBatchMax = 128;
 const strangersWaitingMax = 512;
 
-type Found = Promise<LiveKey | null>;
+type Found = Promise<AuthenticatedKey | null>;
 
 /**
  * Keeps keys under a plain digest of the secret, which costs a tenth of an HMAC; only stored digests need a pepper. An outdated
@@ -70,18 +71,18 @@ async function lookUpTogether(
   db: Database,
   peppers: readonly { secret: Buffer }[],
   secrets: readonly string[],
-): Promise<(LiveKey | null)[]> {
+): Promise<(AuthenticatedKey | null)[]> {
   const digests = secrets.map((secret) => peppers.map((pepper) => digestApiKey(secret, pepper.secret)));
   const found = await findLiveKeys(db, digests.flat());
   return digests.map((own) => own.flatMap((digest) => found.get(digest.toString('hex')) ?? [])[0] ?? null);
 }
 
-interface Stranger extends PromiseWithResolvers<LiveKey | null> {
+interface Stranger extends PromiseWithResolvers<AuthenticatedKey | null> {
   secret: string;
 }
 
 /** Looks up one batch after the other. */
-function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(LiveKey | null)[]>) {
+function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(AuthenticatedKey | null)[]>) {
   const waiting: Stranger[] = [];
   let isRunning = false;
   const run = async (): Promise<void> => {
@@ -101,7 +102,7 @@ function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(Li
     if (waiting.length >= strangersWaitingMax) {
       return Promise.reject(new GatewayError('overloaded', { retryAfterSeconds: 1 }));
     }
-    const stranger = { secret, ...Promise.withResolvers<LiveKey | null>() };
+    const stranger = { secret, ...Promise.withResolvers<AuthenticatedKey | null>() };
     waiting.push(stranger);
     if (!isRunning) void run();
     return stranger.promise;

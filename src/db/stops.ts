@@ -7,12 +7,13 @@ export interface AcceptedJob {
   operation: JsonObject;
 }
 
+export interface TaskStop extends AcceptedJob {
+  taskId: string;
+}
+
 /** The jobs to stop after the end of these tasks: the upstream has accepted them, they may still run, and no stop was claimed. */
-export async function listStops(
-  database: Database,
-  taskIds: readonly string[],
-): Promise<(AcceptedJob & { taskId: string })[]> {
-  return database.query<AcceptedJob & { taskId: string }>(
+export async function listStops(database: Database, taskIds: readonly string[]): Promise<TaskStop[]> {
+  return database.query<TaskStop>(
     'list-stops',
     `select a.id as attempt_id, a.channel_id, a.operation, t.id as task_id from attempt a join task t on t.id = a.request_id
      where a.request_id = any ($1) and t.status in ('failed', 'canceled')

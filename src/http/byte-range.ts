@@ -1,4 +1,4 @@
-import type { ByteRange } from './http-deps.ts';
+import type { ByteRange } from '../platform/files/file-store.ts';
 
 /**
  * The single range that a `Range` header requests of a file with `bytes`. Null means to send the whole file, which RFC 9110 §14.2

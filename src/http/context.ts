@@ -1,6 +1,6 @@
 import type Koa from 'koa';
 import type { JsonObject } from '../domain/json.ts';
-import type { AuthenticatedKey } from './http-deps.ts';
+import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import type { Route } from './route.ts';
 
 declare module 'koa' {

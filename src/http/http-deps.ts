@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import type { DetailRow } from '../commands/details/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
 import type { Config } from '../config/load-config.ts';
+import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
+import type { ByteRange } from '../platform/files/file-store.ts';
 
 /**
  * The dependencies of the HTTP application. `main` builds them; tests replace them by small substitutes.
@@ -22,16 +24,6 @@ export interface HttpDeps {
   recordDetail?: (row: DetailRow) => void;
 }
 
-export interface AuthenticatedKey {
-  keyId: string;
-  projectId: string;
-  /** The models that this key may use. Null means all. */
-  models: string[] | null;
-  /** Requests per minute. Null means no limit. */
-  rpm: number | null;
-  inFlightMax: number | null;
-}
-
 export interface SignedFiles {
   /** The project of the file, or null in the same cases as `openSigned`. */
   ownerOf(fileId: string, expires: number, signature: string): Promise<string | null>;
@@ -47,9 +39,4 @@ export interface SignedFile {
   /** Lower-case hexadecimal. */
   sha256: string;
   fileName: string;
-}
-
-export interface ByteRange {
-  start: number;
-  end: number;
 }

@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createApp } from '../../src/http/app.ts';
-import type { AuthenticatedKey, HttpDeps } from '../../src/http/http-deps.ts';
+import type { AuthenticatedKey } from '../../src/domain/authenticated-key.ts';
+import type { HttpDeps } from '../../src/http/http-deps.ts';
 import type { Route } from '../../src/http/route.ts';
 import { startHttpServer, type HttpServer } from '../../src/http/server.ts';
 

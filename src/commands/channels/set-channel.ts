@@ -13,10 +13,8 @@ export async function setChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
   { channel, changes, actor }: { channel: string; changes: Partial<ChannelRecord>; actor: string },
 ) {
-  const { credential, ...plain } = changes;
-  const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0 && credential === undefined)
-    throw new OperatorError('Nothing to change: name at least one setting.');
+  if (Object.keys(changes).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
+  const { credential, ...given } = changes;
   const change = (channelId: string) => ({
     ...given,
     ...(credential !== undefined && { credential: sealer.seal(credential, credentialContext(channelId)) }),

@@ -11,12 +11,11 @@ export async function setKey(
   { db }: Pick<Deps, 'db'>,
   { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },
 ): Promise<KeyLimits> {
-  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-  if (Object.keys(given).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
+  if (Object.keys(changes).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
   const updated = await db.entities(async (em) => {
-    const result = await updateKeyLimits(em, keyId, given);
+    const result = await updateKeyLimits(em, keyId, changes);
     if (typeof result === 'string') return result;
-    const detail = changesOf(given, result.before, result.after);
+    const detail = changesOf(changes, result.before, result.after);
     await recordAudit(em, { actor, action: 'keys.set', subject: keyId, detail });
     return result;
   });

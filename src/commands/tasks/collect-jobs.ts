@@ -1,5 +1,6 @@
 import { findRunningTask } from '../../db/parked-jobs.ts';
 import type { Deps } from '../../deps.ts';
+import { createLaneQueue } from '../../platform/lane-queue.ts';
 
 /** The workflows that are waiting to hear that their parked job has ended. */
 export interface Collector {
@@ -24,11 +25,7 @@ export function createCollector({
   workflows,
   logger,
 }: Pick<Deps, 'db' | 'logger'> & { workflows: Pick<Deps['workflows'], 'collect'> }): Collector {
-  const waiting = new Set<string>();
-  const running = new Set<Promise<void>>();
-  let lanes = 0;
   let isAway = false;
-
   const signal = async (taskId: string): Promise<void> => {
     try {
       const task = await findRunningTask(db, taskId);
@@ -40,27 +37,13 @@ export function createCollector({
       logger.error({ err: error, task_id: taskId, alarm: true }, 'the workflow of a parked job could not be signaled');
     }
   };
-  const lane = async (): Promise<void> => {
-    lanes += 1;
-    // Also takes the tasks that are added meanwhile.
-    for (const taskId of waiting) {
-      waiting.delete(taskId);
-      await signal(taskId);
-    }
-    lanes -= 1;
-  };
+  const signals = createLaneQueue({ lanes: lanesMax, waitingMax }, signal);
 
   return {
-    add(taskId) {
-      if (waiting.size >= waitingMax) return;
-      waiting.add(taskId);
-      if (lanes >= lanesMax) return;
-      const signaling = lane().finally(() => running.delete(signaling));
-      running.add(signaling);
-    },
+    add: (taskId) => signals.add(taskId),
     async stop() {
-      waiting.clear();
-      await Promise.all(running);
+      signals.leaveWaiting();
+      await signals.idle();
     },
   };
 }

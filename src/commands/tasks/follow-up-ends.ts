@@ -1,5 +1,6 @@
-import { listStops } from '../../db/stops.ts';
+import { listStops, type TaskStop } from '../../db/stops.ts';
 import type { Deps } from '../../deps.ts';
+import { createLaneQueue, type LaneQueue } from '../../platform/lane-queue.ts';
 import { stopOneJob } from './stop-upstream.ts';
 
 /** Cancels the workflows and stops the upstream jobs of tasks that a sweep has ended, in the background. */
@@ -23,21 +24,24 @@ const waitingMax = 10_000;
 export function createEndFollowUp(
   deps: Pick<Deps, 'db' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
 ): EndFollowUp {
-  const workflows = createLanes(workflowLanes);
-  const channels = new Map<string, Lanes>();
+  const channels = new Map<string, LaneQueue<TaskStop>>();
   const lookUps = new Set<Promise<void>>();
   const warn = (taskId: string, message: string) => (error: unknown) =>
     deps.logger.warn({ err: error, task_id: taskId }, message);
 
+  const stopJob = ({ taskId, ...job }: TaskStop): Promise<void> =>
+    stopOneJob(deps, taskId, job).catch(warn(taskId, 'the upstream job of a stale task could not be stopped'));
   const stopJobs = async (taskIds: readonly string[]): Promise<void> => {
-    for (const { taskId, ...job } of await listStops(deps.db, taskIds)) {
-      const lanes = channels.get(job.channelId) ?? createLanes(lanesPerChannel);
-      channels.set(job.channelId, lanes);
-      lanes.add(() =>
-        stopOneJob(deps, taskId, job).catch(warn(taskId, 'the upstream job of a stale task could not be stopped')),
-      );
+    for (const stop of await listStops(deps.db, taskIds)) {
+      const stops = channels.get(stop.channelId) ?? createLaneQueue({ lanes: lanesPerChannel, waitingMax }, stopJob);
+      channels.set(stop.channelId, stops);
+      stops.add(stop);
     }
   };
+  const workflows = createLaneQueue({ lanes: workflowLanes, waitingMax }, async (taskId: string) => {
+    const canceled = deps.workflows.cancel(taskId, cancelTimeoutMs);
+    await canceled.catch(warn(taskId, 'the workflow of a stale task could not be canceled'));
+  });
   const all = () => [workflows, ...channels.values()];
 
   return {
@@ -47,47 +51,13 @@ export function createEndFollowUp(
         .catch(warn(taskIds[0] ?? '', 'the upstream jobs of stale tasks could not be listed'))
         .finally(() => lookUps.delete(lookUp));
       lookUps.add(lookUp);
-      for (const taskId of taskIds) {
-        workflows.add(async () => {
-          const canceled = deps.workflows.cancel(taskId, cancelTimeoutMs);
-          await canceled.catch(warn(taskId, 'the workflow of a stale task could not be canceled'));
-        });
-      }
+      for (const taskId of taskIds) workflows.add(taskId);
     },
     async close(patienceMs) {
       await Promise.all(lookUps);
-      const timer = setTimeout(() => all().forEach((lanes) => lanes.leaveWaiting()), patienceMs);
-      await Promise.all(all().map((lanes) => lanes.idle()));
+      const timer = setTimeout(() => all().forEach((queue) => queue.leaveWaiting()), patienceMs);
+      await Promise.all(all().map((queue) => queue.idle()));
       clearTimeout(timer);
-    },
-  };
-}
-
-interface Lanes {
-  /** `work` must not reject. */
-  add(work: () => Promise<void>): void;
-  leaveWaiting(): void;
-  /** Resolves when nothing waits or runs. */
-  idle(): Promise<void>;
-}
-
-function createLanes(lanes: number): Lanes {
-  const waiting: (() => Promise<void>)[] = [];
-  const running = new Set<Promise<void>>();
-  const lane = async (): Promise<void> => {
-    for (let work = waiting.shift(); work; work = waiting.shift()) await work();
-  };
-  return {
-    add(work) {
-      if (waiting.length >= waitingMax) return;
-      waiting.push(work);
-      if (running.size >= lanes) return;
-      const one = lane().finally(() => running.delete(one));
-      running.add(one);
-    },
-    leaveWaiting: () => void (waiting.length = 0),
-    async idle() {
-      while (running.size > 0) await Promise.all(running);
     },
   };
 }

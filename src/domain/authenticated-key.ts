@@ -1,0 +1,11 @@
+/** A valid key, as authentication needs it. Budgets are missing, because only admission reads them. */
+export interface AuthenticatedKey {
+  keyId: string;
+  projectId: string;
+  /** The models that this key may use. Null means all. */
+  models: string[] | null;
+  /** Requests per minute. Null means no limit. */
+  rpm: number | null;
+  /** Tasks and chats that may run at once. Null means no limit. */
+  inFlightMax: number | null;
+}
