@@ -17,6 +17,8 @@ export interface AttemptDetail {
   startedAt: number;
   submittedAt: number | null;
   endedAt: number | null;
+  /** Set while the job is parked: the poller asks the provider then. */
+  nextPollAt: number | null;
 }
 
 // The same rule as in `sql/functions/rebuild_summary.sql`: the row has the price of the call from its start.
@@ -39,7 +41,8 @@ export async function listAttemptDetails(database: Database, taskId: string): Pr
     'operator-attempts',
     `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
        ${boughtCost} as cost_micro_usd, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
-       ${unixSeconds('over_at')} as ended_at ${fromAttempts}`,
+       ${unixSeconds('over_at')} as ended_at, case when told is null then ${unixSeconds('next_poll_at')} end as next_poll_at
+     ${fromAttempts}`,
     [taskId],
   );
 }

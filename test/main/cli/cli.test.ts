@@ -349,6 +349,31 @@ describe('tollgate tasks', () => {
     expect(await ids('--limit', '1')).toEqual([running]);
   });
 
+  it('shows a parked job with the time of its next poll, until its task ends', async () => {
+    const owner = await anOwner();
+    const taskId = await anAdmittedTask(owner);
+    await anAcceptedJob(taskId, await aChannel('https://upstream.example'), { request_id: 'job-3' }, null);
+    const shown = async () =>
+      (await json(z.object({ attempts_detail: z.array(z.looseObject({})) }), ['tasks', 'show', taskId]))
+        .attempts_detail;
+    expect(await shown()).toMatchObject([{ outcome: null, next_poll_at: null }]);
+    expect((await tollgate(['tasks', 'show', taskId])).stdout).toMatch(/ running /);
+    await db.query(
+      '',
+      `update attempt set project_id = $2, next_poll_at = to_timestamp(1900000000) where request_id = $1`,
+      [taskId, owner.projectId],
+    );
+    expect(await shown()).toMatchObject([{ outcome: null, next_poll_at: 1_900_000_000 }]);
+    expect((await tollgate(['tasks', 'show', taskId])).stdout).toMatch(/ parked .* 2030-03-17/);
+    await theLedger().finishTask({
+      ...endOf(taskId),
+      status: 'canceled',
+      errorCode: 'canceled',
+      outcomeUnknown: false,
+    });
+    expect(await shown()).toMatchObject([{ outcome: 'canceled', next_poll_at: null }]);
+  });
+
   it('shows a task as its client sees it, and every provider call for it', async () => {
     const owner = await anOwner();
     const taskId = await anAdmittedTask(owner);
@@ -380,6 +405,7 @@ describe('tollgate tasks', () => {
         started_at: expect.any(Number),
         submitted_at: expect.any(Number),
         ended_at: expect.any(Number),
+        next_poll_at: null,
       },
     ]);
     await json(Refusal, ['tasks', 'show', 'task_nobody'], { code: 1 });

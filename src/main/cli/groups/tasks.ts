@@ -105,7 +105,7 @@ const show = command({
       attempts.map((attempt) => ({
         n: attempt.n,
         channel: attempt.channel,
-        outcome: attempt.outcome ?? 'running',
+        outcome: attempt.outcome ?? (attempt.nextPollAt === null ? 'running' : 'parked'),
         error_class: attempt.errorClass,
         status: attempt.status,
         detail: attempt.detail,
@@ -115,6 +115,7 @@ const show = command({
         started_at: time(attempt.startedAt),
         submitted_at: time(attempt.submittedAt),
         ended_at: time(attempt.endedAt),
+        next_poll_at: time(attempt.nextPollAt),
       })),
       'No channel was called.',
     );
