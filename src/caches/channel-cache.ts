@@ -11,7 +11,7 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
    * The channel as it is known now, or null if no call may go to it. Only if its breaker was tripped for this model does this ask
    * the database; the call is then the one probe, until it is noted or released.
    */
-  claim(channel: ChannelRow, modelId: string): Promise<ChannelRow | null>;
+  claim(channel: ChannelRow, call: { modelId: string; projectId: string }): Promise<ChannelRow | null>;
   forget(): void;
 }
 
@@ -36,12 +36,12 @@ export function createChannelCache(
   return {
     list,
     find: async (channelId) => (await list()).channels.find(({ id }) => id === channelId) ?? null,
-    async claim({ id }, modelId) {
+    async claim({ id }, call) {
       const { channels, nowMs } = await list();
       // The caller's row may be older than the cached one.
       const channel = channels.find((one) => one.id === id);
-      if (!channel?.enabled || unavailableUntilMs(channel, modelId) > nowMs) return null;
-      return (await breaker.claim(channel, modelId)) ? channel : null;
+      if (!channel?.enabled || unavailableUntilMs(channel, call.modelId) > nowMs) return null;
+      return (await breaker.claim(channel, call)) ? channel : null;
     },
     release: (channel, modelId) => breaker.release(channel, modelId),
     begin: (channel, call) => breaker.begin(channel, call),

@@ -65,11 +65,14 @@ export class CircuitBreaker {
     for (const { id, trippedModels } of channels) for (const modelId of trippedModels) this.#beginWindow(id, modelId);
   }
 
-  /** Whether a call may go to the channel. While the breaker is tripped, that call is the one probe. */
-  async claim({ id, trippedModels }: ChannelRow, modelId: string): Promise<boolean> {
+  /** Whether a call of this project may go to the channel. While the breaker is tripped, that call is the one probe. */
+  async claim(
+    { id, trippedModels }: ChannelRow,
+    { modelId, projectId }: Pick<NotedCall, 'modelId' | 'projectId'>,
+  ): Promise<boolean> {
     if (!trippedModels.includes(modelId)) return true;
     const { db, settings, changed } = this.#deps;
-    const claimed = await claimChannel(db, { channelId: id, modelId, probeSeconds: settings.probeSeconds });
+    const claimed = await claimChannel(db, { channelId: id, modelId, projectId }, settings.probeSeconds);
     changed();
     return claimed;
   }

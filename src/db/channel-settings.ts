@@ -36,14 +36,14 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
     `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled,
        coalesce((select jsonb_agg(jsonb_build_object(
                    'kind', r.kind, 'model', h.model_id, 'reason', r.reason, 'since', ${unixSeconds('r.since')},
-                   'until', ${unixSeconds('r.until')}, 'failures', h.failures, 'opens', h.opens) order by h.model_id, r.kind)
+                   'until', ${unixSeconds('r.until')}, 'failures', h.failures, 'opens', h.trips) order by h.model_id, r.kind)
                  from channel_health h cross join lateral (
-                   select case when h.opens > 0 then 'open' else 'resting' end as kind, h.reason, h.opened_at as since,
-                          h.closed_until as until
-                   where h.closed_until > clock_timestamp()
+                   select case when h.trips > 0 then 'open' else 'resting' end as kind, h.reason, h.tripped_at as since,
+                          h.unavailable_until as until
+                   where h.unavailable_until > clock_timestamp()
                    union all
-                   select 'half_open', h.reason, h.opened_at, h.probe_until
-                   where h.opens > 0 and (h.closed_until is null or h.closed_until <= clock_timestamp())
+                   select 'half_open', h.reason, h.tripped_at, case when h.probe_until > clock_timestamp() then h.probe_until end
+                   where h.trips > 0 and (h.unavailable_until is null or h.unavailable_until <= clock_timestamp())
                    union all
                    select 'alarm', h.alarm, h.alarm_at, null where h.alarm is not null
                  ) r where h.channel_id = c.id), '[]') as reasons

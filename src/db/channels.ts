@@ -27,11 +27,11 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
     'list-channels',
     // While its probe runs, a channel takes no other call.
     `select c.id, c.name, c.adapter, c.base_url, c.credential as sealed_credential, c.groups, c.priority, c.weight, c.enabled,
-       coalesce((select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.closed_until, h.probe_until)) * 1000) from channel_health h
-        where h.channel_id = c.id and greatest(h.closed_until, h.probe_until) > clock_timestamp()), '{}') as unavailable_until,
+       coalesce((select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.unavailable_until, h.probe_until)) * 1000) from channel_health h
+        where h.channel_id = c.id and greatest(h.unavailable_until, h.probe_until) > clock_timestamp()), '{}') as unavailable_until,
        array(select h.model_id from channel_health h
-        where h.channel_id = c.id and (h.failures > 0 or h.opens > 0 or h.alarm is not null)) as troubled_models,
-       array(select h.model_id from channel_health h where h.channel_id = c.id and h.opens > 0) as tripped_models,
+        where h.channel_id = c.id and (h.failures > 0 or h.trips > 0 or h.alarm is not null)) as troubled_models,
+       array(select h.model_id from channel_health h where h.channel_id = c.id and h.trips > 0) as tripped_models,
        coalesce((select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
         where h.channel_id = c.id and h.alarm is not null), '{}') as alarms,
        extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
@@ -96,11 +96,15 @@ export const raiseChannelAlarm = (
   { channelId, modelId, alarm }: { channelId: string; modelId: string; alarm: string },
 ): Promise<boolean> => database.value('raise_channel_alarm', [channelId, modelId, alarm]);
 
-/** Whether a call may go to the channel now. After a trip, one probe at a time may go until one succeeds. */
+/**
+ * Whether a call of this project may go to the channel now. After a trip, one probe at a time may go until one succeeds. The project of
+ * the last probe waits for the others that use the channel.
+ */
 export const claimChannel = (
   database: Database,
-  { channelId, modelId, probeSeconds }: { channelId: string; modelId: string; probeSeconds: number },
-): Promise<boolean> => database.value('claim_channel', [channelId, modelId, probeSeconds]);
+  { channelId, modelId, projectId }: ChannelUse,
+  probeSeconds: number,
+): Promise<boolean> => database.value('claim_channel', [channelId, modelId, projectId, probeSeconds]);
 
 /** Ends a probe that was not sent or proves nothing about the channel, so that the next call may be the probe. */
 export async function releaseChannel(
@@ -109,7 +113,7 @@ export async function releaseChannel(
 ): Promise<void> {
   await database.query(
     'release-channel',
-    `update channel_health set probe_until = null, updated_at = clock_timestamp()
+    `update channel_health set probe_until = clock_timestamp(), updated_at = clock_timestamp()
      where channel_id = $1 and model_id = $2 and probe_until > clock_timestamp()`,
     [channelId, modelId],
   );
@@ -130,7 +134,7 @@ export async function listTrippedChannels(database: Database): Promise<TrippedCh
     'list-tripped-channels',
     `select h.channel_id, coalesce(h.reason, '') as reason, array_agg(h.model_id) as model_ids, max(h.updated_at)::text as updated_at
      from channel_health h join channel c on c.id = h.channel_id
-     where h.closed_until > clock_timestamp() and h.opens > 0 and c.enabled group by h.channel_id, coalesce(h.reason, '')`,
+     where h.unavailable_until > clock_timestamp() and h.trips > 0 and c.enabled group by h.channel_id, coalesce(h.reason, '')`,
   );
 }
 
@@ -138,9 +142,9 @@ export async function listTrippedChannels(database: Database): Promise<TrippedCh
 export async function recoverChannel(database: Database, tripped: TrippedChannel): Promise<boolean> {
   return database.returnsRow(
     'recover-channel',
-    `update channel_health set closed_until = null, updated_at = clock_timestamp()
+    `update channel_health set unavailable_until = null, updated_at = clock_timestamp()
      where channel_id = $1 and model_id = any ($2) and coalesce(reason, '') = $3 and updated_at <= $4::timestamptz
-       and closed_until > clock_timestamp() returning model_id`,
+       and unavailable_until > clock_timestamp() returning model_id`,
     [tripped.channelId, tripped.modelIds, tripped.reason, tripped.updatedAt],
   );
 }

@@ -109,11 +109,11 @@ export async function claimOverdueDeliveries(
        where ended_at is null and (lease_until is null or lease_until <= clock_timestamp())
          and ((adopted_at is not null and next_attempt_at <= clock_timestamp())
            or (adopted_at is null and not $5 and next_attempt_at <= clock_timestamp() - make_interval(secs => $1)
-               and (kicked_at is null or kicked_at <= clock_timestamp() - make_interval(secs => $2))))
+               and (woken_at is null or woken_at <= clock_timestamp() - make_interval(secs => $2))))
          and id <> all ($4)
        order by next_attempt_at limit $3 for no key update skip locked
      )
-     update delivery d set kicked_at = clock_timestamp() from overdue o where d.id = o.id
+     update delivery d set woken_at = clock_timestamp() from overdue o where d.id = o.id
      returning d.id as delivery_id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
     [given.lateSeconds, given.wakeUpSeconds, given.limit, given.except, given.adoptedOnly],
   );
@@ -130,7 +130,7 @@ export async function adoptDelivery(database: Database, deliveryId: string): Pro
 
 /** Lets the next run claim the delivery again, because the wake-up was not sent. */
 export async function forgetWakeUp(database: Database, deliveryId: string): Promise<void> {
-  await database.query('forget-wake-up', 'update delivery set kicked_at = null where id = $1', [deliveryId]);
+  await database.query('forget-wake-up', 'update delivery set woken_at = null where id = $1', [deliveryId]);
 }
 
 /** The pending callback of an ended task, or null. */

@@ -3,6 +3,7 @@ import { createChannelCache, type ChannelCache } from '../../src/caches/channel-
 import { loadConfig } from '../../src/config/load-config.ts';
 import {
   claimChannel,
+  noteChannelUse,
   listChannels,
   noteChannelFailure,
   noteChannelSuccess,
@@ -40,13 +41,13 @@ beforeEach(async () => {
 const fails = (over: { ageSeconds?: number; trip?: boolean; modelId?: string } = {}) =>
   noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason: 'connect', trip: false, ...over }, bounds);
 const succeeds = (ageSeconds = 0) => noteChannelSuccess(db, { channelId, modelId, ageSeconds });
-const claims = () => claimChannel(db, { channelId, modelId, probeSeconds: 10 });
+const claims = (projectId = 'prj_a') => claimChannel(db, { channelId, modelId, projectId }, 10);
 /** Moves the breaker's times into the past instead of waiting. */
 const later = (seconds: number) =>
   db.query(
     '',
-    `update channel_health set closed_until = closed_until - make_interval(secs => $1),
-       opened_at = opened_at - make_interval(secs => $1), probe_until = probe_until - make_interval(secs => $1),
+    `update channel_health set unavailable_until = unavailable_until - make_interval(secs => $1),
+       tripped_at = tripped_at - make_interval(secs => $1), probe_until = probe_until - make_interval(secs => $1),
        alarm_at = alarm_at - make_interval(secs => $1)`,
     [seconds],
   );
@@ -56,7 +57,7 @@ const unavailableFor = async (model = modelId): Promise<number> => {
   if (until === null) return 0;
   const [row] = await db.query<{ since: number }>(
     '',
-    `select extract(epoch from case when probe_until is null then coalesce(opened_at, updated_at) else updated_at end)::float8 * 1000 as since
+    `select extract(epoch from case when probe_until is null then coalesce(tripped_at, updated_at) else updated_at end)::float8 * 1000 as since
      from channel_health where model_id = $1`,
     [model],
   );
@@ -77,7 +78,7 @@ describe('the circuit breaker of a channel and model', () => {
     expect(await times(5, fails)).toEqual([false, false, false, false, true]);
     expect(await unavailableFor()).toBe(30);
     expect(await claims()).toBe(false);
-    expect(await claimChannel(db, { channelId, modelId: 'model-b', probeSeconds: 10 })).toBe(true);
+    expect(await claimChannel(db, { channelId, modelId: 'model-b', projectId: 'prj_a' }, 10)).toBe(true);
   });
 
   it('starts counting again after a success in between', async () => {
@@ -103,6 +104,39 @@ describe('the circuit breaker of a channel and model', () => {
     expect([await claims(), await claims()]).toEqual([true, false]);
     await releaseChannel(db, { channelId, modelId });
     expect([await claims(), await claims()]).toEqual([true, false]);
+  });
+
+  it('gives a probe to another project first if the last one did not succeed', async () => {
+    for (const projectId of ['prj_a', 'prj_b'])
+      await noteChannelUse(db, { channelId, modelId, projectId }, false, { windowSeconds: 60, usedSeconds: 80 });
+    await fails({ trip: true });
+    await later(31);
+    expect(await claims('prj_a')).toBe(true);
+    // It hangs.
+    await later(11);
+    expect([await claims('prj_a'), await claims('prj_b')]).toEqual([false, true]);
+    await releaseChannel(db, { channelId, modelId });
+    expect([await claims('prj_b'), await claims('prj_a')]).toEqual([false, true]);
+    expect(await fails()).toBe(true);
+    await later(61);
+    expect(await claims('prj_a')).toBe(false);
+    // The other project does not ask.
+    await later(10);
+    expect(await claims('prj_a')).toBe(true);
+    expect(await succeeds()).toBe(true);
+    await fails({ trip: true });
+    await later(31);
+    expect(await claims('prj_a')).toBe(true);
+  });
+
+  it('gives every probe to the only project that used the channel in the last ten minutes', async () => {
+    await noteChannelUse(db, { channelId, modelId, projectId: 'prj_b' }, false, { windowSeconds: 60, usedSeconds: 80 });
+    await db.query('', `update channel_witness set used_at = used_at - interval '11 minutes'`);
+    await fails({ trip: true });
+    await later(31);
+    expect(await claims()).toBe(true);
+    await releaseChannel(db, { channelId, modelId });
+    expect(await claims()).toBe(true);
   });
 
   it('stays tripped one step longer after each failed probe, 300 seconds at most', async () => {
@@ -244,13 +278,14 @@ describe('the channel cache', () => {
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
   const good: Attempt<unknown> = { kind: 'ok', value: null };
+  const call = { modelId, projectId: 'prj_1' };
   const drawn = async (cache: ChannelCache) => {
     const channel = await cache.find(channelId);
     if (!channel) throw new Error('there is no channel');
     return channel;
   };
   const note = async (cache: ChannelCache, attempt: Attempt<unknown>, startedAt = performance.now()) =>
-    cache.note(await drawn(cache), { modelId, projectId: 'prj_1', startedAt }, attempt);
+    cache.note(await drawn(cache), { ...call, startedAt }, attempt);
 
   it('trips a channel if more than half of ten calls fail, although no five in a row do', async () => {
     const cache = newCache();
@@ -266,7 +301,7 @@ describe('the channel cache', () => {
     // Calls that were running when it tripped end now.
     for (let n = 0; n < 12; n++) await note(cache, failed('interrupted'), before);
     await later(31);
-    const probe = await cache.claim(await drawn(cache), modelId);
+    const probe = await cache.claim(await drawn(cache), call);
     expect(probe?.id).toBe(channelId);
     await note(cache, good);
     await note(cache, failed('connect'));
@@ -283,21 +318,21 @@ describe('the channel cache', () => {
     const cache = newCache();
     await fails({ trip: true });
     await later(31);
-    expect(await cache.claim(await drawn(cache), modelId)).not.toBeNull();
+    expect(await cache.claim(await drawn(cache), call)).not.toBeNull();
     const channel = { ...(await drawn(cache)), trippedModels: [modelId] };
-    await cache.note(channel, { modelId, projectId: 'prj_1', startedAt: performance.now() }, attempt);
-    expect(await cache.claim(channel, modelId)).not.toBeNull();
+    await cache.note(channel, { ...call, startedAt: performance.now() }, attempt);
+    expect(await cache.claim(channel, call)).not.toBeNull();
   });
 
   it('refuses a claim on a channel that was tripped or disabled since the draw', async () => {
     const cache = newCache();
     const channel = await drawn(cache);
     await fails({ trip: true });
-    expect(await cache.claim(channel, modelId)).toBeNull();
+    expect(await cache.claim(channel, call)).toBeNull();
     await db.query('', 'delete from channel_health');
-    expect(await cache.claim(channel, modelId)).not.toBeNull();
+    expect(await cache.claim(channel, call)).not.toBeNull();
     await db.query('', 'update channel set enabled = false');
-    expect(await cache.claim(channel, modelId)).toBeNull();
+    expect(await cache.claim(channel, call)).toBeNull();
   });
 
   it('cools a channel down for the time that a 429 asks for, within bounds, and keeps the longer cool-down', async () => {

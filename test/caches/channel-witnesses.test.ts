@@ -181,16 +181,17 @@ describe('a channel', () => {
     expect(await unavailable()).toEqual([]);
   });
 
-  it('lets the next call probe if the probe of one project times out', async () => {
+  it('lets another project probe if the probe of one project times out', async () => {
     const process = newProcess();
     await note(process, good, { by: 'prj_b' });
     await note(process, refusedConnection, { by: 'prj_b', times: 5 });
-    await db.query('', `update channel_health set closed_until = clock_timestamp() - interval '1 second'`);
+    await db.query('', `update channel_health set unavailable_until = clock_timestamp() - interval '1 second'`);
     const channel = await process.find(channelId);
-    const claimed = channel && (await process.claim(channel, modelId));
-    expect(claimed).not.toBeNull();
+    const claim = (projectId: string) => channel && process.claim(channel, { modelId, projectId });
+    expect(await claim('prj_a')).not.toBeNull();
     await note(process, timedOut, { by: 'prj_a' });
-    expect(channel && (await process.claim(channel, modelId))).not.toBeNull();
+    expect(await claim('prj_a')).toBeNull();
+    expect(await claim('prj_b')).not.toBeNull();
   });
 });
 

@@ -220,7 +220,7 @@ describe('beginning an attempt', () => {
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 5, reason: 'rate_limit' });
     const [row] = await rowsOf<{ left: number }>(
       db,
-      'select extract(epoch from closed_until - clock_timestamp())::float8 as left from channel_health where channel_id = $1',
+      'select extract(epoch from unavailable_until - clock_timestamp())::float8 as left from channel_health where channel_id = $1',
       [channelId],
     );
     expect(row!.left).toBeGreaterThan(300);

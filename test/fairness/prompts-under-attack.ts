@@ -94,6 +94,6 @@ export const stops = ({ database }: Gateway): Promise<{ modelId: string; reason:
   database.query(
     'test-stops',
     `select h.model_id, h.reason from channel_health h join channel c on c.id = h.channel_id
-     where c.name = $1 and (h.opens > 0 or h.closed_until is not null or h.alarm is not null)`,
+     where c.name = $1 and (h.trips > 0 or h.unavailable_until is not null or h.alarm is not null)`,
     [onlyChannel],
   );

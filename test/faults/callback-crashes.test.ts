@@ -251,7 +251,7 @@ const firstTryCounted = ({ taskId }: Sent) =>
 /** Makes the second try of these callbacks two seconds overdue. */
 const endWait = (sent: Sent[]) =>
   sql(
-    `update delivery set next_attempt_at = clock_timestamp() - interval '2 s', kicked_at = null where task_id = any ($1)`,
+    `update delivery set next_attempt_at = clock_timestamp() - interval '2 s', woken_at = null where task_id = any ($1)`,
     [sent.map(({ taskId }) => taskId)],
   );
 

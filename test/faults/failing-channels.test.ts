@@ -96,13 +96,13 @@ const healthKnown = async (): Promise<void> => {
 const healthOf = async (name: string) => {
   const [row] = await gateway.database.query<{
     modelId: string;
-    opens: number;
+    trips: number;
     unavailableFor: number;
     trippedFor: number;
   }>(
     'test-health',
-    `select h.model_id, h.opens, extract(epoch from h.closed_until - clock_timestamp())::float8 as unavailable_for,
-       extract(epoch from h.closed_until - h.opened_at)::float8 as tripped_for
+    `select h.model_id, h.trips, extract(epoch from h.unavailable_until - clock_timestamp())::float8 as unavailable_for,
+       extract(epoch from h.unavailable_until - h.tripped_at)::float8 as tripped_for
      from channel_health h join channel c on c.id = h.channel_id where c.name = $1 and h.model_id <> $2`,
     [name, otherModel],
   );
@@ -162,7 +162,7 @@ describe('a channel that fails under a hundred chats a second', () => {
     try {
       await eventually(() => Promise.resolve(a.chats.length > 100));
       await a.die();
-      await eventually(async () => (await healthOf('sandbox-a-openai'))?.opens === 1);
+      await eventually(async () => (await healthOf('sandbox-a-openai'))?.trips === 1);
       // The job probes the dead channel with a free call, and the channel stays tripped.
       expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 0, failed: 1 },
@@ -180,7 +180,7 @@ describe('a channel that fails under a hundred chats a second', () => {
       });
       expect(a.probes).toBeGreaterThan(0);
       await eventually(() => Promise.resolve(a.chats.length > 100));
-      expect(await healthOf('sandbox-a-openai')).toMatchObject({ opens: 0 });
+      expect(await healthOf('sandbox-a-openai')).toMatchObject({ trips: 0 });
     } finally {
       going = false;
       await load;
@@ -214,7 +214,7 @@ describe('a tripped channel', () => {
     expect([verdictOf(answer), answer.headers.get('x-tollgate-attempts')]).toEqual(['200', '2']);
     const trippedAgain = await eventually(async () => {
       const health = await healthOf('sandbox-a-openai');
-      return health?.opens === 2 && health;
+      return health?.trips === 2 && health;
     });
     expect(trippedAgain.trippedFor).toBeCloseTo(120);
     expect(countVerdicts(await all(10, () => ask()))).toEqual({ 200: 10 });
@@ -259,8 +259,8 @@ describe('a tripped channel', () => {
     expect(verdictOf(first)).toBe('200');
     expect([a.chats.length, b.chats.length]).toEqual([0, 1]);
     // The channel answered, so it has recovered.
-    await eventually(async () => (await healthOf('sandbox-b-openai'))?.opens === 0);
-    expect((await healthOf('sandbox-a-openai'))?.opens).toBe(1);
+    await eventually(async () => (await healthOf('sandbox-b-openai'))?.trips === 0);
+    expect((await healthOf('sandbox-a-openai'))?.trips).toBe(1);
   });
 });
 
@@ -392,12 +392,16 @@ describe('a video while every channel of its model is tripped', () => {
     expect(tasks.every(({ attempts }) => attempts === 1)).toBe(true);
     // The first call of each channel was its probe, and each success made it recover.
     for (const name of names) {
-      const opens = (await healthOf(name))?.opens ?? 0;
+      const trips = (await healthOf(name))?.trips ?? 0;
       const used = (await gateway.hits('a dancer', 'submit')).some(({ channel }) => channel === name);
-      expect(used ? opens : 0).toBe(0);
+      expect(used ? trips : 0).toBe(0);
     }
     expect(
-      await claimChannel(gateway.database, { channelId: await channelId('sandbox-a'), modelId, probeSeconds: 1 }),
+      await claimChannel(
+        gateway.database,
+        { channelId: await channelId('sandbox-a'), modelId, projectId: project.projectId },
+        1,
+      ),
     ).toBe(true);
   });
 });

@@ -69,8 +69,8 @@ describe('a channel that fails', () => {
     expect(first).toMatchObject({ status: 'succeeded', attempts: 2 });
     const coolingDown = await gateway.database.query<{ name: string; reason: string }>(
       'test-cooling-down',
-      `update channel_health h set closed_until = clock_timestamp() + interval '10 minutes'
-       from channel c where c.id = h.channel_id and h.closed_until is not null returning c.name, h.reason`,
+      `update channel_health h set unavailable_until = clock_timestamp() + interval '10 minutes'
+       from channel c where c.id = h.channel_id and h.unavailable_until is not null returning c.name, h.reason`,
     );
     // The update above extends the cool-down to ten minutes, so that the next task still meets it.
     expect(coolingDown).toEqual([{ name: 'sandbox-a', reason: 'rate_limit' }]);

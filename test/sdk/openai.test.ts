@@ -306,7 +306,7 @@ describe('an error in the openai client', () => {
     await eventually(async () => {
       const [row] = await gateway.database.query<{ unavailable: number }>(
         'test-unavailable',
-        `select count(*)::float8 as unavailable from channel_health where model_id = '*' and closed_until > clock_timestamp()`,
+        `select count(*)::float8 as unavailable from channel_health where model_id = '*' and unavailable_until > clock_timestamp()`,
       );
       return row?.unavailable === 3;
     });

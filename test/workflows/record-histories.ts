@@ -175,7 +175,7 @@ const paths: Record<string, Path> = {
     const { database } = scene.gateway;
     await database.query(
       'cool-all-down',
-      `insert into channel_health (channel_id, model_id, closed_until, reason)
+      `insert into channel_health (channel_id, model_id, unavailable_until, reason)
        select id, '*', clock_timestamp() + interval '4 s', 'rate_limit' from channel`,
     );
     // Until the worker's channel cache has expired.

@@ -19,7 +19,7 @@ export async function completeChat(
   input: ChatInput,
 ): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
   const deadline = performance.now() + deps.config.chat.deadlineSeconds * 1000;
-  const order = await drawChannels(deps, input.prepared);
+  const order = await drawChannels(deps, input);
   const progress = await admit(deps, input, order[0]);
   if (progress === 'replay') return 'replay';
   const tried = await refundOnError(deps, input, progress, () => tryChannels(deps, input, order, progress, deadline));

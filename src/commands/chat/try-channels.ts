@@ -6,7 +6,7 @@ import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../doma
 import type { Attempt } from '../../domain/upstream.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
-import type { ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
+import type { ChatDeps, ChatInput } from './prepare-chat.ts';
 
 /** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
 const headersTimeoutMs = 60_000;
@@ -19,13 +19,16 @@ export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
  * anyway. If all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
  * credential cannot be decrypted is left out, so that it costs no attempt.
  */
-export async function drawChannels(deps: ChatDeps, { entry, families }: PreparedChat): Promise<ChannelOrder> {
+export async function drawChannels(
+  deps: ChatDeps,
+  { prepared: { entry, families }, key: { projectId } }: Pick<ChatInput, 'prepared' | 'key'>,
+): Promise<ChannelOrder> {
   const { channels: known, nowMs } = await deps.channels.list();
   const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
   const channels = listServing(known, wanted).filter((channel) => usableCredential(deps, channel) !== null);
   const { order, availableAtMs } = drawOrder(channels, wanted, Math.random);
   for (const [index, channel] of order.entries()) {
-    const claimed = await deps.channels.claim(channel, entry.model.id);
+    const claimed = await deps.channels.claim(channel, { modelId: entry.model.id, projectId });
     if (claimed) return [claimed, ...order.slice(index + 1)];
   }
   const lastResort = firstToRecover(channels, wanted);
@@ -75,7 +78,7 @@ export async function tryChannels(
     // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
     if (interrupted > 1) return last;
     if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
-    const channel = await channels.claim(drawn, modelId);
+    const channel = await channels.claim(drawn, { modelId, projectId });
     if (!channel) continue;
     const attemptId = newId('att');
     if (!deps.retryBudget.take(projectId) || !(await beginNext(deps, input, last, channel, attemptId))) {

@@ -102,7 +102,7 @@ const callsOf = (sent: Sent[]) => sent.map(({ name }) => receiver.calls(name).le
 const deliveriesOf = (sent: Sent[]) =>
   rowsOf(
     db,
-    `select state, attempts, kicked_at is not null as kicked, count(*)::int as n from delivery where id = any ($1) group by 1, 2, 3`,
+    `select state, attempts, woken_at is not null as kicked, count(*)::int as n from delivery where id = any ($1) group by 1, 2, 3`,
     [sent.map(({ deliveryId }) => deliveryId)],
   );
 const triesOf = ({ deliveryId }: Sent) =>

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 it('sends all callbacks that are six hours overdue, once each, in batches and at most 50 a second', async () => {
   const at: number[] = [];
-  const claimed = () => rowsOf(db, 'select count(*)::int as n from delivery where kicked_at is not null');
+  const claimed = () => rowsOf(db, 'select count(*)::int as n from delivery where woken_at is not null');
   let claimedAtFirst: unknown;
   const callbackUrl = receiver.at('late', (...call) => {
     at.push(performance.now());

@@ -247,7 +247,7 @@ describe('a poll of a parked job', () => {
     await run(db, 'update channel set enabled = false where id = $1', [disabled]);
     await run(
       db,
-      `insert into channel_health (channel_id, model_id, closed_until, opens) values ($1, '*', clock_timestamp() + interval '1 hour', 1)`,
+      `insert into channel_health (channel_id, model_id, unavailable_until, trips) values ($1, '*', clock_timestamp() + interval '1 hour', 1)`,
       [tripped],
     );
     await scene.until('both signals', () => jobs.every(({ taskId }) => scene.collected.includes(taskId)));

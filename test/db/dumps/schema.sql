@@ -97,13 +97,14 @@ create table channel_health (
   alarm text,
   alarm_at timestamp with time zone,
   channel_id text not null,
-  closed_until timestamp with time zone,
   failures integer not null default 0,
   model_id text not null,
-  opened_at timestamp with time zone,
-  opens integer not null default 0,
+  probe_project_id text,
   probe_until timestamp with time zone,
   reason text,
+  tripped_at timestamp with time zone,
+  trips integer not null default 0,
+  unavailable_until timestamp with time zone,
   updated_at timestamp with time zone not null default clock_timestamp()
 );
 
@@ -130,7 +131,6 @@ create table delivery (
   ended_at timestamp with time zone,
   event_id text not null,
   id text not null,
-  kicked_at timestamp with time zone,
   last_status integer,
   lease_token text,
   lease_until timestamp with time zone,
@@ -139,6 +139,7 @@ create table delivery (
   state text not null default 'pending'::text,
   task_id text not null,
   url text,
+  woken_at timestamp with time zone,
   workflow_id text
 ) with (fillfactor=60);
 
@@ -856,7 +857,7 @@ begin
     if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
     select * into c from channel where channel.id = p_channel_id and enabled for key share;
     if not found or c.adapter <> p_adapter then return; end if;
-    if not claim_channel(p_channel_id, t.model_id, p_probe_seconds) then return; end if;
+    if not claim_channel(p_channel_id, t.model_id, t.project_id, p_probe_seconds) then return; end if;
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
     values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
             clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)
@@ -908,22 +909,29 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.claim_channel(p_channel_id text, p_model_id text, p_probe_seconds double precision)
+CREATE OR REPLACE FUNCTION public.claim_channel(p_channel_id text, p_model_id text, p_project_id text, p_probe_seconds double precision)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
 begin
   if exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id in (p_model_id, '*')
-             and h.closed_until > clock_timestamp()) then
+             and h.unavailable_until > clock_timestamp()) then
     return false;
   end if;
-  if not exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.opens > 0) then
+  if not exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.trips > 0) then
     return true;
   end if;
-  update channel_health h set probe_until = clock_timestamp() + make_interval(secs => p_probe_seconds), updated_at = clock_timestamp()
-  where h.channel_id = p_channel_id and h.model_id = p_model_id and h.opens > 0
-    and (h.closed_until is null or h.closed_until <= clock_timestamp())
-    and (h.probe_until is null or h.probe_until <= clock_timestamp());
+  update channel_health h set probe_until = clock_timestamp() + make_interval(secs => p_probe_seconds), probe_project_id = p_project_id,
+    updated_at = clock_timestamp()
+  where h.channel_id = p_channel_id and h.model_id = p_model_id and h.trips > 0
+    and (h.unavailable_until is null or h.unavailable_until <= clock_timestamp())
+    and (h.probe_until is null or h.probe_until <= clock_timestamp())
+    and (h.probe_project_id is distinct from p_project_id
+      or coalesce(greatest(h.unavailable_until, h.probe_until), '-infinity') <= clock_timestamp() - interval '10 seconds'
+      -- Ten minutes, because nobody uses a tripped channel.
+      or not exists (select from channel_witness w
+                     where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
+                       and w.used_at > clock_timestamp() - interval '10 minutes'));
   return found;
 end $function$;
 
@@ -1457,7 +1465,7 @@ begin
     from given g order by g.ord;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_open boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
+CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_trip boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -1468,13 +1476,13 @@ begin
   select c.id, p_model_id, 1, p_reason from channel c where c.id = p_channel_id
   on conflict (channel_id, model_id) do update
     set failures = channel_health.failures + 1, reason = excluded.reason, updated_at = clock_timestamp()
-    where channel_health.opened_at is null
-       or channel_health.opened_at < clock_timestamp() - make_interval(secs => p_age_seconds)
+    where channel_health.tripped_at is null
+       or channel_health.tripped_at < clock_timestamp() - make_interval(secs => p_age_seconds)
   returning * into h;
-  if not found or h.closed_until > clock_timestamp() then return false; end if;
-  if not (p_open or h.failures >= p_failures_max or h.opens > 0) then return false; end if;
-  update channel_health set opens = h.opens + 1, failures = 0, opened_at = clock_timestamp(), probe_until = null,
-    closed_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.opens + 1)))
+  if not found or h.unavailable_until > clock_timestamp() then return false; end if;
+  if not (p_trip or h.failures >= p_failures_max or h.trips > 0) then return false; end if;
+  update channel_health set trips = h.trips + 1, failures = 0, tripped_at = clock_timestamp(), probe_until = null,
+    unavailable_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.trips + 1)))
   where channel_id = p_channel_id and model_id = p_model_id;
   -- What was said against the channel before the trip must not count after it.
   update channel_witness set failed_at = null
@@ -1487,11 +1495,11 @@ CREATE OR REPLACE FUNCTION public.note_channel_success(p_channel_id text, p_mode
  LANGUAGE plpgsql
 AS $function$
 begin
-  update channel_health set failures = 0, opens = 0, opened_at = null, probe_until = null, alarm = null, alarm_at = null,
-    closed_until = case when opens > 0 then null else closed_until end,
-    reason = case when opens > 0 then null else reason end, updated_at = clock_timestamp()
-  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or opens > 0 or alarm is not null)
-    and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
+  update channel_health set failures = 0, trips = 0, tripped_at = null, probe_until = null, probe_project_id = null, alarm = null, alarm_at = null,
+    unavailable_until = case when trips > 0 then null else unavailable_until end,
+    reason = case when trips > 0 then null else reason end, updated_at = clock_timestamp()
+  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or trips > 0 or alarm is not null)
+    and (tripped_at is null or tripped_at < clock_timestamp() - make_interval(secs => p_age_seconds))
     and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
   return found;
 end $function$;
@@ -1822,10 +1830,10 @@ CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id tex
  RETURNS void
  LANGUAGE sql
 AS $function$
-  insert into channel_health (channel_id, model_id, closed_until, reason)
+  insert into channel_health (channel_id, model_id, unavailable_until, reason)
   select c.id, p_model_id, clock_timestamp() + make_interval(secs => p_seconds), p_reason from channel c where c.id = p_channel_id
   on conflict (channel_id, model_id) do update
-    set closed_until = greatest(channel_health.closed_until, excluded.closed_until), reason = excluded.reason,
+    set unavailable_until = greatest(channel_health.unavailable_until, excluded.unavailable_until), reason = excluded.reason,
         updated_at = clock_timestamp();
 $function$;
 

@@ -183,7 +183,7 @@ describe('check-api-channels', () => {
     expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
     const unavailable = await gateway.database.query<{ channelId: string }>(
       '',
-      'select channel_id from channel_health where closed_until > clock_timestamp()',
+      'select channel_id from channel_health where unavailable_until > clock_timestamp()',
     );
     expect(unavailable.map(({ channelId: id }) => id).sort()).toEqual([dead, coolingDown, disabled].sort());
   });

@@ -216,7 +216,7 @@ describe('tollgate channels list', () => {
 
     await run(
       db,
-      `update channel_health set closed_until = clock_timestamp() - interval '1 second' where channel_id = $1`,
+      `update channel_health set unavailable_until = clock_timestamp() - interval '1 second' where channel_id = $1`,
       [channelId],
     );
     const halfOpen = { ...open, kind: 'half_open', until: null };

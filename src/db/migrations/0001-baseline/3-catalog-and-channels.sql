@@ -27,14 +27,17 @@ create table channel_health (
   channel_id text not null references channel (id) on delete cascade,
   model_id text not null,
   -- Tripped or cooling down until then.
-  closed_until timestamptz,
+  unavailable_until timestamptz,
   reason text,
   -- In a row.
   failures int not null default 0,
   -- Trips since the last success: each makes the next one longer.
-  opens int not null default 0,
-  opened_at timestamptz,
+  trips int not null default 0,
+  tripped_at timestamptz,
+  -- The end of the running or the last probe.
   probe_until timestamptz,
+  -- The project of that probe, until a call succeeds.
+  probe_project_id text,
   -- What an operator has to look at; it stays until the next success.
   alarm text,
   alarm_at timestamptz,

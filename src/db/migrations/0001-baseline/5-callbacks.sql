@@ -14,7 +14,7 @@ create table delivery (
   next_attempt_at timestamptz,
   lease_until timestamptz,
   lease_token text,
-  kicked_at timestamptz,
+  woken_at timestamptz,
   -- The workflow that waits between the tries; null for the task's own workflow.
   workflow_id text,
   -- Set once that workflow was found to be gone: from then on the sweep delivers.

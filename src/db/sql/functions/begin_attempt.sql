@@ -25,7 +25,7 @@ begin
     if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
     select * into c from channel where channel.id = p_channel_id and enabled for key share;
     if not found or c.adapter <> p_adapter then return; end if;
-    if not claim_channel(p_channel_id, t.model_id, p_probe_seconds) then return; end if;
+    if not claim_channel(p_channel_id, t.model_id, t.project_id, p_probe_seconds) then return; end if;
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
     values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
             clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)

@@ -4,11 +4,11 @@ create or replace function note_channel_success(p_channel_id text, p_model_id te
 language plpgsql
 as $$
 begin
-  update channel_health set failures = 0, opens = 0, opened_at = null, probe_until = null, alarm = null, alarm_at = null,
-    closed_until = case when opens > 0 then null else closed_until end,
-    reason = case when opens > 0 then null else reason end, updated_at = clock_timestamp()
-  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or opens > 0 or alarm is not null)
-    and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
+  update channel_health set failures = 0, trips = 0, tripped_at = null, probe_until = null, probe_project_id = null, alarm = null, alarm_at = null,
+    unavailable_until = case when trips > 0 then null else unavailable_until end,
+    reason = case when trips > 0 then null else reason end, updated_at = clock_timestamp()
+  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or trips > 0 or alarm is not null)
+    and (tripped_at is null or tripped_at < clock_timestamp() - make_interval(secs => p_age_seconds))
     and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
   return found;
 end $$;

@@ -2,9 +2,9 @@
 create or replace function rest_channel(p_channel_id text, p_model_id text, p_seconds float8, p_reason text) returns void
 language sql
 as $$
-  insert into channel_health (channel_id, model_id, closed_until, reason)
+  insert into channel_health (channel_id, model_id, unavailable_until, reason)
   select c.id, p_model_id, clock_timestamp() + make_interval(secs => p_seconds), p_reason from channel c where c.id = p_channel_id
   on conflict (channel_id, model_id) do update
-    set closed_until = greatest(channel_health.closed_until, excluded.closed_until), reason = excluded.reason,
+    set unavailable_until = greatest(channel_health.unavailable_until, excluded.unavailable_until), reason = excluded.reason,
         updated_at = clock_timestamp();
 $$;
