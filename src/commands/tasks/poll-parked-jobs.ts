@@ -22,12 +22,13 @@ export interface JobPoller {
 }
 
 /**
- * Polls of one channel at once. A provider that hangs takes these places and no other channel's. A provider that answers in a
- * third of a second needs 111 for 20,000 jobs.
+ * Polls of one channel at once: half of the connections of its origin (`call-upstream.ts`), which submits need too. A provider that
+ * answers in three quarters of a second needs them for 20,000 jobs.
  */
-const perChannelMax = 128;
-/** Polls of a process at once: an answer may have some megabytes. Above this, each channel still gets its smallest share. */
+const perChannelMax = 256;
+/** Polls of a process at once: an answer may have some megabytes. A channel may have as many as are free, so several that hang leave some. */
 const perWorkerMax = 1_024;
+/** Of each channel, also above that. */
 const perChannelLeast = 4;
 /** A poll is late by this much at most while there are free places. */
 const idleMs = 200;
@@ -123,17 +124,18 @@ async function pollableChannels(deps: PollerDeps): Promise<Map<string, PollableC
   return pollable;
 }
 
-/** How many more polls of each channel may start. Channels without a free place are left out. */
+/** How many more polls of each channel may start: all together fewer than are free. Channels without a free place are left out. */
 export function freePlaces(
   channelIds: readonly string[],
   taken: ReadonlyMap<string, number>,
 ): { channelId: string; places: number }[] {
   const inFlight = [...taken.values()].reduce((sum, count) => sum + count, 0);
-  const share = Math.floor(Math.max(0, perWorkerMax - inFlight) / Math.max(1, channelIds.length));
+  const free = Math.max(0, perWorkerMax - inFlight);
+  const share = Math.floor(free / (channelIds.length + 1));
   return channelIds
     .map((channelId) => {
       const own = taken.get(channelId) ?? 0;
-      return { channelId, places: Math.min(perChannelMax - own, Math.max(share, perChannelLeast - own)) };
+      return { channelId, places: Math.max(Math.min(share, free - own, perChannelMax - own), perChannelLeast - own) };
     })
     .filter(({ places }) => places > 0);
 }

@@ -197,13 +197,13 @@ describe('a provider whose polls hang', () => {
   it('takes the places of its own channel only, and delays no poll of another channel', async () => {
     const scene = openScene();
     const [hanging, healthy] = [await newChannel(), await newChannel()];
-    for (let n = 0; n < 150; n++) await dueJob(hanging, 'hang');
-    await scene.until('every place of the channel', () => scene.pollingNow() === 128);
+    await Promise.all(Array.from({ length: 270 }, () => dueJob(hanging, 'hang')));
+    await scene.until('every place of the channel', () => scene.pollingNow() === 256);
     const { job } = await dueJob(healthy);
     await scene.poller.claim();
     expect(scene.polled.at(-1)).toBe(job);
     await scene.poller.claim();
-    expect(scene.pollingNow()).toBe(128);
+    expect(scene.pollingNow()).toBe(256);
   });
 
   it('polls no job twice at once: a poll ends before the job is due again', async () => {
@@ -221,6 +221,23 @@ describe('a provider whose polls hang', () => {
     const taken = new Map(Array.from({ length: 8 }, (_, n) => [`hanging-${n}`, 128]));
     const places = freePlaces([...taken.keys(), 'healthy'], taken);
     expect(places).toEqual([{ channelId: 'healthy', places: 4 }]);
+  });
+
+  it.each([
+    [1, 256],
+    [4, 204],
+    [8, 113],
+  ])('leaves free about as many places as each channel has, if %s of them hang: %s', (count, each) => {
+    const hanging = Array.from({ length: count }, (_, n) => `hanging-${n}`);
+    const taken = new Map<string, number>();
+    for (let turn = 0; turn < 200; turn++)
+      for (const { channelId, places } of freePlaces(hanging, taken))
+        taken.set(channelId, (taken.get(channelId) ?? 0) + places);
+    const most = Math.max(...taken.values());
+    expect(most).toBeLessThan(each + 10);
+    expect(most).toBeGreaterThan(each - 10);
+    const [healthy] = freePlaces(['healthy', ...hanging], taken);
+    expect(healthy?.places).toBeGreaterThan(4);
   });
 });
 

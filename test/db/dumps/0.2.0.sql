@@ -358,289 +358,289 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:27:59.022881+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_69697f51b739e529", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:28:19.670903+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_012cc9e967baae1b", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_69697f51b739e529", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:27:58.710143+00:00", "expires_at": null, "project_id": "prj_ccd4adef7b4889f4", "revoked_at": null, "last_used_at": "2026-11-22T13:27:58.770197+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_012cc9e967baae1b", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:28:19.476343+00:00", "expires_at": null, "project_id": "prj_e938f4f26584d176", "revoked_at": null, "last_used_at": "2026-11-22T13:28:19.514614+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_e7d9e62882ba6041", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:27:58.722245+00:00", "expires_at": null, "project_id": "prj_ccd4adef7b4889f4", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_6675363d1b3507aa", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:28:19.478448+00:00", "expires_at": null, "project_id": "prj_e938f4f26584d176", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_69697f51b739e529", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:27:58.726081+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_012cc9e967baae1b", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:28:19.479891+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_338500039ae8d403", "code": null, "fence": "att_338500039ae8d403", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:27:58.930011+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_601720ddee8ade6a", "started_at": "2026-11-22T13:27:58.910224+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:30:58.910223+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_133f11eb607ce4ed", "code": null, "fence": "att_133f11eb607ce4ed", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:28:19.640559+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_9f1ec28623f5f77b", "started_at": "2026-11-22T13:28:19.638457+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:31:19.638455+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3c6e1936e105b822", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_1561ffb6c5668d0d", "started_at": "2026-11-22T13:27:58.773694+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:27:58.773694+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_445923f320d26f3f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_37f1b1b745a83314", "started_at": "2026-11-22T13:28:19.525874+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:28:19.525874+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_671a79f21d66ff57", "code": null, "fence": "att_671a79f21d66ff57", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_28bc5924ca11b870", "started_at": "2026-11-22T13:27:58.97051+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:27:58.970509+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_44adb295ee9fbc2c", "code": null, "fence": "att_44adb295ee9fbc2c", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:28:19.635367+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_0a3049f2b7cb1e42", "started_at": "2026-11-22T13:28:19.627832+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:31:19.627831+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_cbdabf84ebfdc7f3", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:27:58.820648+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_a8db9d61b31cdd48", "started_at": "2026-11-22T13:27:58.820647+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:27:58.820647+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_4bffaa19decff8eb", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:28:19.594651+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_cf90ac44ce5e5ff8", "started_at": "2026-11-22T13:28:19.594651+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:28:19.594651+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f5744f6a3335ddac", "code": null, "fence": "att_f5744f6a3335ddac", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:27:58.955075+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_e01e3a288877388d", "started_at": "2026-11-22T13:27:58.951625+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:30:58.951623+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_8633e7f1259c37dd", "code": null, "fence": "att_8633e7f1259c37dd", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_a29c92ef9e5b917a", "started_at": "2026-11-22T13:28:19.646338+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:28:19.646336+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:27:58.706018+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_ccd4adef7b4889f4"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:28:19.472936+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_e938f4f26584d176"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:27:58.731993+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:27:58.731993+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:28:19.486107+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:28:19.486107+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T13:27:58.739981+00:00", "updated_at": "2026-11-22T13:27:58.73754+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T13:28:08.73998+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T13:28:19.488865+00:00", "updated_at": "2026-11-22T13:28:19.48812+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T13:28:29.488864+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:27:58.742101+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:27:58.742101+00:00", "channel_id": "chn_a", "project_id": "prj_ccd4adef7b4889f4"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:28:19.492417+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:28:19.492417+00:00", "channel_id": "chn_a", "project_id": "prj_e938f4f26584d176"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_ccd4adef7b4889f4"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_e938f4f26584d176"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_de114628a75b217b", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_a8db9d61b31cdd48", "attempts": 1, "ended_at": null, "event_id": "evt_f7aa24414a282313", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T13:27:58.833854+00:00", "project_id": "prj_ccd4adef7b4889f4", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:27:58.848678+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_6ae5c82f64fb7159", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_cf90ac44ce5e5ff8", "attempts": 1, "ended_at": null, "event_id": "evt_5701a7d65ad42364", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T13:28:19.599293+00:00", "project_id": "prj_e938f4f26584d176", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:28:19.606743+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:27:58.848867+00:00", "started_at": "2026-11-22T13:27:58.848379+00:00", "delivery_id": "dlv_de114628a75b217b", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:28:19.606922+00:00", "started_at": "2026-11-22T13:28:19.606481+00:00", "delivery_id": "dlv_6ae5c82f64fb7159", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_6b6b125888cd837f", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_a8db9d61b31cdd48", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:27:58.866185+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:27:58.866185+00:00", "project_id": "prj_ccd4adef7b4889f4", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_2149df4e9d79e5e7", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_cf90ac44ce5e5ff8", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:28:19.610436+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:28:19.610436+00:00", "project_id": "prj_e938f4f26584d176", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_1561ffb6c5668d0d", "bound_at": null, "created_at": "2026-11-22T13:27:58.761118+00:00", "expires_at": "2026-11-22T14:27:58.761116+00:00", "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_7f8eeb9edf2d5bfb", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_37f1b1b745a83314", "bound_at": null, "created_at": "2026-11-22T13:28:19.506451+00:00", "expires_at": "2026-11-22T14:28:19.506449+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_3e6a71398008764d", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:27:58.92995+00:00", "created_at": "2026-11-22T13:27:58.901091+00:00", "expires_at": "2026-11-23T13:27:58.901091+00:00", "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_601720ddee8ade6a", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:28:19.6353+00:00", "created_at": "2026-11-22T13:28:19.626513+00:00", "expires_at": "2026-11-23T13:28:19.626513+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_0a3049f2b7cb1e42", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:27:58.986616+00:00", "started_at": "2026-11-22T13:27:58.978351+00:00", "lease_until": "2026-11-22T13:28:58.978351+00:00", "requested_at": "2026-11-22T13:27:58.978351+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:28:19.649708+00:00", "started_at": "2026-11-22T13:28:19.648366+00:00", "lease_until": "2026-11-22T13:29:19.648366+00:00", "requested_at": "2026-11-22T13:28:19.648366+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:27:58.959394+00:00", "covers_until": "2026-11-22T13:27:58.958653+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:28:19.642412+00:00", "covers_until": "2026-11-22T13:28:19.641937+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_ccd4adef7b4889f4", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_e938f4f26584d176", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_69697f51b739e529", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_012cc9e967baae1b", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T13:27:58.703311+00:00", "d_reserved": 0, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T13:28:19.471058+00:00", "d_reserved": 0, "project_id": "prj_e938f4f26584d176", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T13:27:58.930073+00:00", "d_reserved": -7, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "req_601720ddee8ade6a"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T13:28:19.63543+00:00", "d_reserved": -7, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_0a3049f2b7cb1e42"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T13:27:58.951526+00:00", "d_reserved": 8, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "req_e01e3a288877388d"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T13:28:19.638392+00:00", "d_reserved": 8, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_9f1ec28623f5f77b"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T13:27:58.955129+00:00", "d_reserved": -8, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "req_e01e3a288877388d"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T13:28:19.640594+00:00", "d_reserved": -8, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_9f1ec28623f5f77b"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T13:27:58.970418+00:00", "d_reserved": 9, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "req_28bc5924ca11b870"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T13:28:19.646266+00:00", "d_reserved": 9, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_a29c92ef9e5b917a"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T13:27:58.771121+00:00", "d_reserved": 10, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_1561ffb6c5668d0d"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T13:28:19.515524+00:00", "d_reserved": 10, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_37f1b1b745a83314"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T13:27:58.779181+00:00", "d_reserved": 20, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_c63e8f0b05adfa6b"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T13:28:19.534989+00:00", "d_reserved": 20, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_5dcfef1a3b535e59"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T13:27:58.782765+00:00", "d_reserved": 30, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_fddeb6678ce7d276"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T13:28:19.538707+00:00", "d_reserved": 30, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_49c15dee225f7dde"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T13:27:58.793382+00:00", "d_reserved": -30, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_fddeb6678ce7d276"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T13:28:19.54326+00:00", "d_reserved": -30, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_49c15dee225f7dde"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T13:27:58.811767+00:00", "d_reserved": 40, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_a8db9d61b31cdd48"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T13:28:19.591209+00:00", "d_reserved": 40, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_cf90ac44ce5e5ff8"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T13:27:58.833352+00:00", "d_reserved": -40, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_a8db9d61b31cdd48"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T13:28:19.599043+00:00", "d_reserved": -40, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_cf90ac44ce5e5ff8"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_69697f51b739e529", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T13:27:58.879297+00:00", "d_reserved": 0, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "task_a8db9d61b31cdd48"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_012cc9e967baae1b", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T13:28:19.615701+00:00", "d_reserved": 0, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_cf90ac44ce5e5ff8"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_69697f51b739e529", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T13:27:58.910019+00:00", "d_reserved": 7, "project_id": "prj_ccd4adef7b4889f4", "reservation_id": "req_601720ddee8ade6a"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T13:28:19.627636+00:00", "d_reserved": 7, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_0a3049f2b7cb1e42"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:27:58.730674+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:28:19.482167+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_e938f4f26584d176", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_e938f4f26584d176", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_e938f4f26584d176", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_ccd4adef7b4889f4", "name": "test", "status": "active", "created_at": "2026-11-22T13:27:58.689252+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_e938f4f26584d176", "name": "test", "status": "active", "created_at": "2026-11-22T13:28:19.461897+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795354078, "key_id": "key_69697f51b739e529", "requests": [-6059709953039943035]}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795354099, "key_id": "key_012cc9e967baae1b", "requests": [2324586342765848549]}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_28bc5924ca11b870", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_69697f51b739e529", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:27:58.970274+00:00", "expires_at": "2026-11-22T13:27:58.970272+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_0a3049f2b7cb1e42", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.633641+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:28:19.627402+00:00", "expires_at": "2026-11-22T13:31:19.627401+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_601720ddee8ade6a", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_69697f51b739e529", "ended_at": "2026-11-22T13:27:58.929764+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:27:58.909709+00:00", "expires_at": "2026-11-22T13:30:58.909708+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_9f1ec28623f5f77b", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.640458+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:28:19.638278+00:00", "expires_at": "2026-11-22T13:31:19.638277+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_e01e3a288877388d", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_69697f51b739e529", "ended_at": "2026-11-22T13:27:58.95491+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:27:58.950468+00:00", "expires_at": "2026-11-22T13:30:58.950466+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_a29c92ef9e5b917a", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_012cc9e967baae1b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.646091+00:00", "expires_at": "2026-11-22T13:28:19.646089+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_1561ffb6c5668d0d", "kind": "media", "state": "held", "amount": 10, "key_id": "key_69697f51b739e529", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:27:58.770336+00:00", "expires_at": "2026-11-22T13:37:58.761731+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_37f1b1b745a83314", "kind": "media", "state": "held", "amount": 10, "key_id": "key_012cc9e967baae1b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.514762+00:00", "expires_at": "2026-11-22T13:38:19.507026+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_a8db9d61b31cdd48", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_69697f51b739e529", "ended_at": "2026-11-22T13:27:58.833129+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T13:27:58.811646+00:00", "expires_at": "2026-11-22T13:37:58.804708+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_49c15dee225f7dde", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.542809+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.538619+00:00", "expires_at": "2026-11-22T13:38:19.537364+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_c63e8f0b05adfa6b", "kind": "media", "state": "held", "amount": 20, "key_id": "key_69697f51b739e529", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:27:58.779085+00:00", "expires_at": "2026-11-22T13:37:58.776456+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_5dcfef1a3b535e59", "kind": "media", "state": "held", "amount": 20, "key_id": "key_012cc9e967baae1b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.534853+00:00", "expires_at": "2026-11-22T13:38:19.530595+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_fddeb6678ce7d276", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_69697f51b739e529", "ended_at": "2026-11-22T13:27:58.792741+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:27:58.782676+00:00", "expires_at": "2026-11-22T13:37:58.781417+00:00", "project_id": "prj_ccd4adef7b4889f4", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_cf90ac44ce5e5ff8", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.598882+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T13:28:19.591099+00:00", "expires_at": "2026-11-22T13:38:19.58431+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T13:27:58.609441+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T13:28:19.37006+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T13:27:58.610845+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T13:28:19.370846+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T13:27:58.613005+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T13:28:19.373133+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:27:58.615397+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:28:19.373837+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T13:27:58.616915+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T13:28:19.374899+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:27:58.618096+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:28:19.375897+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T13:27:58.618923+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T13:28:19.376477+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:27:58.620027+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:28:19.377948+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:27:58.621123+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:28:19.378459+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T13:27:58.622831+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "495ef2dab45d68ab5ca69ce9d043934c1ba8b0e19e32082e139df985df2094b6", "applied_at": "2026-11-22T13:28:19.379177+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:27:58.624688+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:28:19.381787+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T13:27:58.62605+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T13:28:19.382312+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T13:27:58.629538+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T13:28:19.383126+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:27:58.630586+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:28:19.383577+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T13:27:58.631706+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T13:28:19.384058+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T13:27:58.632713+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T13:28:19.384508+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:27:58.633345+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:28:19.384972+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T13:27:58.635585+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T13:28:19.385434+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T13:27:58.637094+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T13:28:19.388095+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T13:27:58.638055+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T13:28:19.390418+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:27:58.638599+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:28:19.391099+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T13:27:58.639061+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T13:28:19.391663+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T13:27:58.639548+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T13:28:19.392209+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T13:27:58.640252+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T13:28:19.392853+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T13:27:58.640705+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T13:28:19.393343+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:27:58.641413+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:28:19.394258+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:27:58.441694+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:28:19.24098+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T13:27:58.641993+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T13:28:19.394773+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:27:58.642396+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:28:19.395174+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:27:58.643266+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:28:19.396639+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:27:58.64387+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:28:19.397104+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T13:27:58.644563+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T13:28:19.398492+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:27:58.645023+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:28:19.399047+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:27:58.442908+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:28:19.242992+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T13:27:58.646015+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T13:28:19.402789+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T13:27:58.646724+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T13:28:19.403391+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:27:58.647138+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:28:19.403862+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T13:27:58.647681+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T13:28:19.404426+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:27:58.425471+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:28:19.224918+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:27:58.991909+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:28:19.655434+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_1561ffb6c5668d0d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_69697f51b739e529", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:27:58.761731+00:00", "error_code": null, "expires_at": null, "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_7f8eeb9edf2d5bfb", "started_at": null, "deadline_at": "2026-11-22T13:37:58.761731+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:27:58.771412+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:27:58.771412+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_355961d87b722c85", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:28:19.499754+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_3deddd49f2f9f823", "started_at": null, "deadline_at": "2026-11-22T13:38:19.499754+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:28:19.499755+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_a8db9d61b31cdd48", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_69697f51b739e529", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:27:58.804708+00:00", "error_code": null, "expires_at": "2026-11-22T14:27:58.83346+00:00", "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_9210516c86fc6360", "started_at": null, "deadline_at": "2026-11-22T13:37:58.804708+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:27:58.83346+00:00", "last_seen_at": "2026-11-22T13:27:58.811821+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:27:58.811821+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_37f1b1b745a83314", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:28:19.507026+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_3e6a71398008764d", "started_at": null, "deadline_at": "2026-11-22T13:38:19.507026+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:28:19.51587+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.51587+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_c63e8f0b05adfa6b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_69697f51b739e529", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:27:58.776456+00:00", "error_code": null, "expires_at": null, "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_ddc36ec178a022ee", "started_at": null, "deadline_at": "2026-11-22T13:37:58.776456+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:27:58.779232+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:27:58.779232+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_49c15dee225f7dde", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:28:19.537364+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:28:19.543566+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_9146a60df0ded780", "started_at": null, "deadline_at": "2026-11-22T13:38:19.537364+00:00", "callback_url": null, "completed_at": "2026-11-22T13:28:19.543566+00:00", "last_seen_at": "2026-11-22T13:28:19.538754+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.538754+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_f030472f3ab4d2cb", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_69697f51b739e529", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:27:58.752875+00:00", "error_code": null, "expires_at": null, "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_87e907b0bfff85e5", "started_at": null, "deadline_at": "2026-11-22T13:37:58.752875+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:27:58.752876+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_5dcfef1a3b535e59", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:28:19.530595+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_1c5a7a239b143745", "started_at": null, "deadline_at": "2026-11-22T13:38:19.530595+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:28:19.535047+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.535047+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_fddeb6678ce7d276", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_69697f51b739e529", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:27:58.781417+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:27:58.794131+00:00", "project_id": "prj_ccd4adef7b4889f4", "request_id": "req_6894176ac8957a67", "started_at": null, "deadline_at": "2026-11-22T13:37:58.781417+00:00", "callback_url": null, "completed_at": "2026-11-22T13:27:58.794131+00:00", "last_seen_at": "2026-11-22T13:27:58.782813+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:27:58.782813+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_cf90ac44ce5e5ff8", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:28:19.584309+00:00", "error_code": null, "expires_at": "2026-11-22T14:28:19.599126+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_45e3ef8697b96ec7", "started_at": null, "deadline_at": "2026-11-22T13:38:19.58431+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:28:19.599126+00:00", "last_seen_at": "2026-11-22T13:28:19.591261+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.59126+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:27:58.799932+00:00", "outcome": "bought", "task_id": "task_fddeb6678ce7d276", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:28:19.582685+00:00", "outcome": "bought", "task_id": "task_49c15dee225f7dde", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -1320,8 +1320,8 @@ begin
     for no key update of a skip locked
   ), claimed as (
     update attempt a
-    set next_poll_at = at + make_interval(secs =>
-      least(greatest(extract(epoch from at - a.submitted_at) / 10, p_least_seconds), greatest(p_most_seconds, p_least_seconds)))
+    set next_poll_at = at + make_interval(secs => greatest(p_least_seconds,
+      (0.9 + 0.1 * random()) * least(extract(epoch from at - a.submitted_at) / 10, p_most_seconds)))
     from chosen where a.id = chosen.id
     returning a.*, chosen.next_poll_at as due_at
   )

@@ -1021,8 +1021,8 @@ begin
     for no key update of a skip locked
   ), claimed as (
     update attempt a
-    set next_poll_at = at + make_interval(secs =>
-      least(greatest(extract(epoch from at - a.submitted_at) / 10, p_least_seconds), greatest(p_most_seconds, p_least_seconds)))
+    set next_poll_at = at + make_interval(secs => greatest(p_least_seconds,
+      (0.9 + 0.1 * random()) * least(extract(epoch from at - a.submitted_at) / 10, p_most_seconds)))
     from chosen where a.id = chosen.id
     returning a.*, chosen.next_poll_at as due_at
   )
