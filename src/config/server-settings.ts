@@ -35,6 +35,9 @@ const crashSetting = z
 export const serverSettings = {
   database: z.object({
     url: secret('DATABASE_URL', databaseUrl.min(1)).describe('PostgreSQL 15 or newer.'),
+    migrateUrl: secret('MIGRATE_DATABASE_URL', databaseUrl.default('')).describe(
+      'The same database as the role that owns the tables, for `migrate` only; empty: `DATABASE_URL`. `migrate` gives the role of `DATABASE_URL` what API servers, workers and the command line need, and nothing else.',
+    ),
     listenUrl: secret('DATABASE_LISTEN_URL', databaseUrl.default('')).describe(
       'A direct connection for LISTEN where `DATABASE_URL` leads to a pooler; empty: `DATABASE_URL`. Without notifications caches are up to 5 seconds old.',
     ),

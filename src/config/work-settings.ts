@@ -162,7 +162,7 @@ export const workSettings = {
     contentSeconds: seconds('CONTENT_RETENTION_SECONDS', 7 * 86_400).describe('How long inputs and outputs are kept.'),
     uploadSeconds: seconds('UPLOAD_RETENTION_SECONDS', 86_400).describe('How long uploads are kept.'),
     detailDays: integer('API_DETAIL_RETENTION_DAYS', 30, { min: 1, max: 3_650 }).describe(
-      'How long the rows of requests are kept. Days.',
+      'How long the rows of requests are kept. `migrate` stores it, and the database refuses to drop younger rows: run `migrate` after a change. Days.',
     ),
     taskDays: integer('TASK_RETENTION_DAYS', 400, { min: 1, max: 36_500 }).describe(
       'How long the rows of ended tasks are kept. Days.',

@@ -41,9 +41,24 @@ export const isPartitionMissing = (error: unknown): boolean =>
 export const ensureDetailPartitions = (database: Database): Promise<number> =>
   longValue(database, 'ensure_api_detail_partitions', []);
 
-/** Drops the oldest day that is wholly older than `days`, in a transaction of its own; null if there is none. */
-export const dropDetailPartition = async (
+/**
+ * Drops the oldest day that is wholly older than `days`, in a transaction of its own; null if there is none. Throws if `migrate`
+ * was told to keep more days.
+ */
+export async function dropDetailPartition(
   database: Database,
   days: number,
-): Promise<{ dropped: string; detailRows: number } | null> =>
-  (await callLong<{ dropped: string; detailRows: number }>(database, 'drop_api_detail_partition', [days]))[0] ?? null;
+): Promise<{ dropped: string; detailRows: number } | null> {
+  const rows = await callLong<{ dropped: string; detailRows: number }>(database, 'drop_api_detail_partition', [
+    days,
+  ]).catch((cause: unknown) => {
+    if (!isBelowFloor(cause)) throw cause;
+    throw new Error(
+      `API_DETAIL_RETENTION_DAYS is ${days} here and was more when "npm run migrate" ran. Run it again with this value.`,
+      { cause },
+    );
+  });
+  return rows[0] ?? null;
+}
+
+const isBelowFloor = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55000';

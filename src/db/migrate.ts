@@ -1,16 +1,27 @@
 import type { MikroORM, Transaction } from '@mikro-orm/postgresql';
 import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
+import { grantToRuntimeRole } from './runtime-role.ts';
 import { sqlFunctions, type SqlFunction } from './sql/functions.ts';
 
 /** An advisory lock. A second process that migrates waits for it, and then has nothing to do. */
 const migrationLock = 7_105_001;
 
+export interface MigrateOptions {
+  /** The role of API servers, workers and operators, if it is not the one that migrates. It gets its privileges again. */
+  runtimeRole?: string | null;
+  /** The days of API details that nobody but the owner can drop. Absent: as many as before. */
+  detailDays?: number;
+}
+
 /**
  * Brings the tables and functions up to this code's version, in one transaction: a failure leaves the schema as it was. Several
  * processes may call it at the same time. Returns the names of the migrations and functions that it applied.
  */
-export async function migrate(database: Database): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  { runtimeRole = null, detailDays }: MigrateOptions = {},
+): Promise<string[]> {
   const orm = await database.orm();
   return orm.em.getConnection().transactional(async (transaction) => {
     const run = inTransaction(orm, transaction);
@@ -35,6 +46,12 @@ export async function migrate(database: Database): Promise<string[]> {
       run,
       changed.filter(({ isTrigger }) => !isTrigger),
     );
+    if (detailDays !== undefined)
+      await run('update retention_floor set api_detail_days = ?::int where api_detail_days is distinct from ?::int', [
+        String(detailDays),
+        String(detailDays),
+      ]);
+    if (runtimeRole !== null) await grantToRuntimeRole(run, runtimeRole);
     return [...applied, ...changed].map(({ name }) => name);
   });
 }

@@ -1,10 +1,25 @@
 import { openDatabase } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
+import { findRuntimeRole } from '../db/runtime-role.ts';
 import { configOrExit, doneOrExit } from './run-process.ts';
 
 /** Migrates the database to this release. Concurrent runs wait for each other. */
 const config = configOrExit();
-const db = openDatabase({ ...config.database, poolMax: 2, statementTimeoutMs: 600_000 });
-const applied = await doneOrExit(() => migrate(db));
+const { url, migrateUrl } = config.database;
+const open = (via: string) => openDatabase({ ...config.database, url: via, poolMax: 2, statementTimeoutMs: 600_000 });
+const whoMigrates = 'MIGRATE_DATABASE_URL must name the role that owns the tables, and without it DATABASE_URL must.';
+const isRefusedToRole = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === '42501';
+
+const owner = open(migrateUrl || url);
+const runtime = open(url);
+const applied = await doneOrExit(async () =>
+  migrate(owner, {
+    runtimeRole: migrateUrl === '' ? null : await findRuntimeRole({ owner, runtime }),
+    detailDays: config.retention.detailDays,
+  }).catch((cause: unknown) => {
+    throw isRefusedToRole(cause) ? new Error(`${cause.message}. ${whoMigrates}`, { cause }) : cause;
+  }),
+);
 process.stdout.write(`${JSON.stringify({ applied })}\n`);
-await db.close();
+await Promise.all([owner.close(), runtime.close()]);

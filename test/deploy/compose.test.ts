@@ -5,15 +5,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { settings } from '../../src/config/load-config.ts';
 import { eventually } from '../support/eventually.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
-import { testServer } from '../support/test-server.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../support/temporal-namespace.ts';
+import { createRolesAndDatabases, type OwnRoles } from './roles.ts';
 import { makeImage, parseDockerfile, type Image, type Running } from './image.ts';
 
 const read = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
@@ -203,6 +202,17 @@ describe('docker-compose.yml', () => {
     for (const name of ['postgres', 'temporal']) expect(service(name).networks).toEqual(['inside']);
   });
 
+  it('gives only migrate the role that owns the tables', () => {
+    const holders = Object.entries(compose.services).filter(([, { environment }]) =>
+      JSON.stringify(environment).includes('OWNER'),
+    );
+    expect(holders.map(([name]) => name)).toEqual(['postgres', 'migrate']);
+    const userOf = (name: string, variable: string) =>
+      /\/\/(\w+):/.exec(service(name).environment[variable] ?? '')?.[1];
+    expect(userOf('migrate', 'MIGRATE_DATABASE_URL')).toBe('tollgate_owner');
+    expect(ours.map((name) => userOf(name, 'DATABASE_URL'))).toEqual(['tollgate', 'tollgate', 'tollgate']);
+  });
+
   it("starts Temporal's UI, which has no users, without its write actions", () => {
     expect(service('temporal-ui').environment['TEMPORAL_DISABLE_WRITE_ACTIONS']).toBe('true');
   });
@@ -262,7 +272,7 @@ describe('the image', () => {
   let image: Image;
   let unbundled: Image;
   let temporal: TemporalNamespace;
-  let database: Awaited<ReturnType<typeof createRolesAndDatabases>>;
+  let database: OwnRoles;
   let before: string[];
   let env: Record<string, string>;
   let ports: { api: number; admin: number; worker: number };
@@ -272,6 +282,7 @@ describe('the image', () => {
   const secrets: Record<string, string> = {
     PUBLIC_BASE_URL: 'https://api.example.com',
     POSTGRES_PASSWORD: randomBytes(24).toString('hex'),
+    TOLLGATE_OWNER_DB_PASSWORD: randomBytes(24).toString('hex'),
     TOLLGATE_DB_PASSWORD: randomBytes(24).toString('hex'),
     TEMPORAL_DB_PASSWORD: randomBytes(24).toString('hex'),
     KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
@@ -285,6 +296,7 @@ describe('the image', () => {
       Object.entries(service(name).environment).map(([variable, value]) => [variable, interpolate(value, secrets)]),
     ),
     ...env,
+    ...(name === 'migrate' && { MIGRATE_DATABASE_URL: database.ownerUrl }),
   });
   const commandOf = (name: string): string[] => service(name).command ?? [];
   const run = (name: string, changes: Record<string, string> = {}, from = image): Running => {
@@ -455,11 +467,11 @@ describe('the image', () => {
   }, 180_000);
 
   it('stays ready while a newer release migrates the database', async () => {
-    await database.query(`insert into schema_migration (name) values ('9999-of-tomorrow')`);
+    await database.asOwner(`insert into schema_migration (name) values ('9999-of-tomorrow')`);
     // The result of a readiness check is cached for two seconds.
     await sleep(2_500);
     await bothReady();
-    await database.query(`delete from schema_migration where name = '9999-of-tomorrow'`);
+    await database.asOwner(`delete from schema_migration where name = '9999-of-tomorrow'`);
   });
 
   it('reports not ready after SIGTERM, stays live while draining and exits with 0', async () => {
@@ -492,45 +504,3 @@ const statusOf = (response: Promise<Response>): Promise<number> =>
     ({ status }) => status,
     () => 0,
   );
-
-/** Runs deploy/postgres-roles.sql as psql would, with unique names for roles and databases. */
-async function createRolesAndDatabases(secrets: Record<string, string>) {
-  const suffix = randomBytes(4).toString('hex');
-  const own = (text: string) => text.replace(/\b(tollgate|temporal|temporal_visibility)\b/g, `$1_${suffix}`);
-  const script = read('deploy/postgres-roles.sql').replace(/^--.*$/gm, '');
-  const variables = Object.fromEntries(
-    [...script.matchAll(/^\\getenv (\w+) (\w+)$/gm)].map(([, name = '', from = '']) => [name, secrets[from] ?? '']),
-  );
-  const statements = own(script.replace(/^\\.*$/gm, ''))
-    .replace(/:'(\w+)'/g, (_, name: string) => `'${variables[name] ?? ''}'`)
-    .split(';')
-    .map((statement) => statement.trim())
-    .filter(Boolean);
-  const server = testServer('TEST_DATABASE_URL');
-  const url = new URL(server);
-  url.username = own('tollgate');
-  url.password = secrets['TOLLGATE_DB_PASSWORD'] ?? '';
-  url.pathname = `/${own('tollgate')}`;
-  await onServer(server, statements);
-  return {
-    url: url.href,
-    query: (text: string) => onServer(url.href, [text]),
-    drop: () =>
-      onServer(server, [
-        ...['tollgate', 'temporal', 'temporal_visibility'].map(
-          (name) => `drop database if exists ${own(name)} with (force)`,
-        ),
-        ...['tollgate', 'temporal'].map((name) => `drop role if exists ${own(name)}`),
-      ]),
-  };
-}
-
-async function onServer(connectionString: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 5_000, query_timeout: 30_000 });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}

@@ -53,9 +53,10 @@ export async function ownPostgres(): Promise<OwnServer> {
     wipe: (folder) => rm(join(folder, 'postgres'), { recursive: true, force: true }),
     announce: (server: PostgresServer) => {
       process.env['TEST_DATABASE_URL'] = server.url;
-      // The template databases of the test run are on the shared server.
+      // The template databases of the test run, and the role that they know, are on the shared server.
       delete process.env['TEST_DATABASE_TEMPLATE'];
       delete process.env['TEST_GATEWAY_TEMPLATE'];
+      delete process.env['TEST_RUNTIME_PASSWORD'];
     },
   });
 }

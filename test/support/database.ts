@@ -8,6 +8,8 @@ import { testServer } from './test-server.ts';
 export interface TestDatabase {
   name: string;
   url: string;
+  /** The same database as the role of a production gateway, which owns no table; `url` where there is no template of the run. */
+  runtimeUrl: string;
   /** Opens a new connection pool, as another process does. `via` is another URL of the same database. */
   open(options?: { poolMax?: number; via?: string; statementTimeoutMs?: number }): Promise<Database>;
   /** Closes the pools, because PostgreSQL copies a database only while it has no connections. */
@@ -40,6 +42,7 @@ export async function createTestDatabase({
   const scratch: TestDatabase = {
     name,
     url,
+    runtimeUrl: (templateName ?? runTemplate) ? runtimeUrlOf(url) : url,
     open({ poolMax = 4, via = url, statementTimeoutMs = 10_000 } = {}) {
       const database = openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs });
       opened.push(database);
@@ -58,6 +61,17 @@ export async function createTestDatabase({
     await scratch.shut();
   }
   return scratch;
+}
+
+/** What the processes of a gateway run as in the tests. `makeTemplates` creates it. */
+export const runtimeRole = 'tollgate_runtime';
+
+function runtimeUrlOf(url: string): string {
+  const password = process.env['TEST_RUNTIME_PASSWORD'];
+  if (password === undefined) return url;
+  const runtime = new URL(url);
+  [runtime.username, runtime.password] = [runtimeRole, password];
+  return runtime.href;
 }
 
 function testDatabaseUrl(name: string): string {

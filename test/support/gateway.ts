@@ -22,9 +22,14 @@ export interface GatewayOptions {
   workers?: number;
   /** False: the channels lead to a port where nobody listens. */
   sandbox?: boolean;
+  /** A migrated database instead of a new one. `stop` drops it. */
+  scratch?: { url: string; runtimeUrl: string; drop(): Promise<void> };
 }
 
-/** A whole gateway: real processes over a database and a Temporal namespace of its own. */
+/**
+ * A whole gateway: real processes over a database and a Temporal namespace of its own. The processes run as the role that owns no
+ * table, and the test's own statements as its owner.
+ */
 export interface Gateway extends Operator, ApiClient {
   /** Of the first API; `baseUrls` has all of them. */
   baseUrl: string;
@@ -66,8 +71,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   try {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-'));
     const hasUsualCatalog = options.env?.['CATALOG_FILE'] === undefined;
-    const template = hasUsualCatalog ? process.env['TEST_GATEWAY_TEMPLATE'] : undefined;
-    const scratch = await createTestDatabase({ template });
+    const template = hasUsualCatalog && !options.scratch ? process.env['TEST_GATEWAY_TEMPLATE'] : undefined;
+    const scratch = options.scratch ?? (await createTestDatabase({ template }));
     undo.push(() => scratch.drop());
     const temporal = await createTemporalNamespace();
     undo.push(() => temporal.close());
@@ -86,7 +91,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
     const env: Record<string, string> = {
       ...quickSettings,
-      DATABASE_URL: scratch.url,
+      DATABASE_URL: scratch.runtimeUrl,
       TEMPORAL_ADDRESS: temporal.address,
       TEMPORAL_NAMESPACE: temporal.namespace,
       PUBLIC_BASE_URL: baseUrl,

@@ -19,7 +19,7 @@ export async function createTestHome(own: Record<string, string> = {}): Promise<
   return {
     db: await books.open(),
     settings: {
-      DATABASE_URL: books.url,
+      DATABASE_URL: books.runtimeUrl,
       KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
       MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
       // No server listens on this port. Only commands that need Temporal may fail.

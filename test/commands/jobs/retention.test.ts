@@ -150,7 +150,7 @@ const aRow = (days: number, requestId: string) => ({
 beforeEach(async () => {
   copy = await createTestDatabase({ template });
   db = await copy.open();
-  upkeep = await openUpkeep(db);
+  upkeep = await openUpkeep(await copy.open({ via: copy.runtimeUrl }));
   await storeBytes(upkeep);
 });
 afterEach(async () => {

@@ -288,6 +288,11 @@ create table reservation (
   usage_estimated boolean not null default false
 ) with (fillfactor=70);
 
+create table retention_floor (
+  api_detail_days integer not null,
+  id integer not null default 1
+);
+
 create table schema_function (
   applied_at timestamp with time zone not null default clock_timestamp(),
   checksum text not null,
@@ -358,289 +363,292 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:28:19.670903+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_012cc9e967baae1b", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:44:29.859465+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_7b230bf92ed13ce5", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_012cc9e967baae1b", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:28:19.476343+00:00", "expires_at": null, "project_id": "prj_e938f4f26584d176", "revoked_at": null, "last_used_at": "2026-11-22T13:28:19.514614+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_7b230bf92ed13ce5", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:44:29.338166+00:00", "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "revoked_at": null, "last_used_at": "2026-11-22T13:44:29.460395+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_6675363d1b3507aa", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:28:19.478448+00:00", "expires_at": null, "project_id": "prj_e938f4f26584d176", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_9d85b060e24bb706", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:44:29.355098+00:00", "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_012cc9e967baae1b", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:28:19.479891+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_7b230bf92ed13ce5", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:44:29.374642+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_133f11eb607ce4ed", "code": null, "fence": "att_133f11eb607ce4ed", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:28:19.640559+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_9f1ec28623f5f77b", "started_at": "2026-11-22T13:28:19.638457+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:31:19.638455+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_4c0e2847c0f3a1c4", "code": null, "fence": "att_4c0e2847c0f3a1c4", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_de33ea603f633b98", "started_at": "2026-11-22T13:44:29.781139+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:44:29.781137+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_445923f320d26f3f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_37f1b1b745a83314", "started_at": "2026-11-22T13:28:19.525874+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:28:19.525874+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_502a430c91bc8467", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:44:29.570723+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_796c3dcdcfe7793e", "started_at": "2026-11-22T13:44:29.570723+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:44:29.570723+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_44adb295ee9fbc2c", "code": null, "fence": "att_44adb295ee9fbc2c", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:28:19.635367+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_0a3049f2b7cb1e42", "started_at": "2026-11-22T13:28:19.627832+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:31:19.627831+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_9653f7f5242cb817", "code": null, "fence": "att_9653f7f5242cb817", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:44:29.724793+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_dcfdeeb7250a7e9c", "started_at": "2026-11-22T13:44:29.665367+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:47:29.665366+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_4bffaa19decff8eb", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:28:19.594651+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_cf90ac44ce5e5ff8", "started_at": "2026-11-22T13:28:19.594651+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:28:19.594651+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_af86fc7b7da8d2c7", "code": null, "fence": "att_af86fc7b7da8d2c7", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:44:29.750736+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_63c0363cf4207d60", "started_at": "2026-11-22T13:44:29.739513+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:47:29.739511+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_8633e7f1259c37dd", "code": null, "fence": "att_8633e7f1259c37dd", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_a29c92ef9e5b917a", "started_at": "2026-11-22T13:28:19.646338+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:28:19.646336+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_df00736d7f9adf13", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_5478f93cdd223a28", "started_at": "2026-11-22T13:44:29.503932+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:44:29.503932+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:28:19.472936+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_e938f4f26584d176"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:44:29.33145+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_9f8871288a4b99bb"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:28:19.486107+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:28:19.486107+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:44:29.395627+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:44:29.395627+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T13:28:19.488865+00:00", "updated_at": "2026-11-22T13:28:19.48812+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T13:28:29.488864+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T13:44:29.405009+00:00", "updated_at": "2026-11-22T13:44:29.40423+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T13:44:39.405008+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:28:19.492417+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:28:19.492417+00:00", "channel_id": "chn_a", "project_id": "prj_e938f4f26584d176"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:44:29.414825+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:44:29.414824+00:00", "channel_id": "chn_a", "project_id": "prj_9f8871288a4b99bb"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_e938f4f26584d176"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_9f8871288a4b99bb"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_6ae5c82f64fb7159", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_cf90ac44ce5e5ff8", "attempts": 1, "ended_at": null, "event_id": "evt_5701a7d65ad42364", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T13:28:19.599293+00:00", "project_id": "prj_e938f4f26584d176", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:28:19.606743+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_d2ade0546b42e3d3", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_796c3dcdcfe7793e", "attempts": 1, "ended_at": null, "event_id": "evt_0b82849bf08c2687", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T13:44:29.578711+00:00", "project_id": "prj_9f8871288a4b99bb", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:44:29.591081+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:28:19.606922+00:00", "started_at": "2026-11-22T13:28:19.606481+00:00", "delivery_id": "dlv_6ae5c82f64fb7159", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:44:29.591274+00:00", "started_at": "2026-11-22T13:44:29.590739+00:00", "delivery_id": "dlv_d2ade0546b42e3d3", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_2149df4e9d79e5e7", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_cf90ac44ce5e5ff8", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:28:19.610436+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:28:19.610436+00:00", "project_id": "prj_e938f4f26584d176", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_f344ef8ea1bec343", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_796c3dcdcfe7793e", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:44:29.592818+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:44:29.592818+00:00", "project_id": "prj_9f8871288a4b99bb", "storage_key": "outputs/1"}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_37f1b1b745a83314", "bound_at": null, "created_at": "2026-11-22T13:28:19.506451+00:00", "expires_at": "2026-11-22T14:28:19.506449+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_3e6a71398008764d", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_5478f93cdd223a28", "bound_at": null, "created_at": "2026-11-22T13:44:29.441514+00:00", "expires_at": "2026-11-22T14:44:29.441512+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_a495ac9a2d299a51", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:28:19.6353+00:00", "created_at": "2026-11-22T13:28:19.626513+00:00", "expires_at": "2026-11-23T13:28:19.626513+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_0a3049f2b7cb1e42", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:44:29.724706+00:00", "created_at": "2026-11-22T13:44:29.662154+00:00", "expires_at": "2026-11-23T13:44:29.662154+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_dcfdeeb7250a7e9c", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:28:19.649708+00:00", "started_at": "2026-11-22T13:28:19.648366+00:00", "lease_until": "2026-11-22T13:29:19.648366+00:00", "requested_at": "2026-11-22T13:28:19.648366+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:44:29.805951+00:00", "started_at": "2026-11-22T13:44:29.792411+00:00", "lease_until": "2026-11-22T13:45:29.792411+00:00", "requested_at": "2026-11-22T13:44:29.792411+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:28:19.642412+00:00", "covers_until": "2026-11-22T13:28:19.641937+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:44:29.768524+00:00", "covers_until": "2026-11-22T13:44:29.760108+00:00", "through_entry_id": 12}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_e938f4f26584d176", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_9f8871288a4b99bb", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_012cc9e967baae1b", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_7b230bf92ed13ce5", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T13:28:19.471058+00:00", "d_reserved": 0, "project_id": "prj_e938f4f26584d176", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T13:44:29.312563+00:00", "d_reserved": 0, "project_id": "prj_9f8871288a4b99bb", "reservation_id": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T13:28:19.63543+00:00", "d_reserved": -7, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_0a3049f2b7cb1e42"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T13:44:29.724898+00:00", "d_reserved": -7, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_dcfdeeb7250a7e9c"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T13:28:19.638392+00:00", "d_reserved": 8, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_9f1ec28623f5f77b"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T13:44:29.739395+00:00", "d_reserved": 8, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_63c0363cf4207d60"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T13:28:19.640594+00:00", "d_reserved": -8, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_9f1ec28623f5f77b"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T13:44:29.750799+00:00", "d_reserved": -8, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_63c0363cf4207d60"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T13:28:19.646266+00:00", "d_reserved": 9, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_a29c92ef9e5b917a"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T13:44:29.781026+00:00", "d_reserved": 9, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_de33ea603f633b98"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T13:28:19.515524+00:00", "d_reserved": 10, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_37f1b1b745a83314"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T13:44:29.490089+00:00", "d_reserved": 10, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_5478f93cdd223a28"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T13:28:19.534989+00:00", "d_reserved": 20, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_5dcfef1a3b535e59"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T13:44:29.51866+00:00", "d_reserved": 20, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_4115f5e6339b0be9"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T13:28:19.538707+00:00", "d_reserved": 30, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_49c15dee225f7dde"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T13:44:29.528185+00:00", "d_reserved": 30, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_8c3022ee2f7196ff"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T13:28:19.54326+00:00", "d_reserved": -30, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_49c15dee225f7dde"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T13:44:29.54044+00:00", "d_reserved": -30, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_8c3022ee2f7196ff"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T13:28:19.591209+00:00", "d_reserved": 40, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_cf90ac44ce5e5ff8"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T13:44:29.568516+00:00", "d_reserved": 40, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_796c3dcdcfe7793e"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T13:28:19.599043+00:00", "d_reserved": -40, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_cf90ac44ce5e5ff8"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T13:44:29.578016+00:00", "d_reserved": -40, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_796c3dcdcfe7793e"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_012cc9e967baae1b", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T13:28:19.615701+00:00", "d_reserved": 0, "project_id": "prj_e938f4f26584d176", "reservation_id": "task_cf90ac44ce5e5ff8"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_7b230bf92ed13ce5", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T13:44:29.639428+00:00", "d_reserved": 0, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_796c3dcdcfe7793e"}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_012cc9e967baae1b", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T13:28:19.627636+00:00", "d_reserved": 7, "project_id": "prj_e938f4f26584d176", "reservation_id": "req_0a3049f2b7cb1e42"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T13:44:29.664989+00:00", "d_reserved": 7, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_dcfdeeb7250a7e9c"}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:28:19.482167+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:44:29.39371+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_e938f4f26584d176", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_e938f4f26584d176", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_e938f4f26584d176", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_e938f4f26584d176", "name": "test", "status": "active", "created_at": "2026-11-22T13:28:19.461897+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_9f8871288a4b99bb", "name": "test", "status": "active", "created_at": "2026-11-22T13:44:29.266358+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795354099, "key_id": "key_012cc9e967baae1b", "requests": [2324586342765848549]}');
+select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795355069, "key_id": "key_7b230bf92ed13ce5", "requests": [2871882257814829973]}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_0a3049f2b7cb1e42", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.633641+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:28:19.627402+00:00", "expires_at": "2026-11-22T13:31:19.627401+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_63c0363cf4207d60", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.750542+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:44:29.739205+00:00", "expires_at": "2026-11-22T13:47:29.739203+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_9f1ec28623f5f77b", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.640458+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:28:19.638278+00:00", "expires_at": "2026-11-22T13:31:19.638277+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_dcfdeeb7250a7e9c", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.72448+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:44:29.664472+00:00", "expires_at": "2026-11-22T13:47:29.66447+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_a29c92ef9e5b917a", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_012cc9e967baae1b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.646091+00:00", "expires_at": "2026-11-22T13:28:19.646089+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "req_de33ea603f633b98", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_7b230bf92ed13ce5", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.780837+00:00", "expires_at": "2026-11-22T13:44:29.780835+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_37f1b1b745a83314", "kind": "media", "state": "held", "amount": 10, "key_id": "key_012cc9e967baae1b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.514762+00:00", "expires_at": "2026-11-22T13:38:19.507026+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_4115f5e6339b0be9", "kind": "media", "state": "held", "amount": 20, "key_id": "key_7b230bf92ed13ce5", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.518552+00:00", "expires_at": "2026-11-22T13:54:29.508984+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_49c15dee225f7dde", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.542809+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.538619+00:00", "expires_at": "2026-11-22T13:38:19.537364+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_5478f93cdd223a28", "kind": "media", "state": "held", "amount": 10, "key_id": "key_7b230bf92ed13ce5", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.460517+00:00", "expires_at": "2026-11-22T13:54:29.442218+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_5dcfef1a3b535e59", "kind": "media", "state": "held", "amount": 20, "key_id": "key_012cc9e967baae1b", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:28:19.534853+00:00", "expires_at": "2026-11-22T13:38:19.530595+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_796c3dcdcfe7793e", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.577825+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T13:44:29.568394+00:00", "expires_at": "2026-11-22T13:54:29.55537+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
 
 insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_cf90ac44ce5e5ff8", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_012cc9e967baae1b", "ended_at": "2026-11-22T13:28:19.598882+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T13:28:19.591099+00:00", "expires_at": "2026-11-22T13:38:19.58431+00:00", "project_id": "prj_e938f4f26584d176", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
+select * from jsonb_populate_record(null::reservation, '{"id": "task_8c3022ee2f7196ff", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.539968+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.528069+00:00", "expires_at": "2026-11-22T13:54:29.522521+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
+
+insert into retention_floor overriding system value
+select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T13:28:19.37006+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T13:44:28.965201+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T13:28:19.370846+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T13:44:28.96678+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T13:28:19.373133+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T13:44:28.973938+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:28:19.373837+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:44:28.981157+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T13:28:19.374899+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T13:44:28.988333+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:28:19.375897+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:44:28.998559+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T13:28:19.376477+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T13:44:29.010559+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:28:19.377948+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:44:29.014813+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:28:19.378459+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:44:29.020134+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "495ef2dab45d68ab5ca69ce9d043934c1ba8b0e19e32082e139df985df2094b6", "applied_at": "2026-11-22T13:28:19.379177+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "495ef2dab45d68ab5ca69ce9d043934c1ba8b0e19e32082e139df985df2094b6", "applied_at": "2026-11-22T13:44:29.025405+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:28:19.381787+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:44:29.031368+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T13:28:19.382312+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T13:44:29.038107+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T13:28:19.383126+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T13:44:29.052647+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:28:19.383577+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:44:29.061083+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T13:28:19.384058+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T13:44:29.063285+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T13:28:19.384508+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T13:44:29.068228+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:28:19.384972+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:44:29.079665+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T13:28:19.385434+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T13:44:29.080503+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T13:28:19.388095+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T13:44:29.091671+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T13:28:19.390418+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T13:44:29.093407+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:28:19.391099+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:44:29.094249+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T13:28:19.391663+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T13:44:29.098321+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T13:28:19.392209+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T13:44:29.10183+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T13:28:19.392853+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T13:44:29.103001+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T13:28:19.393343+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T13:44:29.103759+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:28:19.394258+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:44:29.110016+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:28:19.24098+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:44:28.484063+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T13:28:19.394773+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T13:44:29.11125+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:28:19.395174+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:44:29.115134+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:28:19.396639+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:44:29.116388+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:28:19.397104+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:44:29.117007+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T13:28:19.398492+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T13:44:29.118587+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:28:19.399047+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:44:29.124847+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:28:19.242992+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:44:28.486295+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T13:28:19.402789+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T13:44:29.139814+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T13:28:19.403391+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T13:44:29.141253+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:28:19.403862+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:44:29.144456+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T13:28:19.404426+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T13:44:29.154014+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:28:19.224918+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:44:28.452232+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:28:19.655434+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:44:29.811536+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_355961d87b722c85", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:28:19.499754+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_3deddd49f2f9f823", "started_at": null, "deadline_at": "2026-11-22T13:38:19.499754+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:28:19.499755+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_4115f5e6339b0be9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:44:29.508984+00:00", "error_code": null, "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_1c96a7ca8b9425d5", "started_at": null, "deadline_at": "2026-11-22T13:54:29.508984+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:44:29.518714+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.518714+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_37f1b1b745a83314", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:28:19.507026+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_3e6a71398008764d", "started_at": null, "deadline_at": "2026-11-22T13:38:19.507026+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:28:19.51587+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.51587+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_5478f93cdd223a28", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:44:29.442218+00:00", "error_code": null, "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_a495ac9a2d299a51", "started_at": null, "deadline_at": "2026-11-22T13:54:29.442218+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:44:29.490519+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.490519+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_49c15dee225f7dde", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:28:19.537364+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:28:19.543566+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_9146a60df0ded780", "started_at": null, "deadline_at": "2026-11-22T13:38:19.537364+00:00", "callback_url": null, "completed_at": "2026-11-22T13:28:19.543566+00:00", "last_seen_at": "2026-11-22T13:28:19.538754+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.538754+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_6c1571505041e06e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:44:29.428856+00:00", "error_code": null, "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_c735276272dab3d6", "started_at": null, "deadline_at": "2026-11-22T13:54:29.428856+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:44:29.428857+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_5dcfef1a3b535e59", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:28:19.530595+00:00", "error_code": null, "expires_at": null, "project_id": "prj_e938f4f26584d176", "request_id": "req_1c5a7a239b143745", "started_at": null, "deadline_at": "2026-11-22T13:38:19.530595+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:28:19.535047+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.535047+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_796c3dcdcfe7793e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:44:29.55537+00:00", "error_code": null, "expires_at": "2026-11-22T14:44:29.578475+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_8f878287aa60ef6a", "started_at": null, "deadline_at": "2026-11-22T13:54:29.55537+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:44:29.578475+00:00", "last_seen_at": "2026-11-22T13:44:29.568578+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.568578+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_cf90ac44ce5e5ff8", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_012cc9e967baae1b", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:28:19.584309+00:00", "error_code": null, "expires_at": "2026-11-22T14:28:19.599126+00:00", "project_id": "prj_e938f4f26584d176", "request_id": "req_45e3ef8697b96ec7", "started_at": null, "deadline_at": "2026-11-22T13:38:19.58431+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:28:19.599126+00:00", "last_seen_at": "2026-11-22T13:28:19.591261+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:28:19.59126+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_8c3022ee2f7196ff", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:44:29.522521+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:44:29.540751+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_5acb649691cc1590", "started_at": null, "deadline_at": "2026-11-22T13:54:29.522521+00:00", "callback_url": null, "completed_at": "2026-11-22T13:44:29.540751+00:00", "last_seen_at": "2026-11-22T13:44:29.528243+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.528243+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:28:19.582685+00:00", "outcome": "bought", "task_id": "task_49c15dee225f7dde", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:44:29.549422+00:00", "outcome": "bought", "task_id": "task_8c3022ee2f7196ff", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -767,6 +775,12 @@ alter table reservation add constraint reservation_kind_check CHECK ((kind = ANY
 alter table reservation add constraint reservation_pkey PRIMARY KEY (id);
 
 alter table reservation add constraint reservation_state_check CHECK ((state = ANY (ARRAY['held'::text, 'settled'::text, 'refunded'::text])));
+
+alter table retention_floor add constraint retention_floor_api_detail_days_check CHECK ((api_detail_days > 0));
+
+alter table retention_floor add constraint retention_floor_id_check CHECK ((id = 1));
+
+alter table retention_floor add constraint retention_floor_pkey PRIMARY KEY (id);
 
 alter table schema_function add constraint schema_function_pkey PRIMARY KEY (name);
 
@@ -1414,9 +1428,14 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.drop_api_detail_partition(p_days integer)
  RETURNS TABLE(dropped text, detail_rows bigint)
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 begin
+  if not exists (select from retention_floor where p_days >= api_detail_days) then
+    raise exception 'days of api_detail younger than the retention are not dropped' using errcode = '55000';
+  end if;
   perform pg_advisory_xact_lock(7107, hashtext('api_detail'));
   select c.relname::text into dropped from pg_inherits i join pg_class c on c.oid = i.inhrelid
   where i.inhparent = 'api_detail'::regclass and c.relname ~ '^api_detail_[0-9]{8}$'
@@ -1542,6 +1561,8 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.ensure_api_detail_partitions()
  RETURNS integer
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
   today date := (clock_timestamp() at time zone 'UTC')::date;

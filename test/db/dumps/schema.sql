@@ -288,6 +288,11 @@ create table reservation (
   usage_estimated boolean not null default false
 ) with (fillfactor=70);
 
+create table retention_floor (
+  api_detail_days integer not null,
+  id integer not null default 1
+);
+
 create table schema_function (
   applied_at timestamp with time zone not null default clock_timestamp(),
   checksum text not null,
@@ -468,6 +473,12 @@ alter table reservation add constraint reservation_kind_check CHECK ((kind = ANY
 alter table reservation add constraint reservation_pkey PRIMARY KEY (id);
 
 alter table reservation add constraint reservation_state_check CHECK ((state = ANY (ARRAY['held'::text, 'settled'::text, 'refunded'::text])));
+
+alter table retention_floor add constraint retention_floor_api_detail_days_check CHECK ((api_detail_days > 0));
+
+alter table retention_floor add constraint retention_floor_id_check CHECK ((id = 1));
+
+alter table retention_floor add constraint retention_floor_pkey PRIMARY KEY (id);
 
 alter table schema_function add constraint schema_function_pkey PRIMARY KEY (name);
 
@@ -1115,9 +1126,14 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.drop_api_detail_partition(p_days integer)
  RETURNS TABLE(dropped text, detail_rows bigint)
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 begin
+  if not exists (select from retention_floor where p_days >= api_detail_days) then
+    raise exception 'days of api_detail younger than the retention are not dropped' using errcode = '55000';
+  end if;
   perform pg_advisory_xact_lock(7107, hashtext('api_detail'));
   select c.relname::text into dropped from pg_inherits i join pg_class c on c.oid = i.inhrelid
   where i.inhparent = 'api_detail'::regclass and c.relname ~ '^api_detail_[0-9]{8}$'
@@ -1243,6 +1259,8 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.ensure_api_detail_partitions()
  RETURNS integer
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
   today date := (clock_timestamp() at time zone 'UTC')::date;

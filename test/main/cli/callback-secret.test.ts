@@ -19,7 +19,7 @@ beforeAll(async () => {
   db = await books.open();
   home = mkdtempSync(join(tmpdir(), 'tollgate-callback-secret-'));
   settings = {
-    DATABASE_URL: books.url,
+    DATABASE_URL: books.runtimeUrl,
     KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     TOLLGATE_HOME: home,

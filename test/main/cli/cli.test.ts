@@ -31,7 +31,7 @@ beforeAll(async () => {
   db = await books.open();
   home = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
   settings = {
-    DATABASE_URL: books.url,
+    DATABASE_URL: books.runtimeUrl,
     KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     // No server listens on this port. Only commands that need Temporal may fail.
@@ -533,7 +533,7 @@ describe('the command line', () => {
   });
 
   it('requires secrets only for commands that use them, and names a missing one', async () => {
-    const env = { DATABASE_URL: books.url, TOLLGATE_HOME: home };
+    const env = { DATABASE_URL: books.runtimeUrl, TOLLGATE_HOME: home };
     await json(rows(z.unknown()), ['projects', 'list'], { env });
     const { error } = await json(Refusal, ['projects', 'create', '--name', 'x'], { code: 2, env });
     expect(error.message).toContain('MASTER_KEYS is required');

@@ -24,7 +24,7 @@ beforeAll(async () => {
   books = await createTestDatabase();
   db = await books.open();
   settings = {
-    DATABASE_URL: books.url,
+    DATABASE_URL: books.runtimeUrl,
     KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     SANDBOX_URL: 'http://127.0.0.1:1',

@@ -16,6 +16,13 @@ create table api_detail (
   primary key (request_id, at)
 ) partition by range (at);
 
+-- The days that no role but the owner can drop. `migrate` writes them from the configuration.
+create table retention_floor (
+  id int primary key default 1 check (id = 1),
+  api_detail_days int not null check (api_detail_days > 0)
+);
+insert into retention_floor (api_detail_days) values (30);
+
 create table summary_month (
   month text primary key check (month ~ '^[0-9]{4}-[0-9]{2}$'),
   -- The summary holds the month's entries up to this one.

@@ -1,7 +1,11 @@
 -- Creates the missing partitions of api_detail for yesterday, today and tomorrow, and returns how many were missing.
 -- Yesterday's is needed because a row may be written just after midnight.
+-- Runs as the owner of the tables, because the runtime role creates none. PostgreSQL puts a new table into the first schema of the
+-- search path, and finds a caller's temporary tables last.
 create or replace function ensure_api_detail_partitions() returns int
 language plpgsql
+security definer
+set search_path = public, pg_temp
 as $$
 declare
   today date := (clock_timestamp() at time zone 'UTC')::date;

@@ -1,0 +1,123 @@
+import pg from 'pg';
+import type { Database } from './database.ts';
+
+/**
+ * What the runtime role may do with each table. Nobody but the owner truncates, alters or refers to one, and nobody rewrites the
+ * ledger or the audit log. A new table needs a row here: until then no process can use it under that role.
+ */
+export const runtimePrivileges: Readonly<Record<string, string>> = {
+  api_detail: 'select, insert',
+  api_key: 'select, insert, update',
+  api_key_secret: 'select, insert, update',
+  attempt: 'select, insert, update, delete',
+  audit_entry: 'select, insert',
+  channel: 'select, insert, update',
+  channel_health: 'select, insert, update, delete',
+  channel_witness: 'select, insert, update, delete',
+  credit_account: 'select, insert, update',
+  delivery: 'select, insert, update, delete',
+  delivery_attempt: 'select, insert, update, delete',
+  file: 'select, insert, update, delete',
+  idempotency: 'select, insert, update, delete',
+  job_run: 'select, insert, update, delete',
+  // The rows below a checkpoint are deleted with it by their foreign keys, in the name of the owner.
+  ledger_checkpoint: 'select, insert, delete',
+  ledger_checkpoint_account: 'select, insert',
+  ledger_checkpoint_key: 'select, insert',
+  ledger_entry: 'select, insert',
+  model: 'select, insert, update, delete',
+  monthly_summary: 'select, insert, delete',
+  project: 'select, insert, update',
+  rate_slot: 'select, insert, update, delete',
+  reservation: 'select, insert, update',
+  retention_floor: 'select',
+  schema_function: 'select',
+  schema_migration: 'select',
+  summary_month: 'select, insert, update',
+  task: 'select, insert, update, delete',
+  task_resolution: 'select, insert',
+};
+
+/**
+ * The role of API servers, workers and operators, or null if it is the owner. PostgreSQL is asked, because the name may come from a
+ * pooler or the environment, and because a wrong password must stop a release before its processes start. Throws if the two
+ * connections lead to different databases.
+ */
+export async function findRuntimeRole(connections: { owner: Database; runtime: Database }): Promise<string | null> {
+  const [owner, runtime] = await Promise.all([whoIs(connections.owner), whoIs(connections.runtime)]);
+  if (owner?.name !== runtime?.name)
+    throw new Error(
+      `DATABASE_URL leads to the database ${runtime?.name}, MIGRATE_DATABASE_URL to ${owner?.name}. It must be the same.`,
+    );
+  return runtime && runtime.role !== owner?.role ? runtime.role : null;
+}
+
+const whoIs = (database: Database) =>
+  database.first<{ role: string; name: string }>(
+    'who-is',
+    'select current_user::text as role, current_database()::text as name',
+    [],
+  );
+
+type Run = (text: string, values?: string[]) => Promise<{ name: string }[]>;
+
+/**
+ * Gives `role` the privileges of the table above and takes every other one from it, and from everybody, on the tables, sequences and
+ * functions in `public` that the current role may grant. Repeated, it changes nothing. Throws if the role could alter the tables after all.
+ */
+export async function grantToRuntimeRole(run: Run, role: string): Promise<void> {
+  const to = pg.escapeIdentifier(role);
+  const statements = [`revoke create on schema public from public, ${to}`, `grant usage on schema public to ${to}`];
+  const own = async (query: string) => (await run(query)).map(({ name }) => name);
+
+  const tables = await own(ownRelations('r', 'p'));
+  if (tables.length > 0) statements.push(`revoke all on table ${tables.join(', ')} from public, ${to}`);
+  for (const table of tables) {
+    const privileges = runtimePrivileges[table];
+    if (privileges) statements.push(`grant ${privileges} on table ${table} to ${to}`);
+  }
+  // None is granted: PostgreSQL checks no privilege when an identity column takes its next value.
+  const sequences = await own(ownRelations('S'));
+  if (sequences.length > 0) statements.push(`revoke all on sequence ${sequences.join(', ')} from public, ${to}`);
+  const functions = await own(ownFunctions);
+  if (functions.length > 0) {
+    statements.push(`revoke all on function ${functions.join(', ')} from public, ${to}`);
+    statements.push(`grant execute on function ${functions.join(', ')} to ${to}`);
+  }
+  await run(statements.join(';\n'));
+
+  const [excess] = await run(excessOf, [role]);
+  if (excess)
+    throw new Error(
+      `The role ${role} of DATABASE_URL ${excess.name}, so it could change the tables. Set the roles up as ` +
+        'deploy/postgres-roles.sql does, or leave MIGRATE_DATABASE_URL empty.',
+    );
+}
+
+/** Objects of an extension keep what the extension gave them. */
+const ofNoExtension = (oid: string): string =>
+  `not exists (select from pg_depend where objid = ${oid} and deptype = 'e')`;
+
+const ownRelations = (...kinds: string[]): string => `
+  select quote_ident(c.relname) as name from pg_class c
+  where c.relnamespace = 'public'::regnamespace and pg_has_role(c.relowner, 'usage') and ${ofNoExtension('c.oid')}
+    and c.relkind in (${kinds.map((kind) => `'${kind}'`).join(', ')}) order by 1`;
+
+const ownFunctions = `
+  select p.oid::regprocedure::text as name from pg_proc p
+  where p.pronamespace = 'public'::regnamespace and pg_has_role(p.proowner, 'usage') and ${ofNoExtension('p.oid')}
+    and p.prokind = 'f' order by 1`;
+
+/** Membership counts as ownership, and a superuser is a member of every role. */
+const excessOf = `
+  select name from (
+    select case
+      when rolsuper then 'is a superuser'
+      when rolcreaterole then 'may create roles'
+      when pg_has_role(r.oid, current_user, 'member') then 'is a member of ' || current_user
+      when has_schema_privilege(r.oid, 'public', 'create') then 'may create tables'
+      else (select 'owns ' || c.relname from pg_class c
+            where c.relnamespace = 'public'::regnamespace and pg_has_role(r.oid, c.relowner, 'member') limit 1)
+    end as name
+    from pg_roles r where rolname = ?) excess
+  where name is not null`;
