@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startPostgres, type PostgresServer } from '../../src/main/servers/postgres.ts';
 import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal, type TemporalServer } from '../../src/main/servers/temporal.ts';
+import { lightTemporal } from '../support/light-temporal.ts';
 
 /** A server for one test file, which may stop, wipe and restart it without affecting other test files. */
 export interface OwnServer {
@@ -29,6 +30,7 @@ export async function ownTemporal(): Promise<OwnServer> {
         port: ports.port,
         uiPort: ports.uiPort,
         keepPort: ports.keep,
+        ...lightTemporal,
         guardian,
       }),
     wipe: (folder) =>

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadConfig, settings } from '../../src/config/load-config.ts';
 import { secretNames } from '../../src/config/setting.ts';
-import { nodeBinary, projectFolder } from '../support/program.ts';
+import { compileCache, nodeBinary, projectFolder } from '../support/program.ts';
 
 const secret = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 const good = { DATABASE_URL: 'postgresql://tollgate@127.0.0.1:1/none', KEY_PEPPERS: secret, MASTER_KEYS: secret };
@@ -134,7 +134,7 @@ describe('a start without a reachable database', () => {
 
   it.each(['migrate', 'api', 'worker'])('prints one sentence and exits with 1: %s', async (name) => {
     const ended = await new Promise<{ code: unknown; said: string }>((resolve) => {
-      const env = { ...good, LOG_LEVEL: 'silent', FILES_LOCAL_DIR: folder };
+      const env = { ...compileCache(), ...good, LOG_LEVEL: 'silent', FILES_LOCAL_DIR: folder };
       execFile(nodeBinary, [`src/main/${name}.ts`], { cwd: projectFolder, env }, (error, _stdout, stderr) =>
         resolve({ code: error?.code, said: stderr }),
       );

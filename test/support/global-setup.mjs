@@ -6,13 +6,15 @@ import { findTemporal } from '../../scripts/find-temporal.mjs';
 import { startPostgres } from '../../src/main/servers/postgres.ts';
 import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal } from '../../src/main/servers/temporal.ts';
+import { lightTemporal } from './light-temporal.ts';
+import { projectFolder } from './program.ts';
 import { makeTemplates } from './templates.ts';
 
 /**
  * Starts one PostgreSQL and one Temporal server for the whole run, on free ports and in a folder of their own. Test files find
  * them as TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY. In
- * TEST_COMPILE_CACHE, our programs keep their compiled code for the next start. The guardian stops both servers and removes the
- * folder, also when the run is interrupted or killed.
+ * TEST_COMPILE_CACHE, our programs keep their compiled code for the next start and the next run. The guardian stops both servers
+ * and removes the folder, also when the run is interrupted or killed.
  */
 export default async function globalSetup() {
   const guardian = startGuardian();
@@ -44,13 +46,14 @@ export default async function globalSetup() {
         port: 0,
         uiPort: 0,
         avoid,
+        ...lightTemporal,
         logFile: join(folder, 'temporal.log'),
         guardian,
       });
       process.env.TEST_TEMPORAL_ADDRESS = address;
     };
     process.env.TEST_TEMPORAL_BINARY = temporal.path;
-    process.env.TEST_COMPILE_CACHE = join(folder, 'compile-cache');
+    process.env.TEST_COMPILE_CACHE = join(projectFolder, 'node_modules', '.cache', 'tollgate', 'compiled');
     await Promise.all([preparePostgres(), prepareTemporal()]);
   } catch (error) {
     // No reporter exists yet; the run still ends with its line.

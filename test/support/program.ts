@@ -72,8 +72,8 @@ export async function startProgram({ name, env, logFile }: ProgramOptions): Prom
 export const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
 export const nodeBinary = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url));
 
-/** A run starts the same programs some hundred times: a third of each start is compiling. */
-const compileCache = (): Record<string, string> => {
+/** The variable for a process of our programs. A run starts them some hundred times, and a third of each start is compiling. */
+export const compileCache = (): Record<string, string> => {
   const folder = process.env['TEST_COMPILE_CACHE'];
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 };

@@ -15,6 +15,10 @@ export interface TemporalOptions {
   keepPort?: boolean;
   /** The ports that other servers already have. */
   avoid?: Set<number>;
+  /** Further dynamic configuration: JSON values by key. */
+  settings?: Record<string, string>;
+  /** Further environment variables, such as those of the Go runtime. */
+  environment?: Record<string, string>;
   logFile?: string;
   guardian?: Guardian;
 }
@@ -29,7 +33,7 @@ export interface TemporalServer extends LaunchedProcess {
 
 /** Starts Temporal with its UI on loopback. Resolves when the namespace `default` is usable; rejects after a minute. */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
-  const { binary, dbFile, keepPort = false, avoid = new Set(), logFile, guardian } = options;
+  const { binary, dbFile, keepPort = false, avoid = new Set(), settings = {}, logFile, guardian } = options;
   const port = keepPort ? options.port : await choosePort(options.port, avoid);
   const uiPort = keepPort ? options.uiPort : await choosePort(options.uiPort, avoid);
   const address = `127.0.0.1:${port}`;
@@ -40,11 +44,14 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
       ...['--db-filename', dbFile],
       // Without these two pragmas the server starts 13 workflows per second instead of 31.
       ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
-      ...['--dynamic-config-value', 'matching.enableFairness=true'],
+      ...Object.entries({ 'matching.enableFairness': 'true', ...settings }).flatMap(([key, value]) => [
+        '--dynamic-config-value',
+        `${key}=${value}`,
+      ]),
       ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
       ...['--log-level', 'error', '--disable-config-file', '--disable-config-env'],
     ],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment },
     logFile,
     stopSignal: 'SIGINT',
     graceSeconds: 8,

@@ -19,7 +19,7 @@ import {
 } from '../../db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { nodeBinary, projectFolder } from '../../support/program.ts';
+import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 import { monthsAgo, moveEntries, moveRequest, openUpkeep, type Upkeep } from './upkeep.ts';
 import { spec } from '../../spec/spec.ts';
 
@@ -365,7 +365,8 @@ interface Output {
 }
 
 async function tollgate(args: string[]): Promise<Output> {
-  const options = { env: { DATABASE_URL: copy.url, TOLLGATE_HOME: '/nonexistent' }, timeout: 30_000 };
+  const env = { ...compileCache(), DATABASE_URL: copy.url, TOLLGATE_HOME: '/nonexistent' };
+  const options = { env, timeout: 30_000 };
   return promisify(execFile)(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], options).then(
     ({ stdout }) => ({ code: 0, stdout }),
     (error: { code?: number; stdout?: string }) => ({ code: error.code ?? -1, stdout: error.stdout ?? '' }),

@@ -9,7 +9,7 @@ import { newId } from '../../../src/platform/crypto/ids.ts';
 import { mediaRoutes } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway } from '../../support/gateway.ts';
-import { nodeBinary, projectFolder } from '../../support/program.ts';
+import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 import { accountOf, entriesOf } from '../../support/rows.ts';
 import { callJob, codeOf, isUnderWay, runByCall, runsOf } from '../../commands/jobs/scheduler.ts';
 import { spec } from '../../spec/spec.ts';
@@ -192,7 +192,7 @@ describe('check-api-channels', () => {
 describe('tollgate jobs run', () => {
   const tollgate = (...args: string[]) =>
     promisify(execFile)(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), 'jobs', 'run', ...args, '--json'], {
-      env: gateway.env,
+      env: { ...compileCache(), ...gateway.env },
       timeout: 30_000,
     });
 

@@ -14,7 +14,7 @@ import { admitted, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/bo
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { createOperator } from '../../support/operator.ts';
-import { nodeBinary, projectFolder } from '../../support/program.ts';
+import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 import { lastAuditOf } from '../../support/rows.ts';
 
 let home: TestHome;
@@ -72,7 +72,9 @@ describe('tollgate channels add', () => {
   it('reads the credential from stdin if it is -, which keeps it out of the process list', async () => {
     const args = adding('piped').map((arg) => (arg === 'sk-first' ? '-' : arg));
     const said = await new Promise<{ code: number | null; text: string }>((resolve, reject) => {
-      const child = spawn(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args, '--json'], { env: settings });
+      const child = spawn(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args, '--json'], {
+        env: { ...compileCache(), ...settings },
+      });
       let text = '';
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
       child.on('error', reject).on('close', (code) => resolve({ code, text }));

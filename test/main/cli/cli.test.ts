@@ -18,7 +18,7 @@ import { newId } from '../../../src/platform/crypto/ids.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createOperator } from '../../support/operator.ts';
-import { nodeBinary, projectFolder } from '../../support/program.ts';
+import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 
 let books: TestDatabase;
 let db: Database;
@@ -52,7 +52,7 @@ interface Said {
   stderr: string;
 }
 
-/** Runs the program in a process of its own, with exactly this environment. */
+/** Runs the program in a process of its own, with exactly this environment and the compile cache. */
 const spawned = (args: string[], env: Record<string, string> = settings): Promise<Said> =>
   execute(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], env);
 
@@ -65,7 +65,7 @@ async function tollgate(args: string[], env: Record<string, string> = settings):
 
 function execute(file: string, args: string[], env: Record<string, string>): Promise<Said> {
   return new Promise((resolve, reject) => {
-    const options = { env, cwd: home, timeout: 30_000, maxBuffer: 4_000_000 };
+    const options = { env: { ...compileCache(), ...env }, cwd: home, timeout: 30_000, maxBuffer: 4_000_000 };
     execFile(file, args, options, (error, stdout, stderr) => {
       const code = error ? error.code : 0;
       if (typeof code !== 'number') return reject(new Error(`no exit code: ${stderr}`));
