@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { hasEnded, mediaRoutes } from '../support/api-client.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
@@ -56,10 +57,13 @@ interface Work {
   clients: number;
   /** Ends the work. Each client finishes its round, and makes at least one. */
   isOver: () => boolean;
+  /** The pause of a client between its rounds. 0 by default. */
+  pauseMs?: number;
 }
 
 /** A project at work: each of its clients chats, creates a picture, polls it to its end and downloads a file. Throws at any other answer. */
-export async function workUntil(gateway: Gateway, { project, fileUrl, clients, isOver }: Work): Promise<Times> {
+export async function workUntil(gateway: Gateway, work: Work): Promise<Times> {
+  const { project, fileUrl, clients, isOver, pauseMs = 0 } = work;
   const times: Times = { chat: [], create: [], poll: [], download: [] };
   const timed = async <T>(action: Action, status: number, act: () => Promise<T & { status: number }>): Promise<T> => {
     const began = performance.now();
@@ -86,6 +90,7 @@ export async function workUntil(gateway: Gateway, { project, fileUrl, clients, i
         const answer = await fetch(fileUrl, { signal: AbortSignal.timeout(20_000) });
         return { status: answer.status, bytes: (await answer.arrayBuffer()).byteLength };
       });
+      await sleep(pauseMs);
     } while (!isOver());
   };
   await Promise.all(Array.from({ length: clients }, client));

@@ -8,12 +8,13 @@ export async function eventually<T>(
   ask: () => Promise<T | null | undefined | false>,
   { secondsMax = 30, what = 'what the test waits for' } = {},
 ): Promise<T> {
-  const giveUpAt = Date.now() + secondsMax * 1_000;
+  const begunAt = Date.now();
   for (;;) {
-    const isLast = Date.now() > giveUpAt;
+    const elapsedMs = Date.now() - begunAt;
+    const isLast = elapsedMs > secondsMax * 1_000;
     const answer = await ask();
     if (answer !== null && answer !== undefined && answer !== false) return answer;
     if (isLast) throw new Error(`Waited ${secondsMax} s in vain for ${what}`);
-    await sleep(50);
+    await sleep(Math.min(50 + elapsedMs / 20, 200));
   }
 }

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { adapterFamilies } from '../../src/channels/registry.ts';
 import { addCredits } from '../../src/commands/projects/add-credits.ts';
-import { applyCatalog } from '../../src/commands/catalog/apply-catalog.ts';
-import { createCatalogCache } from '../../src/caches/catalog-cache.ts';
 import { createKey } from '../../src/commands/projects/create-key.ts';
 import { createProject } from '../../src/commands/projects/create-project.ts';
 import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
@@ -45,6 +42,12 @@ export function createOperator(
     createKey(deps, { projectId, name: 'test', actor, ...options });
   return {
     async prepare() {
+      // Loaded here, because Jest loads these modules again in each of the files that copy a prepared database.
+      const [{ adapterFamilies }, { applyCatalog }, { createCatalogCache }] = await Promise.all([
+        import('../../src/channels/registry.ts'),
+        import('../../src/commands/catalog/apply-catalog.ts'),
+        import('../../src/caches/catalog-cache.ts'),
+      ]);
       await applyCatalog(deps, { file: join(projectFolder, config.catalog.file), actor });
       const entries = await createCatalogCache(database, 0).entries();
       const groups = [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
