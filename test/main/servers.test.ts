@@ -33,9 +33,12 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the embedded PostgreSQL', () => {
+  /** The folder that the tests of a single server share, because it takes seconds to initialise one. */
+  const cluster = () => ({ dir: join(folder, 'cluster'), password: 'a/b@c', port: 0 });
+
   it('keeps committed data if it is killed, and starts again in the same folder on the same port', async () => {
-    const options = { dir: join(folder, 'killed'), password: 'a/b@c', logFile: join(folder, 'killed.log') };
-    const first = await startPostgres({ ...options, port: 0 });
+    const options = { ...cluster(), logFile: join(folder, 'killed.log') };
+    const first = await startPostgres(options);
     await query(first.url, 'CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)');
     process.kill(first.pid, 'SIGKILL');
     expect(await first.exited).toBe('was ended by SIGKILL');
@@ -51,7 +54,7 @@ describe('the embedded PostgreSQL', () => {
 
   it('uses UTF-8 and C collation, listens on loopback only, and logs no parameters of a failing statement', async () => {
     const logFile = join(folder, 'settings.log');
-    const server = await startPostgres({ dir: join(folder, 'settings'), password: 'x', port: 0, logFile });
+    const server = await startPostgres({ ...cluster(), logFile });
     try {
       const [row] = await query(
         server.url,
@@ -91,9 +94,8 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('stops the server of an earlier run that still uses the folder', async () => {
-    const options = { dir: join(folder, 'orphan'), password: 'x' };
-    const orphan = await startPostgres({ ...options, port: 0 });
-    const next = await startPostgres({ ...options, port: 0 });
+    const orphan = await startPostgres(cluster());
+    const next = await startPostgres(cluster());
     try {
       expect(processStart(orphan.pid)).toBeNull();
       expect(await query(next.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -103,7 +105,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('starts even if its old process id belongs to another program', async () => {
-    const options = { dir: join(folder, 'reused'), password: 'x', port: 0 };
+    const options = cluster();
     await (await startPostgres(options)).stop();
     writeFileSync(join(options.dir, 'postmaster.pid'), `${process.pid}\n${options.dir}\n`);
     const server = await startPostgres(options);
@@ -111,7 +113,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('includes its log in the error if it cannot start', async () => {
-    const options = { dir: join(folder, 'broken'), password: 'x', port: 0, logFile: join(folder, 'broken.log') };
+    const options = { ...cluster(), logFile: join(folder, 'broken.log') };
     await expect(startPostgres({ ...options, settings: { no_such_setting: '1' } })).rejects.toThrow('no_such_setting');
   });
 });
