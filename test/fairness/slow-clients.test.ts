@@ -48,7 +48,7 @@ describe('slow uploads, stalled bodies and slow readers of one project', () => {
         fileUrl: own.url,
         clients: 2,
         // Without a pause this work takes more CPU time than the attack.
-        pauseMs: 500,
+        pauseMs: 1_500,
         isOver: () =>
           isCutOff() && [slow.seen().uploads, slow.seen().bodies].every(({ ended }) => (ended[408] ?? 0) > 0),
       });
