@@ -73,8 +73,10 @@ export async function insertChannel(inside: Statements, channelId: string, given
 }
 
 // A call runs while the credits of its request are held. An attempt whose task was ended from outside never gets an outcome.
-const runningCall = `select 1 from attempt a join reservation r on r.id = a.request_id
-                     where a.channel_id = ? and a.outcome is null and r.state = 'held' limit 1`;
+const runningCall = `select 1 from hold h where h.channel_id = ?
+                     union all
+                     select 1 from hold h join attempt a on a.request_id = h.id
+                     where a.channel_id = ? and a.outcome is null limit 1`;
 
 /**
  * Changes the given settings of a channel, named by id or name, under its lock. `forgetHealth` resets its breaker. `busy`: the adapter
@@ -101,7 +103,7 @@ export async function updateChannel(
   if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
     return 'name_taken';
   const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
-  if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id])).length > 0) return 'busy';
+  if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id, row.id])).length > 0) return 'busy';
   em.assign(row, { ...given, updatedAt: new Date() });
   if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
   return { channelId: row.id, before, after: record() };

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import { toMembers, type Database } from './database.ts';
 import type { IdempotencyBinding } from './idempotency.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
+import { RateBatches, type RateBatch } from './rate-batches.ts';
 import type { RateState } from './rate-limiter.ts';
 
 export interface ChatAdmissionRequest {
@@ -69,9 +70,10 @@ export class ChatLedger {
 
   constructor(database: Database, limits: GroupLimits) {
     this.#database = database;
+    const batches = new RateBatches<ChatAdmissionRequest>(({ rpm, keyId }) => (rpm === null ? null : keyId));
     this.#admissions = new GroupCommit({
       ...limits,
-      run: (members, again) => admitChats(database, members, again),
+      run: (members, again) => admitChats(database, members, batches.of(members, again)),
       late: (request, admission) => {
         if (admission === null || admission.verdict.kind === 'admitted') this.#refundLate(request);
       },
@@ -80,7 +82,7 @@ export class ChatLedger {
     this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
   }
 
-  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes hold and first attempt. A refusal only counts the rate. */
+  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes the hold, which names the first call. A refusal only counts the rate. */
   admit(request: ChatAdmissionRequest): Promise<ChatAdmission> {
     return this.#admissions.submit(request);
   }
@@ -137,17 +139,45 @@ export const nothingCharged = (
 async function admitChats(
   database: Database,
   members: ChatAdmissionRequest[],
-  askedAgain: boolean,
+  { sender, batch, again, places }: RateBatch,
 ): Promise<ChatAdmission[]> {
+  const projects = [...new Set(members.map(({ projectId }) => projectId))];
+  const keys = new Map<string, { at: number; rpm: number | null; rated: number }>();
+  for (const [index, { keyId, rpm }] of members.entries()) {
+    const key = keys.get(keyId) ?? { at: keys.size + 1, rpm: null, rated: 0 };
+    keys.set(keyId, key);
+    key.rpm ??= rpm;
+    key.rated = Math.max(key.rated, places[index] ?? 0);
+  }
+  const projectAt = new Map(projects.map((projectId, index) => [projectId, index + 1]));
+  const column = <T>(value: (member: ChatAdmissionRequest) => T): T[] => members.map(value);
   const rows = await database.call<{
     verdict: string;
     rateRemaining: number | null;
     rateReset: number | null;
     retryAfter: number | null;
   }>('admit_chats', [
-    toMembers(
-      members.map(({ idempotency, ...member }) => ({ ...member, ...idempotency, ...(askedAgain && { askedAgain }) })),
-    ),
+    projects,
+    [...keys.keys()],
+    [...keys.values()].map(({ rpm }) => rpm),
+    [...keys.values()].map(({ rated }) => rated),
+    column(({ projectId }) => projectAt.get(projectId)),
+    column(({ keyId }) => keys.get(keyId)?.at),
+    places,
+    column(({ requestId }) => requestId),
+    column(({ modelId }) => modelId),
+    column(({ credits }) => credits),
+    column(({ holdSeconds }) => holdSeconds),
+    column(({ attemptId }) => attemptId),
+    column(({ channelId }) => channelId),
+    column(({ channelName }) => channelName),
+    column(({ idempotency }) => idempotency?.route),
+    column(({ idempotency }) => idempotency?.key),
+    column(({ idempotency }) => idempotency?.fingerprint),
+    column(({ idempotency }) => idempotency?.keptSeconds),
+    sender,
+    batch,
+    again,
   ]);
   return rows.map((row) => ({
     verdict:
@@ -165,17 +195,25 @@ async function nextAttempts(database: Database, members: NextChatAttempt[]): Pro
   return rows.map(({ begun }) => begun);
 }
 
-const endChats = (database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> =>
-  database.query('end-chats', 'select ended, charged from end_chats($1::jsonb)', [
-    toMembers(
-      members.map(({ attempt, answer, ...end }) => ({
-        ...end,
-        ...attempt,
-        answerStatus: answer?.status,
-        answerBody: answer?.body,
-      })),
-    ),
+function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> {
+  const column = <T>(value: (member: ChatEnd) => T): T[] => members.map(value);
+  return database.call('end_chats', [
+    column(({ requestId }) => requestId),
+    column(({ settle }) => settle),
+    column(({ channelId }) => channelId),
+    column(({ inputTokens }) => inputTokens),
+    column(({ outputTokens }) => outputTokens),
+    column(({ usageEstimated }) => usageEstimated),
+    column(({ costMicroUsd }) => costMicroUsd),
+    column(({ attempt }) => attempt?.attemptId),
+    column(({ attempt }) => attempt?.outcome),
+    column(({ attempt }) => attempt?.errorClass),
+    column(({ attempt }) => attempt?.status),
+    column(({ attempt }) => attempt?.detail),
+    column(({ answer }) => answer?.status),
+    column(({ answer }) => answer?.body),
   ]);
+}
 
 const expiryBatchesMax = 50;
 /** Expired holds that are refunded in one transaction. */

@@ -31,8 +31,9 @@ export async function findIdempotent(
   return database.first<IdempotentRequest>(
     'find-idempotent',
     `select fingerprint, task_id, status, body, request_id, replayed_at is not null as replayed,
-       (select r.settled_amount from reservation r where r.id = i.request_id) as credits,
-       (select count(*)::int from attempt a where a.request_id = i.request_id) as attempts
+       (select -e.credits from ledger_entry e where e.request_id = i.request_id and e.kind = 'settle') as credits,
+       -- A chat whose first call succeeded has no row in attempt.
+       greatest(1, (select count(*)::int from attempt a where a.request_id = i.request_id)) as attempts
      from idempotency i
      where project_id = $1 and route = $2 and key = $3 and expires_at > clock_timestamp()`,
     [projectId, route, key],

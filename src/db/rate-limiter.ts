@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { RateBatches, type RateBatch } from './rate-batches.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
 /** The state of a key's rate limit, as its client receives it. */
@@ -16,7 +17,6 @@ export interface RateVerdict extends RateState {
 interface Hit {
   keyId: string;
   rpm: number;
-  requestId: string;
 }
 
 /**
@@ -27,12 +27,16 @@ export class RateLimiter {
   readonly #hits: GroupCommit<Hit, RateVerdict>;
 
   constructor(database: Database, limits: GroupLimits) {
-    this.#hits = new GroupCommit({ ...limits, run: (hits, again) => hitRates(database, hits, again) });
+    const batches = new RateBatches<Hit>(({ keyId }) => keyId);
+    this.#hits = new GroupCommit({
+      ...limits,
+      run: (hits, again) => hitRates(database, hits, batches.of(hits, again)),
+    });
   }
 
   /** Counts one request of a key: at most `rpm` are admitted in any 60 seconds (rules "Keys and auth"). */
-  hit(keyId: string, rpm: number, requestId: string): Promise<RateVerdict> {
-    return this.#hits.submit({ keyId, rpm, requestId });
+  hit(keyId: string, rpm: number): Promise<RateVerdict> {
+    return this.#hits.submit({ keyId, rpm });
   }
 
   flush(): Promise<void> {
@@ -40,11 +44,16 @@ export class RateLimiter {
   }
 }
 
-async function hitRates(database: Database, hits: Hit[], again: boolean): Promise<RateVerdict[]> {
+async function hitRates(
+  database: Database,
+  hits: Hit[],
+  { places, sender, batch, again }: RateBatch,
+): Promise<RateVerdict[]> {
+  const values = [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm), places, sender, batch, again];
   return database.query<RateVerdict>(
     'hit-rates',
     `select admitted, remaining, reset_after as reset_seconds, retry_after as retry_after_seconds
-     from hit_rates($1::text[], $2::int[], $3::text[], $4) order by ord`,
-    [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm), hits.map(({ requestId }) => requestId), again],
+     from hit_rates($1, $2, $3, $4, $5, $6)`,
+    values,
   );
 }

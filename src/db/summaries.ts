@@ -25,7 +25,7 @@ export async function listOpenMonths(database: Database): Promise<string[]> {
 }
 
 /**
- * Rebuilds one month from ledger, reservations and attempts (rules "Jobs and retention"), unless it is frozen. A second call gives
+ * Rebuilds one month from the ledger and the attempts (rules "Jobs and retention"), unless it is frozen. A second call gives
  * the same rows. Entries younger than `lagSeconds` are left for the next call.
  */
 export async function rebuildMonth(

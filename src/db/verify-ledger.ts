@@ -67,8 +67,8 @@ const sinceOf = (checkpoint: Checkpoint | null): LedgerReport['since'] =>
 interface Scope {
   /** The spent credits of each key, as (key_id, spent). */
   spent: string;
-  /** Ids of the reservations to check. */
-  reservations: string;
+  /** Ids of the requests to check that have ended. */
+  ended: string;
   /** Ids of the tasks to check. */
   tasks: string;
   /** The first month whose summary is checked. */
@@ -77,24 +77,20 @@ interface Scope {
 
 const allOfTime: Scope = {
   spent: `select key_id, sum(spent) as spent from (
-            select key_id, settled_amount as spent from reservation where state = 'settled'
-            union all
-            select key_id, -d_balance from ledger_entry where kind = 'adjust' and key_id is not null) takings group by 1`,
-  reservations: 'select id from reservation',
+            select key_id, -credits as spent from ledger_entry where kind in ('settle', 'adjust') and key_id is not null) takings group by 1`,
+  ended: `select request_id as id from ledger_entry where kind in ('settle', 'refund')`,
   tasks: 'select id from task',
   firstMonth: `''`,
 };
 
-/** Everything that is held now, or that began, ended or got an entry since the checkpoint. Each part of the query has its index. */
+/** Everything that ended or got an entry since the checkpoint. What is held now is checked every time. Each part has its index. */
 const sinceCheckpoint: Scope = {
   spent: `select key_id, sum(spent) as spent from (
             select key_id, spent from ledger_checkpoint_key where checkpoint_id = $2
             union all
-            select key_id, -(d_balance + d_reserved) from ledger_entry
+            select key_id, -credits from ledger_entry
             where id > $3 and kind in ('settle', 'adjust') and key_id is not null) takings group by 1`,
-  reservations: `select id from reservation where ended_at is null
-            union select id from reservation where created_at >= $4 or ended_at >= $4
-            union select reservation_id from ledger_entry where id > $3 and reservation_id is not null`,
+  ended: `select request_id as id from ledger_entry where id > $3 and kind in ('settle', 'refund')`,
   tasks: `select id from task where completed_at is null and admission <> 'rejected'
             union select id from task where completed_at >= $4`,
   firstMonth: `to_char($4 at time zone 'UTC', 'YYYY-MM')`,
@@ -103,71 +99,67 @@ const sinceCheckpoint: Scope = {
 /** Each query lists the rows that break the invariant. */
 const invariants: Record<string, { promise: string; offenders: (scope: Scope) => string }> = {
   C1: {
-    promise: 'Per project, balance and reserved each equal the sum of their entries.',
+    promise: 'Per project, balance and reserved together equal the sum of its entries.',
     offenders: () => `select a.project_id as id from credit_account a
-      left join (select project_id, sum(b) as b, sum(r) as r from (
-                   select project_id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = $2
+      left join (select project_id, sum(credits) as credits from (
+                   select project_id, credits from ledger_checkpoint_account where checkpoint_id = $2
                    union all
-                   select project_id, d_balance, d_reserved from ledger_entry where id > $3) sums group by 1) e using (project_id)
-      where a.balance <> coalesce(e.b, 0) or a.reserved <> coalesce(e.r, 0)`,
+                   select project_id, credits from ledger_entry where id > $3) sums group by 1) e using (project_id)
+      where a.balance + a.reserved <> coalesce(e.credits, 0)`,
   },
   C2: {
     promise:
-      'Per account and key, reserved equals the held reservations. Per key, spent equals the settled credits less the adjustments.',
+      'Per account and key, reserved equals its holds. Per key, spent equals the settled credits less the adjustments.',
     offenders: ({ spent }) => `select a.project_id as id from credit_account a
       left join (select project_id, sum(amount) as held, count(*) filter (where kind = 'media') as tasks
-                 from reservation where ended_at is null group by 1) r using (project_id)
-      where a.reserved <> coalesce(r.held, 0) or a.in_flight <> coalesce(r.tasks, 0)
+                 from hold group by 1) h using (project_id)
+      where a.reserved <> coalesce(h.held, 0) or a.in_flight <> coalesce(h.tasks, 0)
       union all
       select k.id from api_key k
-      left join (select key_id, sum(amount) as held, count(*) as begun
-                 from reservation where ended_at is null group by 1) r on r.key_id = k.id
+      left join (select key_id, sum(amount) as held, count(*) as begun from hold group by 1) h on h.key_id = k.id
       left join (${spent}) s on s.key_id = k.id
-      where k.reserved <> coalesce(r.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(r.begun, 0)`,
+      where k.reserved <> coalesce(h.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(h.begun, 0)`,
   },
   C3: {
-    promise: 'No balance and no reserved sum is negative, now or after any entry.',
+    promise: 'No balance and no reserved sum is negative, and no entry took more than there was.',
     offenders: () => `select project_id as id from credit_account where balance < 0 or reserved < 0
       union all select id from api_key where spent < 0 or reserved < 0
       union all select distinct project_id from (
-        select project_id, sum(b) over by_time as b, sum(r) over by_time as r from (
-          select project_id, 0::bigint as id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = $2
+        select project_id, sum(credits) over (partition by project_id order by id) as credits from (
+          select project_id, 0::bigint as id, credits from ledger_checkpoint_account where checkpoint_id = $2
           union all
-          select project_id, id, d_balance, d_reserved from ledger_entry where id > $3) entries
-        window by_time as (partition by project_id order by id)) running where b < 0 or r < 0`,
+          select project_id, id, credits from ledger_entry where id > $3) entries) running where credits < 0`,
   },
   C4: {
-    promise:
-      'Each reservation has one hold entry and, once it has ended, exactly one settle or refund entry of its amount.',
-    offenders: ({ reservations }) => `select r.id from (${reservations}) scope join reservation r using (id)
-      left join (select reservation_id,
-                   count(*) filter (where kind = 'hold') as holds, count(*) filter (where kind = 'settle') as settles,
-                   count(*) filter (where kind = 'refund') as refunds,
-                   sum(d_reserved) filter (where kind in ('hold', 'settle', 'refund')) as open,
-                   -sum(d_balance) filter (where kind in ('hold', 'settle', 'refund')) as taken
-                 from ledger_entry where reservation_id in (${reservations}) group by 1) e on e.reservation_id = r.id
-      where e.holds is distinct from 1
-         or e.settles <> (r.state = 'settled')::int or e.refunds <> (r.state = 'refunded')::int
-         or e.open <> case when r.state = 'held' then r.amount else 0 end
-         or e.taken <> case r.state when 'held' then r.amount when 'settled' then r.settled_amount else 0 end`,
+    promise: 'Each request is either held, or has ended with exactly one settle or refund entry of at most its hold.',
+    // That there is at most one entry of the two kinds is what the unique index ledger_entry_end_idx is for.
+    offenders: ({ ended }) => `select h.id from hold h
+        join ledger_entry e on e.request_id = h.id and e.kind in ('settle', 'refund')
+      union all
+      select e.request_id from (${ended}) scope join ledger_entry e on e.request_id = scope.id and e.kind in ('settle', 'refund')
+      where e.held is null or e.held <= 0 or -e.credits not between 0 and case e.kind when 'settle' then e.held else 0 end
+         or not exists (select from credit_account a where a.project_id = e.project_id)
+      union all
+      select 'ledger_entry_end_idx is missing' where not exists (
+        select from pg_index where indexrelid = to_regclass('ledger_entry_end_idx') and indisunique and indisvalid)`,
   },
   C5: {
     promise: 'No hold outlives its expiry by more than one sweep.',
-    offenders: () =>
-      `select id from reservation where ended_at is null and expires_at < clock_timestamp() - make_interval(secs => $1)`,
+    offenders: () => `select id from hold where expires_at < clock_timestamp() - make_interval(secs => $1)`,
   },
   C6: {
     promise:
       'An admitted task has succeeded if and only if it is settled, and has failed or is canceled if and only if it is refunded.',
-    offenders: ({ tasks, reservations }) => `select t.id
-      from (${tasks} union ${reservations}) scope join task t using (id) left join reservation r on r.id = t.id
+    offenders: ({ tasks, ended }) => `select t.id
+      from (${tasks} union ${ended} union select id from hold) scope join task t using (id)
+      left join lateral (select * from reservation where reservation.id = t.id offset 0) r on true
       where t.admission = 'reserved' and (r.id is null
         or (t.status = 'succeeded') <> (r.state = 'settled')
         or (t.status in ('failed', 'canceled')) <> (r.state = 'refunded')
         or t.credits_charged <> coalesce(r.settled_amount, 0)
         or t.credits_refunded <> case when r.state = 'refunded' then r.amount else 0 end)
       union all
-      select t.id from (${reservations}) scope join task t using (id) where t.admission <> 'reserved'`,
+      select t.id from (${ended} union select id from hold) scope join task t using (id) where t.admission <> 'reserved'`,
   },
   C7: {
     promise: 'Each monthly summary equals the sum of the ledger entries of its month.',
@@ -179,14 +171,13 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
                  ((month || '-01')::timestamp + interval '1 month') at time zone 'UTC' as past_at
           from summary_month where month >= ${firstMonth}
         ), entered as materialized (
-          select b.month, e.project_id, coalesce(r.model_id, '') as model_id, coalesce(r.channel_id, '') as channel_id, e.kind,
-            case when e.kind = 'refund' then 0 else -(e.d_balance + e.d_reserved) end as credits,
-            case when e.kind = 'settle' then coalesce(r.input_tokens, 0) else 0 end as input_tokens,
-            case when e.kind = 'settle' then coalesce(r.output_tokens, 0) else 0 end as output_tokens
+          select b.month, e.project_id, coalesce(e.model_id, '') as model_id, coalesce(e.channel_id, '') as channel_id, e.kind,
+            -e.credits as credits,
+            case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
+            case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
           from built b
           join ledger_entry e on e.created_at >= b.first_at and e.created_at < b.past_at and e.kind in ('settle', 'refund', 'adjust')
             and (e.id <= b.through_entry_id or b.frozen_at is not null)
-          left join reservation r on r.id = e.reservation_id
         ), taken as (
           select month, project_id, model_id, channel_id, count(*) filter (where kind = 'settle') as successes, sum(credits) as credits,
             sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens

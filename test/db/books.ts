@@ -120,11 +120,12 @@ export async function accountOf(db: Database, projectId: string): Promise<Accoun
   return row;
 }
 
-/** The number of entries of each kind for a task, such as `{ hold: 1, settle: 1 }`. */
+/** The number of entries of each kind for a task, and of its holds: `{ hold: 1 }`, then `{ settle: 1 }`. */
 export async function entriesOf(db: Database, taskId: string): Promise<Record<string, number>> {
   const rows = await rowsOf<{ kind: string; n: number }>(
     db,
-    'select kind, count(*) as n from ledger_entry where reservation_id = $1 group by kind',
+    `select kind, count(*) as n from (
+       select kind from ledger_entry where request_id = $1 union all select 'hold' from hold where id = $1) entries group by kind`,
     [taskId],
   );
   return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]));

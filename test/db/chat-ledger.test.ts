@@ -121,7 +121,7 @@ describe('the admission of a chat', () => {
     expect(await admitOne(admission)).toBe('admitted');
     expect(await admitOne(admission, otherLedger)).toBe('admitted');
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 4, reserved: 6 });
-    expect(await rowsOf(db, 'select n from rate_slot where key_id = $1', [book.keyId])).toEqual([{ n: 1 }]);
+    expect(await rowsOf(db, 'select total from rate_window where key_id = $1', [book.keyId])).toEqual([{ total: 1 }]);
     expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1 });
   });
 
@@ -209,7 +209,7 @@ describe('a chat that is admitted after its client received 503', () => {
     const admission = anAdmission(book, { credits: 6, ...once('late') });
     await askedBehindALock(admission, '503');
     expect(await factsOf(admission)).toEqual({ state: 'refunded', outcome: 'transient' });
-    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ refund: 1 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 10, reserved: 0 });
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
     expect(await admitOne(anAdmission(book, { credits: 6, ...once('late') }))).toBe('admitted');
@@ -252,7 +252,7 @@ describe('the end of a chat', () => {
     const book = await openBook(db, { credits: 20 });
     const [gone, running] = [anAdmission(book, { credits: 8, ...once('gone') }), anAdmission(book, { credits: 3 })];
     await admitTogether([gone, running]);
-    await run(db, `update reservation set expires_at = clock_timestamp() - interval '1 second' where id = $1`, [
+    await run(db, `update hold set expires_at = clock_timestamp() - interval '1 second' where id = $1`, [
       gone.requestId,
     ]);
     expect(await expireChats(db, 10)).toBe(1);
@@ -277,7 +277,7 @@ describe('the end of a chat', () => {
   it('is written by one sweep for every expired hold of a killed process', async () => {
     const book = await openBook(db, { credits: 25 });
     await admitTogether(Array.from({ length: 25 }, () => anAdmission(book, { credits: 1 })));
-    await run(db, `update reservation set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`, [
+    await run(db, `update hold set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`, [
       book.projectId,
     ]);
     expect(await expireChats(db, 10)).toBe(25);
@@ -300,7 +300,7 @@ describe('a chat whose answer was not delivered', () => {
     await ledger.end(end);
     const given = await Promise.all([ledger.giveBack(end), otherLedger.giveBack(end), ledger.giveBack(end)]);
     expect(given.sort()).toEqual([0, 0, 10]);
-    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, settle: 1, adjust: 1 });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ settle: 1, adjust: 1 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
     expect(await boundTo(admission)).toEqual([]);
@@ -310,7 +310,7 @@ describe('a chat whose answer was not delivered', () => {
     const { book, admission, end } = await chatOfTen('never settled');
     expect(await ledger.giveBack(end)).toBe(0);
     expect(await ledger.end(end)).toEqual({ ended: false, charged: 0 });
-    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ refund: 1 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
     expect(await boundTo(admission)).toEqual([]);
   });
@@ -347,7 +347,7 @@ describe('an adjustment', () => {
     expect(two.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 18, reserved: 0 });
     expect(await keyOf(book.keyId)).toMatchObject({ spent: 2 });
-    expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1, settle: 1, adjust: 2 });
+    expect(await entriesOf(db, admission.requestId)).toEqual({ settle: 1, adjust: 2 });
   });
 
   it('frees the budget of the key', async () => {

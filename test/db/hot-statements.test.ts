@@ -196,7 +196,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('find an idempotency key', () =>
     findIdempotent(db, { projectId: book.projectId, route: '/api/v1/chat/completions', key: 'unknown' }),
   );
-  await note('count a request', () => new RateLimiter(db, { membersMax: 1 }).hit(book.keyId, 1_000_000, newId('req')));
+  await note('count a request', () => new RateLimiter(db, { membersMax: 1 }).hit(book.keyId, 1_000_000));
   const first = anAdmission(book, {
     rpm: 1_000_000,
     channelId,
@@ -293,16 +293,7 @@ interface Reads {
   tables: Record<string, number>;
 }
 
-const growing = [
-  'reservation',
-  'ledger_entry',
-  'attempt',
-  'task',
-  'delivery',
-  'delivery_attempt',
-  'idempotency',
-  'rate_slot',
-];
+const growing = ['ledger_entry', 'attempt', 'task', 'delivery', 'delivery_attempt', 'idempotency', 'rate_window'];
 
 /** Runs work on the only connection of `db` and returns what it read, by PostgreSQL's own counters. */
 function readsOf(db: Database): (work: () => Promise<unknown>) => Promise<Reads> {
@@ -343,7 +334,7 @@ async function addChannel(db: Database): Promise<string> {
   return channelId;
 }
 
-/** Writes a history as the operations do: a reservation is inserted as held and ended later, and ids rise with time. */
+/** Writes a history of ended requests, whose ids rise with time. */
 function historyOf({ projectId, keyId }: Book): string[] {
   const who = `'${projectId}', '${keyId}'`;
   const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`;
@@ -354,13 +345,6 @@ function historyOf({ projectId, keyId }: Book): string[] {
   return [
     // Skips foreign key checks and triggers, because only the rows that the operations read matter here.
     `set session_replication_role = replica`,
-    `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
-     select ${id('req')}, ${who}, 'chat', 'model-a', 1, ${at(endedChats)}, ${at(endedChats)} ${chats}`,
-    `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
-     select ${id('task')}, ${who}, 'media', 'model-a', 1, ${at(endedTasks)}, ${at(endedTasks)} ${tasks}`,
-    // Summarizes the page ranges of BRIN indexes while the reservations are held, as autovacuum does.
-    `vacuum reservation`,
-    `update reservation set state = 'settled', settled_amount = 1, ended_at = created_at + interval '1 second' where state = 'held'`,
     `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, started_at, model_id, outcome, ended_at)
      select ${id('att')}, ${id('req')}, 1, 'chn_a', 'channel-a', 'fence', ${at(endedChats)}, ${at(endedChats)}, 'model-a', 'ok',
             clock_timestamp() ${chats}`,
@@ -379,9 +363,14 @@ function historyOf({ projectId, keyId }: Book): string[] {
     `update delivery set state = 'delivered', next_attempt_at = null, ended_at = created_at where state = 'pending'`,
     `insert into delivery_attempt (delivery_id, n, started_at, ended_at, status)
      select ${id('dlv')}, 1, ${at(endedTasks)}, ${at(endedTasks)}, 200 ${tasks}`,
-    `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved, created_at)
-     select ${who}, ${id('req')}, e.kind, e.b, e.r, ${at(endedChats)}
-     from generate_series(1, ${endedChats}) n cross join (values ('hold', -1, 1), ('settle', 0, -1)) e (kind, b, r)`,
+    ...[
+      { ids: id('req'), total: endedChats, rows: chats },
+      { ids: id('task'), total: endedTasks, rows: tasks },
+    ].map(
+      ({ ids, total, rows }) =>
+        `insert into ledger_entry (project_id, key_id, request_id, kind, credits, model_id, channel_id, held, began_at, created_at)
+         select ${who}, ${ids}, 'settle', -1, 'model-a', 'chn_a', 1, ${at(total)}, ${at(total)} ${rows}`,
+    ),
     `set session_replication_role = origin`,
   ];
 }

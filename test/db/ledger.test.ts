@@ -38,11 +38,10 @@ const kinds = (verdicts: CreateVerdict[]) => verdicts.map(({ kind }) => kind);
 
 /** Holds five credits for the chat $1. */
 const holdForChat = [
-  `insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+  `insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
    values ($1, $2, $3, 'chat', 'model-c', 5, clock_timestamp() + interval '1 minute')`,
-  `insert into ledger_entry (reservation_id, project_id, key_id, kind, d_balance, d_reserved) values ($1, $2, $3, 'hold', -5, 5)`,
   `with held as (update credit_account set balance = balance - 5, reserved = reserved + 5 where project_id = $2)
-   update api_key set reserved = reserved + 5 where id = $3 and $1 <> ''`,
+   update api_key set reserved = reserved + 5, in_flight = in_flight + 1 where id = $3 and $1 <> ''`,
 ];
 
 describe('creating tasks', () => {
@@ -200,7 +199,7 @@ describe('reserving credits', () => {
     await ledger.finishTask(taskEnd(taken.taskId, 'failed'));
     await run(db, 'update api_key set revoked_at = clock_timestamp() where id = $1', [book.keyId]);
     expect(await otherLedger.reserveTask(taken.taskId, true)).toMatchObject({ admitted: true, status: 'failed' });
-    expect(await entriesOf(db, taken.taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(db, taken.taskId)).toEqual({ refund: 1 });
   });
 
   it('holds the credits once for a task that is in one batch twice', async () => {
@@ -324,9 +323,7 @@ describe('finishing a task', () => {
       expect(ends.filter(({ finished }) => finished)).toHaveLength(1);
       const standing = ends.find(({ finished }) => finished)!;
       for (const end of ends) expect({ ...end, finished: true }).toEqual(standing);
-      expect(await entriesOf(db, taskId)).toEqual(
-        standing.status === 'succeeded' ? { hold: 1, settle: 1 } : { hold: 1, refund: 1 },
-      );
+      expect(await entriesOf(db, taskId)).toEqual(standing.status === 'succeeded' ? { settle: 1 } : { refund: 1 });
       expect(await rowsOf(db, 'select id from delivery where task_id = $1', [taskId])).toHaveLength(1);
     }
     expect(await breachesIn(db)).toEqual([]);
@@ -392,7 +389,7 @@ describe('finishing a task', () => {
     expect(await end(3)).toEqual([{ ended: false }]);
     expect(await end(null)).toEqual([{ ended: false }]);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 7, reserved: 0, inFlight: 0 });
-    expect(await entriesOf(db, id)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(db, id)).toEqual({ settle: 1 });
     expect(await breachesIn(db)).toEqual([]);
   });
 
@@ -409,7 +406,7 @@ describe('finishing a task', () => {
 
 describe('ledger entries', () => {
   it.each([
-    ['changed', 'update ledger_entry set d_balance = d_balance + 1 where project_id = $1'],
+    ['changed', 'update ledger_entry set credits = credits + 1 where project_id = $1'],
     ['deleted', 'delete from ledger_entry where project_id = $1'],
   ])('cannot be %s', async (_how, change) => {
     const book = await openBook(db, { credits: 10 });

@@ -23,15 +23,18 @@ beforeAll(async () => {
 afterAll(() => scratch?.drop());
 
 describe('the rate limiter', () => {
-  const slotsOf = (keyId: string) =>
-    rowsOf<{ slot: number; n: number }>(db, 'select slot, n from rate_slot where key_id = $1 order by slot', [keyId]);
+  /** How many requests of the key are counted. */
+  const usedOf = async (keyId: string) =>
+    (await rowsOf<{ total: number }>(db, 'select total from rate_window where key_id = $1', [keyId]))[0]?.total;
   /** Counts one request of a key with a limit of ten. */
-  const hit = (keyId: string) => limiter.hit(keyId, 10, newId('req'));
+  const hit = (keyId: string) => limiter.hit(keyId, 10);
   /** Writes requests as if they had been counted `secondsAgo`, by the clock of the database. */
   const plant = (keyId: string, secondsAgo: number, n: number) =>
     run(
       db,
-      `insert into rate_slot (key_id, slot, n) values ($1, floor(extract(epoch from clock_timestamp()))::bigint - $2::int, $3::int)`,
+      `insert into rate_window (key_id, second, oldest, counts, total)
+       select $1, at, at, $3::int || array_fill(0, array[60]), $3::int
+       from (select floor(extract(epoch from clock_timestamp()))::bigint - $2::int as at) planted`,
       [keyId, secondsAgo, n],
     );
 
@@ -63,13 +66,16 @@ describe('the rate limiter', () => {
     const keyId = newId('key');
     await plant(keyId, 61, 10);
     expect(await hit(keyId)).toMatchObject({ admitted: true, remaining: 9 });
-    expect((await slotsOf(keyId)).reduce((sum, { n }) => sum + n, 0)).toBe(1);
+    expect(await usedOf(keyId)).toBe(1);
 
     const waiting = newId('key');
     await plant(waiting, 40, 10);
     const { retryAfterSeconds } = await hit(waiting);
     const passes = async (seconds: number) => {
-      await run(db, 'update rate_slot set slot = slot - $2::int where key_id = $1', [waiting, seconds]);
+      await run(db, 'update rate_window set second = second - $2::int, oldest = oldest - $2::int where key_id = $1', [
+        waiting,
+        seconds,
+      ]);
       return (await hit(waiting)).admitted;
     };
     expect(await passes((retryAfterSeconds ?? 0) - 4)).toBe(false);
@@ -80,21 +86,20 @@ describe('the rate limiter', () => {
     const keyId = newId('key');
     await plant(keyId, -30, 10);
     expect(await hit(keyId)).toMatchObject({ admitted: false });
-    const [slot] = await slotsOf(keyId);
-    expect(slot?.n).toBe(10);
+    expect(await usedOf(keyId)).toBe(10);
   });
 
   it('admits exactly ten of two hundred requests to two processes, and does not limit another key', async () => {
     const [busy, idle] = [newId('key'), newId('key')];
     const verdicts = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? limiter : otherLimiter).hit(busy, 10, newId('req'))),
+      Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? limiter : otherLimiter).hit(busy, 10)),
     );
     expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(10);
     expect(await hit(idle)).toMatchObject({ admitted: true, remaining: 9 });
   });
 });
 
-describe('hit_rates over any arrival times', () => {
+describe('count_rates over any arrival times', () => {
   interface Arrival {
     atMs: number;
     requests: number;
@@ -109,11 +114,11 @@ describe('hit_rates over any arrival times', () => {
   beforeAll(async () => {
     const [found] = await rowsOf<{ definition: string }>(
       db,
-      `select pg_get_functiondef('hit_rates(text[], int[], text[], boolean)'::regprocedure) as definition`,
+      `select pg_get_functiondef(oid) as definition from pg_proc where proname = 'count_rates'`,
     );
     const timed = found?.definition
       .replaceAll('clock_timestamp()', `to_timestamp(current_setting('test.now_ms')::float8 / 1000)`)
-      .replace('hit_rates(', 'timed_hit_rates(');
+      .replace('count_rates(', 'timed_count_rates(');
     expect(timed).toContain('test.now_ms');
     await run(db, timed ?? '');
     await run(
@@ -123,9 +128,9 @@ describe('hit_rates over any arrival times', () => {
        begin
          for i in 1..cardinality(times) loop
            perform set_config('test.now_ms', times[i]::text, true);
-           return query select times[i], h.admitted, h.retry_after
-             from timed_hit_rates(array_fill(p_key, array[requests[i]]), array_fill(p_rpm, array[requests[i]]),
-                                 array_fill('req'::text, array[requests[i]]), false) h order by h.ord;
+           return query select times[i], n <= rate.granted[1], case when n > rate.granted[1] then rate.reset_after[1] end
+             from timed_count_rates(array[p_key], array[p_rpm], array[requests[i]], 1, i, false) rate,
+                  generate_series(1, requests[i]) n order by n;
          end loop;
        end $$`,
     );

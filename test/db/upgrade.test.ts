@@ -60,7 +60,7 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
     );
     expect(running).toHaveLength(2);
     for (const { id } of running) await ledger.finishTask(taskEnd(id, 'failed'));
-    for (const { id } of running) expect(await entriesOf(database, id)).toEqual({ hold: 1, refund: 1 });
+    for (const { id } of running) expect(await entriesOf(database, id)).toEqual({ refund: 1 });
 
     expect(await breachesIn(database)).toEqual([]);
   });

@@ -38,27 +38,27 @@ const unlocked = (change: string): string[] => [
   'alter table ledger_entry enable trigger ledger_entry_append_only',
 ];
 
+const heldAgain = (id: string): string =>
+  `insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
+   select id, project_id, key_id, 'media', model_id, amount, clock_timestamp() + interval '1 hour' from reservation where id = '${id}'`;
+
 /** Each breach with the invariant that must report it. Other invariants may report it too. */
 const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ['C1', 'a balance without a matching entry', ['update credit_account set balance = balance + 1']],
   ['C1', 'a reserved sum without a matching entry', ['update credit_account set reserved = reserved + 1']],
-  [
-    'C1',
-    'a deleted entry',
-    unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'hold'`),
-  ],
+  ['C1', 'a deleted entry', unlocked(`delete from ledger_entry where request_id = 'task_settled'`)],
   [
     'C1',
     'an entry with a changed amount',
-    unlocked(`update ledger_entry set d_balance = d_balance + 5 where kind = 'topup'`),
+    unlocked(`update ledger_entry set credits = credits + 5 where kind = 'topup'`),
   ],
   ['C1', 'an account without any entries', unlocked('delete from ledger_entry')],
   [
     'C2',
-    'an account that holds more than its reservations',
+    'an account whose reserved sum is more than its holds',
     ['update credit_account set reserved = reserved + 1, balance = balance - 1'],
   ],
-  ['C2', 'a key that holds more than its reservations', ['update api_key set reserved = reserved + 1']],
+  ['C2', 'a key whose reserved sum is more than its holds', ['update api_key set reserved = reserved + 1']],
   ['C2', 'a key that has spent more than was settled', ['update api_key set spent = spent + 1']],
   ['C2', 'an account with a wrong count of tasks in flight', ['update credit_account set in_flight = in_flight + 1']],
   ['C2', 'a key with a wrong count of tasks in flight', ['update api_key set in_flight = in_flight + 1']],
@@ -79,60 +79,50 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
     'C3',
     'a balance that was negative after an earlier entry',
     [
-      `insert into ledger_entry (project_id, kind, d_balance, d_reserved) select project_id, 'adjust', -1000, 0 from credit_account`,
-      `insert into ledger_entry (project_id, kind, d_balance, d_reserved) select project_id, 'adjust', 1000, 0 from credit_account`,
+      `insert into ledger_entry (project_id, kind, credits) select project_id, 'adjust', -1000 from credit_account`,
+      `insert into ledger_entry (project_id, kind, credits) select project_id, 'adjust', 1000 from credit_account`,
     ],
   ],
+  ['C4', 'a hold of a request that has ended', [heldAgain('task_settled')]],
   [
     'C4',
-    'a second hold',
+    'a second end',
     [
-      `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'hold', -10, 10 from reservation where id = 'task_held'`,
+      'drop index ledger_entry_end_idx',
+      `insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, held)
+       select project_id, 'refund', 0, key_id, id, model_id, amount from reservation where id = 'task_refunded'`,
     ],
   ],
   [
     'C4',
-    'a second refund',
+    'a charge above the hold',
     [
-      `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved) select project_id, key_id, id, 'refund', 10, -10 from reservation where id = 'task_refunded'`,
+      'alter table ledger_entry drop constraint ledger_entry_check',
+      ...unlocked(`update ledger_entry set held = 9 where request_id = 'task_settled'`),
     ],
-  ],
-  ['C4', 'a reservation without a hold entry', unlocked(`delete from ledger_entry where reservation_id = 'task_held'`)],
-  [
-    'C4',
-    'a settled reservation without a settle entry',
-    unlocked(`delete from ledger_entry where reservation_id = 'task_settled' and kind = 'settle'`),
-  ],
-  [
-    'C4',
-    'a settled amount that differs from its entry',
-    [`update reservation set settled_amount = 9 where id = 'task_settled'`],
   ],
   [
     'C5',
     'a hold past its expiry',
-    [`update reservation set expires_at = clock_timestamp() - interval '2 minutes' where id = 'task_held'`],
+    [`update hold set expires_at = clock_timestamp() - interval '2 minutes' where id = 'task_held'`],
   ],
   [
     'C6',
     'a success that was not charged',
-    [`update reservation set state = 'refunded', settled_amount = null where id = 'task_settled'`],
+    unlocked(`update ledger_entry set kind = 'refund', credits = 0 where request_id = 'task_settled'`),
   ],
   [
     'C6',
     'a failure that was charged',
-    [`update reservation set state = 'settled', settled_amount = 10 where id = 'task_refunded'`],
+    unlocked(`update ledger_entry set kind = 'settle', credits = -10 where request_id = 'task_refunded'`),
   ],
   [
     'C6',
     'a failure whose credits are still held',
-    [`update reservation set state = 'held', ended_at = null where id = 'task_refunded'`],
+    [heldAgain('task_refunded'), ...unlocked(`delete from ledger_entry where request_id = 'task_refunded'`)],
   ],
-  [
-    'C6',
-    'an open task whose hold has ended',
-    [`update reservation set state = 'refunded', ended_at = clock_timestamp() where id = 'task_held'`],
-  ],
+  ['C6', 'a success whose entry is missing', unlocked(`delete from ledger_entry where request_id = 'task_settled'`)],
+  ['C6', 'an open task whose hold is missing', [`delete from hold where id = 'task_held'`]],
   [
     'C6',
     'a task whose charge differs from its entries',
@@ -143,14 +133,10 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
     'a task whose refund differs from its entries',
     [`update task set credits_refunded = 9 where id = 'task_refunded'`],
   ],
+  ['C6', 'an admitted task that was never held', [`update task set admission = 'reserved' where id = 'task_rejected'`]],
   [
     'C6',
-    'an admitted task without a reservation',
-    [`update task set admission = 'reserved' where id = 'task_rejected'`],
-  ],
-  [
-    'C6',
-    'a reservation of a task that was never admitted',
+    'a charge for a task that was never admitted',
     [`update task set admission = 'rejected' where id = 'task_settled'`],
   ],
 ];
@@ -168,10 +154,7 @@ describe('verifyLedger', () => {
 
   it('accepts an expired hold for as long as one sweep may take', async () => {
     await withCopy(async (db) => {
-      await run(
-        db,
-        `update reservation set expires_at = clock_timestamp() - interval '30 seconds' where id = 'task_held'`,
-      );
+      await run(db, `update hold set expires_at = clock_timestamp() - interval '30 seconds' where id = 'task_held'`);
       expect(await verifyLedger(db, 3_600)).toMatchObject({ ok: true });
       expect(await verifyLedger(db, 5)).toMatchObject({ ok: false });
     });

@@ -82,7 +82,7 @@ describe('a running task', () => {
       const ends = await endsOf(gateway, projectId);
       const ended = await taskRow(taskId);
       expect(ended).toMatchObject({ status: 'succeeded', creditsCharged: quoted[index] });
-      expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+      expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
       expect(await accountOf(gateway.database, projectId)).toEqual({
         balance: ends.reduce((balance, { creditsCharged: charged }) => balance - charged, 100),
         reserved: 0,

@@ -85,7 +85,7 @@ async function killApis(): Promise<void> {
     killedBefore({ verb: 'create_tasks', table: 'task' }, plain.name, create),
   );
   await createAt('after_hold_before_commit', direct, (create) =>
-    killedBefore({ verb: 'reserve_tasks', table: 'ledger_entry' }, direct.name, create),
+    killedBefore({ verb: 'reserve_tasks', table: 'hold' }, direct.name, create),
   );
   await createAt('after_commit_before_start', committed);
   await createAt('after_start_before_reply', started);
@@ -472,7 +472,7 @@ describe('a worker that is killed', () => {
     expect(ends).toHaveLength(staleTasks);
     for (const end of ends) {
       expect(end).toMatchObject({ status: 'failed', errorCode: 'task_timeout', creditsRefunded: imageCredits });
-      expect(await entriesOf(gateway.database, end.id)).toEqual({ hold: 1, refund: 1 });
+      expect(await entriesOf(gateway.database, end.id)).toEqual({ refund: 1 });
     }
     expect(await gateway.hits('mid_stale_batch', 'submit')).toHaveLength(staleTasks);
     expect(await accountOf(gateway.database, project.projectId)).toEqual({ balance: startCredits, reserved: 0 });

@@ -239,7 +239,7 @@ describe('a tripped channel', () => {
     );
     await sql(
       'holds',
-      'create trigger out_of_order before insert on reservation for each row execute function out_of_order()',
+      'create trigger out_of_order before insert on hold for each row execute function out_of_order()',
     );
     try {
       expect((await ask()).status).toBe(500);

@@ -52,7 +52,7 @@ describe('a chat whose settlement was committed but never acknowledged', () => {
     const { answer, resume } = await chatWithLostSettlement(apiKey, headers);
     resume();
     await whenFollowedUp(answer);
-    expect(await entriesFor(answer)).toEqual({ hold: 1, settle: 1, adjust: 1 });
+    expect(await entriesFor(answer)).toEqual({ settle: 1, adjust: 1 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 100, reserved: 0 });
     expect(await keyFacts(gateway, keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
 
@@ -69,7 +69,7 @@ describe('a chat whose settlement was committed but never acknowledged', () => {
     expect([replay.status, replay.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     resume();
     await whenFollowedUp(answer);
-    expect(await entriesFor(answer)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesFor(answer)).toEqual({ settle: 1 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 90, reserved: 0 });
   });
 });

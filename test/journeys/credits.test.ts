@@ -122,7 +122,7 @@ describe('an Idempotency-Key', () => {
 
     const taskId = good[0]?.taskId ?? '';
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded' });
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
     expect(await visibleTasks(projectId)).toBe(1);
   });

@@ -73,7 +73,7 @@ describe('a media task', () => {
     const task = await gateway.poll(apiKey, created.taskId);
     expect(task.credits).toEqual({ quoted: 16, reserved: 16, charged: 16, refunded: 0 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 84, reserved: 0 });
-    expect(await entriesOf(gateway.database, created.taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, created.taskId)).toEqual({ settle: 1 });
   });
 
   it('stores every output of the upstream', async () => {

@@ -26,7 +26,7 @@ describe('an operator in Temporal', () => {
       output: null,
       credits: { charged: 0, refunded: 4 },
     });
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 100, reserved: 0 });
     await eventually(async () => (await gateway.hits(mark, 'cancel')).length > 0, { what: 'the cancel upstream' });
     await eventually(async () => (await workflow(taskId).describe()).status.name === 'CANCELLED');
@@ -44,7 +44,7 @@ describe('an operator in Temporal', () => {
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ n: 1, outcome: 'ok' }]);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
   });
 
@@ -57,7 +57,7 @@ describe('an operator in Temporal', () => {
     expect(task.status).toBe('succeeded');
     const channels = (await gateway.hits(mark, 'submit')).map(({ channel }) => channel);
     expect(channels).toEqual([...new Set(channels)]);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   });
 });
 
@@ -70,7 +70,7 @@ describe('an operator who resets a workflow to its first step', () => {
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   });
 
   together('after its task has ended does not change the task, and the second run completes', async () => {
@@ -85,7 +85,7 @@ describe('an operator who resets a workflow to its first step', () => {
       output: ended.output?.map(({ sha256 }) => sha256),
     });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   });
 });
 
@@ -116,7 +116,7 @@ describe('a worker that is frozen for longer than its heartbeat timeout', () => 
     expect(await gateway.poll(next.apiKey, next.taskId)).toMatchObject({ status: 'succeeded' });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ n: 1, outcome: 'ok' }]);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ completed_at: ended.completed_at, attempts: 1 });
   });
 });
@@ -130,7 +130,7 @@ describe('a worker that is killed while a job runs', () => {
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   });
 });
 

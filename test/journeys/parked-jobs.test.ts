@@ -30,7 +30,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 96, reserved: 0 });
     expect(await rowOf(taskId)).toEqual({ parked: false, outcome: 'ok' });
   });
@@ -43,7 +43,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
     const outcomes = (await attemptsOf(gateway.database, taskId)).map(({ outcome }) => outcome);
     expect(outcomes.at(-1)).toBe('ok');
     expect(outcomes.slice(0, -1).every((outcome) => outcome === 'transient')).toBe(true);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   });
 
   together(
@@ -81,7 +81,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
       credits: { charged: 0, refunded: 4 },
     });
     await expectStopped(taskId, mark);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
     await eventually(async () => (await workflow(taskId).describe()).status.name === 'CANCELLED');
   });
 
@@ -125,7 +125,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
     await workflow(taskId).terminate();
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', attempts: 1 });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
   });
 });
 
@@ -137,7 +137,7 @@ describe('a worker that is killed while its jobs are parked', () => {
     for (const { apiKey, taskId, mark } of jobs) {
       expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', attempts: 1 });
       expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
-      expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+      expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
     }
   });
 });

@@ -43,7 +43,7 @@ describe('a channel that fails', () => {
       new Set(['sandbox-a', 'sandbox-b']),
     );
     expect(attempts[2]?.channelName).toBe('sandbox-c');
-    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ settle: 1 });
     expect(await account()).toEqual({ balance: 96, reserved: 0 });
   });
 
@@ -88,7 +88,7 @@ describe('a channel that fails', () => {
       { channelName: 'sandbox-a', outcome: 'transient', errorClass: 'job_failed' },
       { channelName: 'sandbox-c', outcome: 'ok' },
     ]);
-    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ settle: 1 });
   });
 });
 
@@ -174,11 +174,7 @@ describe('a model without an enabled channel', () => {
     });
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     const after = await countRows(gateway.database);
-    expect([after.task, after.reservation, after.idempotency]).toEqual([
-      before.task,
-      before.reservation,
-      before.idempotency,
-    ]);
+    expect([after.task, after.hold, after.idempotency]).toEqual([before.task, before.hold, before.idempotency]);
   });
 });
 
@@ -199,7 +195,7 @@ const mark = (task: Task): string => String(task.input?.['prompt']).split('#')[1
 async function expectRefund(task: Task): Promise<void> {
   const { quoted } = task.credits;
   expect(task).toMatchObject({ output: null, credits: { quoted, reserved: quoted, charged: 0, refunded: quoted } });
-  expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, refund: 1 });
+  expect(await entriesOf(gateway.database, task.task_id)).toEqual({ refund: 1 });
   expect(await account()).toEqual({ balance: 100, reserved: 0 });
 }
 

@@ -101,7 +101,7 @@ describe('while a provider answers no stop', () => {
       const other = await staleTaskOn(quick);
       const chat = anAdmission(book, { credits: 5 });
       await openChatLedger(db).admit(chat);
-      await run(db, `update reservation set expires_at = clock_timestamp() where id = $1`, [chat.requestId]);
+      await run(db, `update hold set expires_at = clock_timestamp() where id = $1`, [chat.requestId]);
       await eventually(async () => (await entriesOf(db, chat.requestId))['refund'] === 1, {
         what: 'the refund of the expired chat',
       });

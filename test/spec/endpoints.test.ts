@@ -394,7 +394,7 @@ describe('GET /api/v1/tasks/{task_id}', () => {
       error: { code: 'task_timeout' },
       credits: { charged: 0, refunded: 35 },
     });
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
   });
 });
 

@@ -32,7 +32,7 @@ async function tablesOf(database: Database): Promise<string[]> {
 
 async function addedAfterRowsOf(database: Database): Promise<string[]> {
   const sections: string[][] = [];
-  for (const text of [constraints, indexes, functions, triggers]) sections.push(await textsOf(database, text));
+  for (const text of [constraints, indexes, views, functions, triggers]) sections.push(await textsOf(database, text));
   return sections.flat();
 }
 
@@ -80,6 +80,10 @@ from pg_index i join pg_class c on c.oid = i.indrelid join pg_class x on x.oid =
 where c.relnamespace = 'public'::regnamespace and not c.relispartition
   and not exists (select from pg_constraint n where n.conindid = i.indexrelid and n.contype in ('p', 'u'))
 order by c.relname, x.relname`;
+
+const views = `
+select format('create view %I as%s', c.relname, E'\\n' || pg_get_viewdef(c.oid)) as text
+from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v' order by c.relname`;
 
 const functions = `
 select rtrim(pg_get_functiondef(p.oid), E'\\n') || ';' as text

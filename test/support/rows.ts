@@ -10,8 +10,8 @@ export async function countRows(database: Database): Promise<RowCounts> {
   return row;
 }
 
-type RowCounts = Record<'task' | 'reservation' | 'idempotency' | 'file' | 'ledgerEntry' | 'attempt', number>;
-const countedTables = ['task', 'reservation', 'idempotency', 'file', 'ledger_entry', 'attempt'] as const;
+type RowCounts = Record<'task' | 'hold' | 'idempotency' | 'file' | 'ledgerEntry' | 'attempt', number>;
+const countedTables = ['task', 'hold', 'idempotency', 'file', 'ledger_entry', 'attempt'] as const;
 
 export async function accountOf(database: Database, projectId: string): Promise<{ balance: number; reserved: number }> {
   const [row] = await database.query<{ balance: number; reserved: number }>(
@@ -31,10 +31,14 @@ export interface AttemptFacts {
   errorClass: string | null;
 }
 
+/** The calls made for a task or a chat. The only call of a chat that succeeded at once stands in its ledger entry. */
 export const attemptsOf = (database: Database, taskId: string): Promise<AttemptFacts[]> =>
   database.query<AttemptFacts>(
     'test-attempts',
-    'select n, channel_name, outcome, code, error_class from attempt where request_id = $1 order by n',
+    `select n, channel_name, outcome, code, error_class from attempt where request_id = $1
+     union all
+     select 1, c.name, 'ok', null, null from ledger_entry e join channel c on c.id = e.channel_id
+     where e.request_id = $1 and e.cost_micro_usd is not null order by n`,
     [taskId],
   );
 
@@ -46,11 +50,12 @@ export const lastAuditOf = (database: Database, subject: unknown): Promise<{ act
     [subject],
   );
 
-/** The number of ledger entries of each kind for this task. */
+/** The number of ledger entries of each kind for this task, and of its holds. */
 export async function entriesOf(database: Database, taskId: string): Promise<Record<string, number>> {
   const rows = await database.query<{ kind: string; entries: number }>(
     'test-entries',
-    'select kind, count(*)::float8 as entries from ledger_entry where reservation_id = $1 group by kind',
+    `select kind, count(*)::float8 as entries from (
+       select kind from ledger_entry where request_id = $1 union all select 'hold' from hold where id = $1) entries group by kind`,
     [taskId],
   );
   return Object.fromEntries(rows.map(({ kind, entries }) => [kind, entries]));

@@ -11,7 +11,7 @@ export async function countRate({ rateLimiter }: RateDeps, ctx: AppContext): Pro
   const { keyId, rpm } = keyOf(ctx);
   ctx.state.rateCounted = true;
   if (rpm === null) return;
-  const rate = await rateLimiter.hit(keyId, rpm, ctx.state.requestId);
+  const rate = await rateLimiter.hit(keyId, rpm);
   setRateHeaders(ctx, rpm, rate);
   if (!rate.admitted) throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: rate.retryAfterSeconds ?? 1 });
 }

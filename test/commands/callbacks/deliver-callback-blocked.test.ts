@@ -175,8 +175,7 @@ async function expectTaskUntouched(taskId: string): Promise<void> {
   expect(await rowsOf(db, 'select status, error_code from task where id = $1', [taskId])).toEqual([
     { status: 'failed', errorCode: 'upstream_failed' },
   ]);
-  expect(await rowsOf(db, 'select kind from ledger_entry where reservation_id = $1 order by kind', [taskId])).toEqual([
-    { kind: 'hold' },
+  expect(await rowsOf(db, 'select kind from ledger_entry where request_id = $1 order by kind', [taskId])).toEqual([
     { kind: 'refund' },
   ]);
 }

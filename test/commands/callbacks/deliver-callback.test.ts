@@ -158,7 +158,7 @@ describe('a callback', () => {
       callback: { state: 'exhausted', attempts: 8, last_status: 500, next_attempt_at: null },
     });
     expect(receiver.calls(name)).toHaveLength(8);
-    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ settle: 1 });
     expect(task.credits).toMatchObject({ charged: 4, refunded: 0 });
   });
 
@@ -319,7 +319,7 @@ describe('a redelivered callback', () => {
     const last = verified(calls[8]!, project.webhookSecret);
     expect(last.id).not.toBe(verified(calls[0]!, project.webhookSecret).id);
     expect({ ...last.data, callback: null }).toEqual({ ...task, callback: null });
-    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, task.task_id)).toEqual({ settle: 1 });
   });
 
   it('replaces a callback that still waits for its next try', async () => {

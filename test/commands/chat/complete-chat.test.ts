@@ -59,7 +59,7 @@ const failing = (kind: string, ...channels: string[]) =>
 
 async function expectRefunded(answer: Answer): Promise<void> {
   expect(await factsOf(answer)).toMatchObject({ state: 'refunded', settledAmount: null });
-  expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, refund: 1 });
+  expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ refund: 1 });
 }
 
 describe('a chat', () => {
@@ -153,11 +153,9 @@ describe('a hold', () => {
     const letGo = held.hold();
     const pending = ask('came late', { fields: heldModel });
     await held.holds(1);
-    await sql(
-      'expire',
-      `update reservation set expires_at = clock_timestamp() - interval '1 second' where state = 'held' and project_id = $1`,
-      [project.projectId],
-    );
+    await sql('expire', `update hold set expires_at = clock_timestamp() - interval '1 second' where project_id = $1`, [
+      project.projectId,
+    ]);
     await sql('sweep', 'select expire_chats(10)::text');
     letGo();
     const answer = await pending;
@@ -255,7 +253,7 @@ describe('failover', () => {
     expect(new Set(attempts.map(({ channelName }) => channelName)).size).toBe(3);
     expect(await gateway.hits('failover', 'chat')).toHaveLength(3);
     expect(await factsOf(answer)).toMatchObject({ state: 'settled', settledAmount: 5 });
-    expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, requestIdOf(answer))).toEqual({ settle: 1 });
   });
 
   it.each([

@@ -19,7 +19,7 @@ import {
   taskEnd,
   type Book,
 } from '../../db/books.ts';
-import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
+import { anAdmission, openChatLedger } from '../../db/chat-books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { moveEntries, moveRequest, openUpkeep, type Upkeep } from './upkeep.ts';
 import { spec } from '../../spec/spec.ts';
@@ -80,7 +80,15 @@ beforeAll(async () => {
   ] as const) {
     const chat = anAdmission(book, { requestId, attemptId: `att_${requestId}` });
     await chats.admit(chat);
-    await chats.end(settledEnd(chat, 1));
+    // Only a call that failed has a row of its own.
+    const attempt = {
+      attemptId: chat.attemptId,
+      outcome: 'refused',
+      errorClass: null,
+      status: 400,
+      detail: null,
+    } as const;
+    await chats.end({ ...nothingCharged(requestId, null), attempt });
     await moveRequest(database, requestId, daysAgo(days));
   }
 
@@ -357,7 +365,7 @@ async function everything(): Promise<unknown> {
     idempotency: '*',
     monthly_summary: '*',
     summary_month: 'month, through_entry_id, frozen_at is not null as frozen',
-    ledger_checkpoint_account: 'project_id, d_balance, d_reserved',
+    ledger_checkpoint_account: 'project_id, credits',
     api_detail: '*',
   };
   const dump: Record<string, unknown> = {};

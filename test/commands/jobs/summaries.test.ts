@@ -221,7 +221,7 @@ describe('the monthly summary', () => {
       return sums;
     };
     await moveRequest(db, 'task_now', longAgo);
-    await run(db, `update reservation set ended_at = clock_timestamp() - interval '200 seconds' where id = 'task_now'`);
+    await moveEntries(db, `request_id = 'task_now'`, new Date(Date.now() - 200_000).toISOString());
     expect(await built(100)).toEqual({ credits: 10, cost: 600 });
     expect(await built(0)).toEqual({ credits: 20, cost: 650 });
     const frozen = await rowsOf(
@@ -331,13 +331,14 @@ describe('the checkpoint', () => {
     ['C2', 'update api_key set spent = spent + 1'],
     [
       'C3',
-      `insert into ledger_entry (project_id, kind, d_balance, d_reserved)
-       select project_id, 'adjust', v, 0 from credit_account, (values (-5000), (5000)) as two (v) order by v`,
+      `insert into ledger_entry (project_id, kind, credits)
+       select project_id, 'adjust', v from credit_account, (values (-5000), (5000)) as two (v) order by v`,
     ],
     [
       'C4',
-      `insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-       select project_id, key_id, id, 'refund', 10, -10 from reservation where id = 'task_failed'`,
+      `insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
+       select id, project_id, key_id, 'media', model_id, 10, clock_timestamp() + interval '1 hour'
+       from reservation where id = 'task_failed'`,
     ],
     ['C6', `update task set credits_charged = 9, completed_at = clock_timestamp() where id = 'task_now'`],
   ])('does not hide a later breach of %s, and no new one is written after the breach', async (invariant, change) => {
@@ -353,7 +354,7 @@ describe('the checkpoint', () => {
   it('makes verification trust the entries before it, except with `--full`', async () => {
     await runMaintenance(upkeep);
     await run(db, 'alter table ledger_entry disable trigger ledger_entry_append_only');
-    await run(db, `update ledger_entry set d_balance = d_balance + 5 where kind = 'topup'`);
+    await run(db, `update ledger_entry set credits = credits + 5 where kind = 'topup'`);
     expect(await since()).toMatchObject({ ok: true });
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: false });
   });

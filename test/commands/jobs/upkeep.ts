@@ -36,14 +36,18 @@ export async function openUpkeep(db: Database, env: Record<string, string> = {})
 /** Changes the time of ledger entries, which the program never does. */
 export async function moveEntries(db: Database, where: string, at: string): Promise<void> {
   await run(db, 'alter table ledger_entry disable trigger ledger_entry_append_only');
-  await run(db, `update ledger_entry set created_at = $1 where ${where}`, [at]);
+  await run(
+    db,
+    `update ledger_entry set created_at = $1, began_at = case when began_at is not null then $1::timestamptz end where ${where}`,
+    [at],
+  );
   await run(db, 'alter table ledger_entry enable trigger ledger_entry_append_only');
 }
 
 /** Moves a request with its entries, attempts and task to one moment. */
 export async function moveRequest(db: Database, id: string, at: string): Promise<void> {
-  await moveEntries(db, `reservation_id = '${id}'`, at);
-  await run(db, 'update reservation set created_at = $2, ended_at = $2 where id = $1', [id, at]);
+  await moveEntries(db, `request_id = '${id}'`, at);
+  await run(db, 'update hold set created_at = $2 where id = $1', [id, at]);
   await run(
     db,
     'update attempt set started_at = $2, ended_at = case when outcome is not null then $2::timestamptz end where request_id = $1',

@@ -207,7 +207,7 @@ describe('a cancel', () => {
     await workflowClosed(taskId);
     const submits = (await gateway.hits(mark, 'submit')).length;
     expect(submits).toBe((await attemptsOf(gateway.database, taskId)).length);
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
   });
 });
 

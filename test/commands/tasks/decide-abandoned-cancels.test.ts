@@ -70,7 +70,7 @@ describe('a cancel whose stop the provider did not confirm in time', () => {
     expect(await task.report).toEqual({ kind: 'canceled' });
     expect(await attemptNext(task)).not.toMatchObject({ kind: 'transient' });
     expect(submits).toBe(1);
-    expect(await entriesOf(db, task.taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(db, task.taskId)).toEqual({ refund: 1 });
   });
 });
 
@@ -171,7 +171,7 @@ describe('a cancel whose API server died before deciding it', () => {
     expect(stops).toEqual(['spare']);
     for (const { taskId } of [queued, idle]) {
       expect(await findTask(db, taskId)).toMatchObject({ status: 'canceled', errorCode: 'canceled' });
-      expect(await entriesOf(db, taskId)).toEqual({ hold: 1, refund: 1 });
+      expect(await entriesOf(db, taskId)).toEqual({ refund: 1 });
     }
     await queued.abandon();
   });

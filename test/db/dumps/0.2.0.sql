@@ -97,14 +97,13 @@ create table channel_health (
   alarm text,
   alarm_at timestamp with time zone,
   channel_id text not null,
+  closed_until timestamp with time zone,
   failures integer not null default 0,
   model_id text not null,
-  probe_project_id text,
+  opened_at timestamp with time zone,
+  opens integer not null default 0,
   probe_until timestamp with time zone,
   reason text,
-  tripped_at timestamp with time zone,
-  trips integer not null default 0,
-  unavailable_until timestamp with time zone,
   updated_at timestamp with time zone not null default clock_timestamp()
 );
 
@@ -131,6 +130,7 @@ create table delivery (
   ended_at timestamp with time zone,
   event_id text not null,
   id text not null,
+  kicked_at timestamp with time zone,
   last_status integer,
   lease_token text,
   lease_until timestamp with time zone,
@@ -139,7 +139,6 @@ create table delivery (
   state text not null default 'pending'::text,
   task_id text not null,
   url text,
-  woken_at timestamp with time zone,
   workflow_id text
 ) with (fillfactor=60);
 
@@ -169,6 +168,21 @@ create table file (
   task_id text,
   width integer
 );
+
+create table hold (
+  amount bigint not null,
+  attempt_id text,
+  channel_id text,
+  channel_name text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  id text not null,
+  is_idempotent boolean not null default false,
+  key_id text not null,
+  kind text not null,
+  model_id text not null,
+  project_id text not null
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0);
 
 create table idempotency (
   body text,
@@ -206,8 +220,7 @@ create table ledger_checkpoint (
 
 create table ledger_checkpoint_account (
   checkpoint_id bigint not null,
-  d_balance bigint not null,
-  d_reserved bigint not null,
+  credits bigint not null,
   project_id text not null
 );
 
@@ -218,16 +231,23 @@ create table ledger_checkpoint_key (
 );
 
 create table ledger_entry (
+  began_at timestamp with time zone,
+  channel_id text,
+  cost_micro_usd bigint,
   created_at timestamp with time zone not null default clock_timestamp(),
-  d_balance bigint not null,
-  d_reserved bigint not null,
+  credits bigint not null,
+  held bigint,
   id bigint not null generated always as identity,
+  input_tokens bigint,
   key_id text,
   kind text not null,
+  model_id text,
+  output_tokens bigint,
   project_id text not null,
   reason text,
   reference text,
-  reservation_id text
+  request_id text,
+  usage_estimated boolean
 );
 
 create table model (
@@ -263,35 +283,16 @@ create table project (
   status text not null default 'active'::text
 );
 
-create unlogged table rate_slot (
+create unlogged table rate_window (
+  counts integer[] not null,
   key_id text not null,
-  n integer not null,
-  requests bigint[] not null default '{}'::bigint[],
-  slot bigint not null
-) with (fillfactor=50);
-
-create table reservation (
-  amount bigint not null,
-  channel_id text,
-  created_at timestamp with time zone not null default clock_timestamp(),
-  ended_at timestamp with time zone,
-  expires_at timestamp with time zone not null,
-  id text not null,
-  input_tokens bigint,
-  key_id text not null,
-  kind text not null,
-  model_id text not null,
-  output_tokens bigint,
-  project_id text not null,
-  settled_amount bigint,
-  state text not null default 'held'::text,
-  usage_estimated boolean not null default false
-) with (fillfactor=70);
-
-create table retention_floor (
-  api_detail_days integer not null,
-  id integer not null default 1
-);
+  last_batches bigint[] not null default '{}'::bigint[],
+  last_granted integer[] not null default '{}'::integer[],
+  oldest bigint not null,
+  second bigint not null,
+  senders bigint[] not null default '{}'::bigint[],
+  total integer not null
+) with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000);
 
 create table schema_function (
   applied_at timestamp with time zone not null default clock_timestamp(),
@@ -363,298 +364,256 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:44:29.859465+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_7b230bf92ed13ce5", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:22:51.993137+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_d8d113585f2bf135", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_7b230bf92ed13ce5", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:44:29.338166+00:00", "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "revoked_at": null, "last_used_at": "2026-11-22T13:44:29.460395+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_12d9237f26f46abc", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:22:51.830407+00:00", "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_9d85b060e24bb706", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:44:29.355098+00:00", "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_d8d113585f2bf135", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:22:51.829233+00:00", "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "revoked_at": null, "last_used_at": "2026-11-22T13:22:51.859247+00:00", "in_flight_max": 10}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_7b230bf92ed13ce5", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:44:29.374642+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_d8d113585f2bf135", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:22:51.831977+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_4c0e2847c0f3a1c4", "code": null, "fence": "att_4c0e2847c0f3a1c4", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_de33ea603f633b98", "started_at": "2026-11-22T13:44:29.781139+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:44:29.781137+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_5752c88721253aab", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_552a19e72079f814", "started_at": "2026-11-22T13:22:51.861345+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:22:51.861345+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_502a430c91bc8467", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:44:29.570723+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_796c3dcdcfe7793e", "started_at": "2026-11-22T13:44:29.570723+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:44:29.570723+00:00"}');
-
-insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_9653f7f5242cb817", "code": null, "fence": "att_9653f7f5242cb817", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:44:29.724793+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_dcfdeeb7250a7e9c", "started_at": "2026-11-22T13:44:29.665367+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:47:29.665366+00:00"}');
-
-insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_af86fc7b7da8d2c7", "code": null, "fence": "att_af86fc7b7da8d2c7", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": null, "ended_at": "2026-11-22T13:44:29.750736+00:00", "model_id": "model-a", "operation": null, "channel_id": "chn_a", "project_id": null, "request_id": "req_63c0363cf4207d60", "started_at": "2026-11-22T13:44:29.739513+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:47:29.739511+00:00"}');
-
-insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_df00736d7f9adf13", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_5478f93cdd223a28", "started_at": "2026-11-22T13:44:29.503932+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:44:29.503932+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f5dc104ce8d4988f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:22:51.919127+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_295b011c42e64fee", "started_at": "2026-11-22T13:22:51.919127+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:22:51.919127+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:44:29.33145+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_9f8871288a4b99bb"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:22:51.82787+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_7b536e3d978f5ba5"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:44:29.395627+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:44:29.395627+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:22:51.834615+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:22:51.834615+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T13:44:29.405009+00:00", "updated_at": "2026-11-22T13:44:29.40423+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T13:44:39.405008+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T13:22:51.84115+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T13:22:51.83971+00:00", "probe_until": null, "closed_until": "2026-11-22T13:23:01.841149+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:44:29.414825+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:44:29.414824+00:00", "channel_id": "chn_a", "project_id": "prj_9f8871288a4b99bb"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:22:51.842456+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:22:51.842455+00:00", "channel_id": "chn_a", "project_id": "prj_7b536e3d978f5ba5"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_9f8871288a4b99bb"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_7b536e3d978f5ba5"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_d2ade0546b42e3d3", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_796c3dcdcfe7793e", "attempts": 1, "ended_at": null, "event_id": "evt_0b82849bf08c2687", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T13:44:29.578711+00:00", "project_id": "prj_9f8871288a4b99bb", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:44:29.591081+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_72a6ec31dfda0236", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_295b011c42e64fee", "attempts": 1, "ended_at": null, "event_id": "evt_c54e3d29407127ba", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T13:22:51.923698+00:00", "project_id": "prj_7b536e3d978f5ba5", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:22:51.92744+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:44:29.591274+00:00", "started_at": "2026-11-22T13:44:29.590739+00:00", "delivery_id": "dlv_d2ade0546b42e3d3", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:22:51.927596+00:00", "started_at": "2026-11-22T13:22:51.927245+00:00", "delivery_id": "dlv_72a6ec31dfda0236", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_f344ef8ea1bec343", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_796c3dcdcfe7793e", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:44:29.592818+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:44:29.592818+00:00", "project_id": "prj_9f8871288a4b99bb", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_7b8292b4c8132b07", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_295b011c42e64fee", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:22:51.930186+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:22:51.930186+00:00", "project_id": "prj_7b536e3d978f5ba5", "storage_key": "outputs/1"}');
+
+insert into hold overriding system value
+select * from jsonb_populate_record(null::hold, '{"id": "req_6a0f6ed763762c4c", "kind": "chat", "amount": 9, "key_id": "key_d8d113585f2bf135", "model_id": "model-a", "attempt_id": "att_b18e7cbade4987d4", "channel_id": "chn_a", "created_at": "2026-11-22T13:22:51.96932+00:00", "expires_at": "2026-11-22T13:22:51.969318+00:00", "project_id": "prj_7b536e3d978f5ba5", "channel_name": "channel-a", "is_idempotent": false}');
+
+insert into hold overriding system value
+select * from jsonb_populate_record(null::hold, '{"id": "task_552a19e72079f814", "kind": "media", "amount": 10, "key_id": "key_d8d113585f2bf135", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:22:51.859347+00:00", "expires_at": "2026-11-22T13:32:51.854352+00:00", "project_id": "prj_7b536e3d978f5ba5", "channel_name": null, "is_idempotent": false}');
+
+insert into hold overriding system value
+select * from jsonb_populate_record(null::hold, '{"id": "task_d545f3922547cb25", "kind": "media", "amount": 20, "key_id": "key_d8d113585f2bf135", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:22:51.871567+00:00", "expires_at": "2026-11-22T13:32:51.865066+00:00", "project_id": "prj_7b536e3d978f5ba5", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_5478f93cdd223a28", "bound_at": null, "created_at": "2026-11-22T13:44:29.441514+00:00", "expires_at": "2026-11-22T14:44:29.441512+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_a495ac9a2d299a51", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_552a19e72079f814", "bound_at": null, "created_at": "2026-11-22T13:22:51.853255+00:00", "expires_at": "2026-11-22T14:22:51.853253+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_c777e354882f2b79", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:44:29.724706+00:00", "created_at": "2026-11-22T13:44:29.662154+00:00", "expires_at": "2026-11-23T13:44:29.662154+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_dcfdeeb7250a7e9c", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:22:51.949031+00:00", "created_at": "2026-11-22T13:22:51.941631+00:00", "expires_at": "2026-11-23T13:22:51.941631+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_819acb098b7119e1", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:44:29.805951+00:00", "started_at": "2026-11-22T13:44:29.792411+00:00", "lease_until": "2026-11-22T13:45:29.792411+00:00", "requested_at": "2026-11-22T13:44:29.792411+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:22:51.972709+00:00", "started_at": "2026-11-22T13:22:51.971557+00:00", "lease_until": "2026-11-22T13:23:51.971557+00:00", "requested_at": "2026-11-22T13:22:51.971557+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:44:29.768524+00:00", "covers_until": "2026-11-22T13:44:29.760108+00:00", "through_entry_id": 12}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:22:51.963652+00:00", "covers_until": "2026-11-22T13:22:51.962907+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"d_balance": 942, "d_reserved": 30, "project_id": "prj_9f8871288a4b99bb", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_7b536e3d978f5ba5", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_7b230bf92ed13ce5", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_d8d113585f2bf135", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "kind": "topup", "key_id": null, "reason": null, "d_balance": 1000, "reference": "opening", "created_at": "2026-11-22T13:44:29.312563+00:00", "d_reserved": 0, "project_id": "prj_9f8871288a4b99bb", "reservation_id": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T13:22:51.825582+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 10, "kind": "settle", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 4, "reference": null, "created_at": "2026-11-22T13:44:29.724898+00:00", "d_reserved": -7, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_dcfdeeb7250a7e9c"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": 0, "began_at": "2026-11-22T13:22:51.876769+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T13:22:51.901265+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "task_d65149f42294a595", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 11, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -8, "reference": null, "created_at": "2026-11-22T13:44:29.739395+00:00", "d_reserved": 8, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_63c0363cf4207d60"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": -40, "began_at": "2026-11-22T13:22:51.916525+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:22:51.923394+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "task_295b011c42e64fee", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 12, "kind": "refund", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 8, "reference": null, "created_at": "2026-11-22T13:44:29.750799+00:00", "d_reserved": -8, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_63c0363cf4207d60"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_d8d113585f2bf135", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:22:51.933035+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "task_295b011c42e64fee", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 13, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -9, "reference": null, "created_at": "2026-11-22T13:44:29.781026+00:00", "d_reserved": 9, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_de33ea603f633b98"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": -3, "began_at": "2026-11-22T13:22:51.942861+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:22:51.947932+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_819acb098b7119e1", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -10, "reference": null, "created_at": "2026-11-22T13:44:29.490089+00:00", "d_reserved": 10, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_5478f93cdd223a28"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -20, "reference": null, "created_at": "2026-11-22T13:44:29.51866+00:00", "d_reserved": 20, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_4115f5e6339b0be9"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -30, "reference": null, "created_at": "2026-11-22T13:44:29.528185+00:00", "d_reserved": 30, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_8c3022ee2f7196ff"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "kind": "refund", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 30, "reference": null, "created_at": "2026-11-22T13:44:29.54044+00:00", "d_reserved": -30, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_8c3022ee2f7196ff"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -40, "reference": null, "created_at": "2026-11-22T13:44:29.568516+00:00", "d_reserved": 40, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_796c3dcdcfe7793e"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 7, "kind": "settle", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": 0, "reference": null, "created_at": "2026-11-22T13:44:29.578016+00:00", "d_reserved": -40, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_796c3dcdcfe7793e"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 8, "kind": "adjust", "key_id": "key_7b230bf92ed13ce5", "reason": "the result was late", "d_balance": 15, "reference": null, "created_at": "2026-11-22T13:44:29.639428+00:00", "d_reserved": 0, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "task_796c3dcdcfe7793e"}');
-
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 9, "kind": "hold", "key_id": "key_7b230bf92ed13ce5", "reason": null, "d_balance": -7, "reference": null, "created_at": "2026-11-22T13:44:29.664989+00:00", "d_reserved": 7, "project_id": "prj_9f8871288a4b99bb", "reservation_id": "req_dcfdeeb7250a7e9c"}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": 0, "began_at": "2026-11-22T13:22:51.953199+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:22:51.959399+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_578daf54b2803387", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:44:29.39371+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:22:51.833642+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_7b536e3d978f5ba5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_7b536e3d978f5ba5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_7b536e3d978f5ba5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_9f8871288a4b99bb", "name": "test", "status": "active", "created_at": "2026-11-22T13:44:29.266358+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_7b536e3d978f5ba5", "name": "test", "status": "active", "created_at": "2026-11-22T13:22:51.815165+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
-insert into rate_slot overriding system value
-select * from jsonb_populate_record(null::rate_slot, '{"n": 1, "slot": 1795355069, "key_id": "key_7b230bf92ed13ce5", "requests": [2871882257814829973]}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_63c0363cf4207d60", "kind": "chat", "state": "refunded", "amount": 8, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.750542+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:44:29.739205+00:00", "expires_at": "2026-11-22T13:47:29.739203+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 1, "output_tokens": 1, "settled_amount": null, "usage_estimated": false}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_dcfdeeb7250a7e9c", "kind": "chat", "state": "settled", "amount": 7, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.72448+00:00", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-22T13:44:29.664472+00:00", "expires_at": "2026-11-22T13:47:29.66447+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": 1, "output_tokens": 1, "settled_amount": 3, "usage_estimated": false}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "req_de33ea603f633b98", "kind": "chat", "state": "held", "amount": 9, "key_id": "key_7b230bf92ed13ce5", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.780837+00:00", "expires_at": "2026-11-22T13:44:29.780835+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_4115f5e6339b0be9", "kind": "media", "state": "held", "amount": 20, "key_id": "key_7b230bf92ed13ce5", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.518552+00:00", "expires_at": "2026-11-22T13:54:29.508984+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_5478f93cdd223a28", "kind": "media", "state": "held", "amount": 10, "key_id": "key_7b230bf92ed13ce5", "ended_at": null, "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.460517+00:00", "expires_at": "2026-11-22T13:54:29.442218+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_796c3dcdcfe7793e", "kind": "media", "state": "settled", "amount": 40, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.577825+00:00", "model_id": "model-a", "channel_id": "chn_won", "created_at": "2026-11-22T13:44:29.568394+00:00", "expires_at": "2026-11-22T13:54:29.55537+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": 40, "usage_estimated": false}');
-
-insert into reservation overriding system value
-select * from jsonb_populate_record(null::reservation, '{"id": "task_8c3022ee2f7196ff", "kind": "media", "state": "refunded", "amount": 30, "key_id": "key_7b230bf92ed13ce5", "ended_at": "2026-11-22T13:44:29.539968+00:00", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-22T13:44:29.528069+00:00", "expires_at": "2026-11-22T13:54:29.522521+00:00", "project_id": "prj_9f8871288a4b99bb", "input_tokens": null, "output_tokens": null, "settled_amount": null, "usage_estimated": false}');
-
-insert into retention_floor overriding system value
-select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
+insert into rate_window overriding system value
+select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_d8d113585f2bf135", "oldest": 1795353771, "second": 1795353771, "senders": [92035156010102], "last_batches": [1], "last_granted": [1]}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "13685da47c32bb36556e603328e1681c8e07472a35a30ac45b0a3bbd5aef7ab8", "applied_at": "2026-11-22T13:44:28.965201+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T13:22:51.753872+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "3f9baf76c84d16424bdbdf58d48a5218f8655707c0ec0a9bda742515b4e88d48", "applied_at": "2026-11-22T13:44:28.96678+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T13:22:51.755278+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "e60dcae88f9cf28ca030493adc7f05cc6667bcb15c522740fbe8153c135726ca", "applied_at": "2026-11-22T13:44:28.973938+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b7f44ed3003a3f6a2e1f9b5d84207d21d4e68513c7f997c40a4b2fbc35d54133", "applied_at": "2026-11-22T13:22:51.756881+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:44:28.981157+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:22:51.75745+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T13:44:28.988333+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T13:22:51.758228+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:44:28.998559+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:22:51.758829+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T13:44:29.010559+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T13:22:51.759266+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:44:29.014813+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:22:51.760056+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:44:29.020134+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:22:51.760553+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "495ef2dab45d68ab5ca69ce9d043934c1ba8b0e19e32082e139df985df2094b6", "applied_at": "2026-11-22T13:44:29.025405+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T13:22:51.761292+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:44:29.031368+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "7eedc8b8ddd3e138a17511774c865e97712fd6482ac233a4ec1d3fae4bc22865", "applied_at": "2026-11-22T13:22:51.762412+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T13:44:29.038107+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:22:51.763196+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "25b4b346b5a96481dd78abf2f33b7f749a9183a17c02e982a64743f6373371b2", "applied_at": "2026-11-22T13:44:29.052647+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T13:22:51.763782+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:44:29.061083+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "813b9215bfaed65ae885fd9880ef1e0109008272c1bd016320b33afb3774d227", "applied_at": "2026-11-22T13:22:51.764882+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "df8ec0c0d6f748df7db3e92378796f4b1a4cd20acfd4cae7e5fddd1466ed259b", "applied_at": "2026-11-22T13:44:29.063285+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:22:51.765326+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T13:44:29.068228+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T13:22:51.765872+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:44:29.079665+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T13:22:51.766299+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "7b39e2948ff8a0f53d89e10e894fc6ad40b3690eb10991d4bbfdc3bd56e16bd2", "applied_at": "2026-11-22T13:44:29.080503+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:22:51.767019+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "84d92cd22101298509cb9062455eb761240e2c0b77183ad7ef9d1b400c06b470", "applied_at": "2026-11-22T13:44:29.091671+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T13:22:51.768232+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "0d5def1168b2611a37fa857a79a1eb2f632437ddc9ab768eafe01f9c25e3df78", "applied_at": "2026-11-22T13:44:29.093407+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T13:22:51.770537+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:44:29.094249+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "384c3eda1ea117f204a8ab12593c01676677c31127737a7ca2d6dda9098c6c33", "applied_at": "2026-11-22T13:22:51.772203+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "2b8b3184a1138d3a8057d02f7c9107de83268749ea3d7e6abd5b519ba6f05fa5", "applied_at": "2026-11-22T13:44:29.098321+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:22:51.774893+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "dbd79e7cd452cb63271345701f695fb15036922c47781830ee0c5c7924d570f1", "applied_at": "2026-11-22T13:44:29.10183+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T13:22:51.775342+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T13:44:29.103001+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T13:22:51.775945+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T13:44:29.103759+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "ac675f799ddd67c6d3f9c6fdf27094860f2391662401a1afed617a3b98131a96", "applied_at": "2026-11-22T13:22:51.77668+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:44:29.110016+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T13:22:51.77718+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:44:28.484063+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:22:51.77815+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "a75241b75226b63aa8377bf4815690be579f8e3cd73157a303fc0a5d7f00deb7", "applied_at": "2026-11-22T13:44:29.11125+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:22:51.12332+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:44:29.115134+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T13:22:51.779054+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:44:29.116388+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:22:51.779521+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:44:29.117007+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:22:51.780043+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "2dcb4664373cc7e01145330030089adc68aae1cfef8bf4233055f476c1ad4b8a", "applied_at": "2026-11-22T13:44:29.118587+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:22:51.781911+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:44:29.124847+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "b8a03ebccd8f8466e4cfcc45616cc18cac830b52b272cab1719b736b27269673", "applied_at": "2026-11-22T13:22:51.782822+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:44:28.486295+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:22:51.783307+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "5b3d8bfb1ae7962814cc0390badc91643183f4073fbccb6d788fd67da945b414", "applied_at": "2026-11-22T13:44:29.139814+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:22:51.165897+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T13:44:29.141253+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T13:22:51.784122+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:44:29.144456+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T13:22:51.784694+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "860ec4368dc05be57dea389e217577635a78b4e4c52e4758cd49df5df53bfa4d", "applied_at": "2026-11-22T13:44:29.154014+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:22:51.785127+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T13:22:51.785687+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:44:28.452232+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:22:51.105048+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:44:29.811536+00:00", "frozen_at": null, "through_entry_id": 13, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:22:51.97496+00:00", "frozen_at": null, "through_entry_id": 6, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_4115f5e6339b0be9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:44:29.508984+00:00", "error_code": null, "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_1c96a7ca8b9425d5", "started_at": null, "deadline_at": "2026-11-22T13:54:29.508984+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:44:29.518714+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.518714+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_295b011c42e64fee", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:22:51.913806+00:00", "error_code": null, "expires_at": "2026-11-22T14:22:51.923526+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_b61d2b5b8cac2748", "started_at": null, "deadline_at": "2026-11-22T13:32:51.913806+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:22:51.923525+00:00", "last_seen_at": "2026-11-22T13:22:51.917181+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.917181+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_5478f93cdd223a28", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:44:29.442218+00:00", "error_code": null, "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_a495ac9a2d299a51", "started_at": null, "deadline_at": "2026-11-22T13:54:29.442218+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:44:29.490519+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.490519+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_552a19e72079f814", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:22:51.854352+00:00", "error_code": null, "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_c777e354882f2b79", "started_at": null, "deadline_at": "2026-11-22T13:32:51.854352+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:22:51.859652+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.859652+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_6c1571505041e06e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:44:29.428856+00:00", "error_code": null, "expires_at": null, "project_id": "prj_9f8871288a4b99bb", "request_id": "req_c735276272dab3d6", "started_at": null, "deadline_at": "2026-11-22T13:54:29.428856+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:44:29.428857+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_ac6221263617cb68", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:22:51.847696+00:00", "error_code": null, "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_dad67e7b92f078a3", "started_at": null, "deadline_at": "2026-11-22T13:32:51.847696+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:22:51.847697+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_796c3dcdcfe7793e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:44:29.55537+00:00", "error_code": null, "expires_at": "2026-11-22T14:44:29.578475+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_8f878287aa60ef6a", "started_at": null, "deadline_at": "2026-11-22T13:54:29.55537+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:44:29.578475+00:00", "last_seen_at": "2026-11-22T13:44:29.568578+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.568578+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_d545f3922547cb25", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:22:51.865066+00:00", "error_code": null, "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_93c86b53615a881a", "started_at": null, "deadline_at": "2026-11-22T13:32:51.865066+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:22:51.8716+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.8716+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_8c3022ee2f7196ff", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_7b230bf92ed13ce5", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:44:29.522521+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:44:29.540751+00:00", "project_id": "prj_9f8871288a4b99bb", "request_id": "req_5acb649691cc1590", "started_at": null, "deadline_at": "2026-11-22T13:54:29.522521+00:00", "callback_url": null, "completed_at": "2026-11-22T13:44:29.540751+00:00", "last_seen_at": "2026-11-22T13:44:29.528243+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:44:29.528243+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_d65149f42294a595", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:22:51.874036+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:22:51.903177+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_b7832c4cc74f1a35", "started_at": null, "deadline_at": "2026-11-22T13:32:51.874037+00:00", "callback_url": null, "completed_at": "2026-11-22T13:22:51.903177+00:00", "last_seen_at": "2026-11-22T13:22:51.876797+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.876797+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:44:29.549422+00:00", "outcome": "bought", "task_id": "task_8c3022ee2f7196ff", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:22:51.910825+00:00", "outcome": "bought", "task_id": "task_d65149f42294a595", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
 select setval('ledger_checkpoint_id_seq', 1);
 
-select setval('ledger_entry_id_seq', 13);
+select setval('ledger_entry_id_seq', 6);
 
 select setval('schema_migration_id_seq', 1);
 
@@ -732,6 +691,12 @@ alter table file add constraint file_purpose_check CHECK ((purpose = ANY (ARRAY[
 
 alter table file add constraint file_storage_key_key UNIQUE (storage_key);
 
+alter table hold add constraint hold_amount_check CHECK ((amount > 0));
+
+alter table hold add constraint hold_kind_check CHECK ((kind = ANY (ARRAY['media'::text, 'chat'::text])));
+
+alter table hold add constraint hold_pkey PRIMARY KEY (id);
+
 alter table idempotency add constraint idempotency_pkey PRIMARY KEY (project_id, route, key);
 
 alter table job_run add constraint job_run_check CHECK (((state = ANY (ARRAY['requested'::text, 'running'::text])) = (ended_at IS NULL)));
@@ -748,7 +713,14 @@ alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_p
 
 alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_pkey PRIMARY KEY (checkpoint_id, key_id);
 
-alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'hold'::text, 'settle'::text, 'refund'::text, 'adjust'::text])));
+alter table ledger_entry add constraint ledger_entry_check CHECK (
+CASE kind
+    WHEN 'settle'::text THEN ((credits >= (- held)) AND (credits <= 0))
+    WHEN 'refund'::text THEN ((credits = 0) AND (held > 0))
+    ELSE (held IS NULL)
+END);
+
+alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'settle'::text, 'refund'::text, 'adjust'::text])));
 
 alter table ledger_entry add constraint ledger_entry_pkey PRIMARY KEY (id);
 
@@ -760,27 +732,7 @@ alter table project add constraint project_pkey PRIMARY KEY (id);
 
 alter table project add constraint project_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])));
 
-alter table rate_slot add constraint rate_slot_pkey PRIMARY KEY (key_id, slot);
-
-alter table reservation add constraint reservation_amount_check CHECK ((amount > 0));
-
-alter table reservation add constraint reservation_check CHECK (((settled_amount >= 0) AND (settled_amount <= amount)));
-
-alter table reservation add constraint reservation_check1 CHECK (((state = 'held'::text) = (ended_at IS NULL)));
-
-alter table reservation add constraint reservation_check2 CHECK (((state = 'settled'::text) = (settled_amount IS NOT NULL)));
-
-alter table reservation add constraint reservation_kind_check CHECK ((kind = ANY (ARRAY['media'::text, 'chat'::text])));
-
-alter table reservation add constraint reservation_pkey PRIMARY KEY (id);
-
-alter table reservation add constraint reservation_state_check CHECK ((state = ANY (ARRAY['held'::text, 'settled'::text, 'refunded'::text])));
-
-alter table retention_floor add constraint retention_floor_api_detail_days_check CHECK ((api_detail_days > 0));
-
-alter table retention_floor add constraint retention_floor_id_check CHECK ((id = 1));
-
-alter table retention_floor add constraint retention_floor_pkey PRIMARY KEY (id);
+alter table rate_window add constraint rate_window_pkey PRIMARY KEY (key_id);
 
 alter table schema_function add constraint schema_function_pkey PRIMARY KEY (name);
 
@@ -832,13 +784,7 @@ alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_c
 
 alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES ledger_checkpoint(id) ON DELETE CASCADE;
 
-alter table ledger_entry add constraint ledger_entry_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
-
 alter table monthly_summary add constraint monthly_summary_month_fkey FOREIGN KEY (month) REFERENCES summary_month(month);
-
-alter table reservation add constraint reservation_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
-
-alter table reservation add constraint reservation_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
 alter table task add constraint task_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
@@ -880,19 +826,13 @@ CREATE UNIQUE INDEX job_run_active_idx ON public.job_run USING btree (name) WHER
 
 CREATE INDEX job_run_recent_idx ON public.job_run USING btree (name, requested_at DESC);
 
-CREATE UNIQUE INDEX ledger_entry_adjust_idx ON public.ledger_entry USING btree (reservation_id, reason) WHERE ((kind = 'adjust'::text) AND (reservation_id IS NOT NULL));
+CREATE UNIQUE INDEX ledger_entry_adjust_idx ON public.ledger_entry USING btree (request_id, reason) WHERE (kind = 'adjust'::text);
 
 CREATE INDEX ledger_entry_created_idx ON public.ledger_entry USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 
-CREATE INDEX ledger_entry_reservation_idx ON public.ledger_entry USING btree (reservation_id) WHERE (reservation_id IS NOT NULL);
+CREATE UNIQUE INDEX ledger_entry_end_idx ON public.ledger_entry USING btree (request_id) WHERE (kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
 CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
-
-CREATE INDEX reservation_created_idx ON public.reservation USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
-
-CREATE INDEX reservation_ended_idx ON public.reservation USING brin (ended_at) WITH (pages_per_range='32', autosummarize='on') WHERE (ended_at IS NOT NULL);
-
-CREATE INDEX reservation_held_idx ON public.reservation USING btree (expires_at) WHERE (ended_at IS NULL);
 
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 
@@ -909,6 +849,46 @@ CREATE INDEX task_rejected_idx ON public.task USING btree (completed_at) WHERE (
 CREATE INDEX task_unknown_idx ON public.task USING btree (id DESC) WHERE outcome_unknown;
 
 CREATE INDEX task_unstarted_idx ON public.task USING btree (created_at) WHERE ((admission = 'reserved'::text) AND (workflow_started_at IS NULL) AND (completed_at IS NULL));
+
+create view reservation as
+ SELECT hold.id,
+    hold.project_id,
+    hold.key_id,
+    hold.model_id,
+    hold.channel_id,
+    hold.amount,
+    'held'::text AS state,
+    NULL::bigint AS settled_amount,
+    NULL::bigint AS input_tokens,
+    NULL::bigint AS output_tokens,
+    NULL::boolean AS usage_estimated,
+    hold.expires_at,
+    hold.created_at,
+    NULL::timestamp with time zone AS ended_at
+   FROM hold
+UNION ALL
+ SELECT ledger_entry.request_id AS id,
+    ledger_entry.project_id,
+    ledger_entry.key_id,
+    ledger_entry.model_id,
+    ledger_entry.channel_id,
+    ledger_entry.held AS amount,
+        CASE ledger_entry.kind
+            WHEN 'settle'::text THEN 'settled'::text
+            ELSE 'refunded'::text
+        END AS state,
+        CASE ledger_entry.kind
+            WHEN 'settle'::text THEN (- ledger_entry.credits)
+            ELSE NULL::bigint
+        END AS settled_amount,
+    ledger_entry.input_tokens,
+    ledger_entry.output_tokens,
+    ledger_entry.usage_estimated,
+    NULL::timestamp with time zone AS expires_at,
+    ledger_entry.began_at AS created_at,
+    ledger_entry.created_at AS ended_at
+   FROM ledger_entry
+  WHERE (ledger_entry.kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
 CREATE OR REPLACE FUNCTION public.add_credits(p_project_id text, p_amount bigint, p_reference text)
  RETURNS TABLE(verdict text, balance bigint, reserved bigint)
@@ -933,18 +913,18 @@ begin
   select * into before from ledger_entry e
   where e.project_id = p_project_id and e.kind = 'topup' and e.reference = p_reference;
   if found then
-    verdict := case when before.d_balance = p_amount then 'already_added' else 'reference_reused' end;
+    verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
   else
     update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
-    insert into ledger_entry (project_id, kind, d_balance, d_reserved, reference)
-    values (p_project_id, 'topup', p_amount, 0, p_reference);
+    insert into ledger_entry (project_id, kind, credits, reference)
+    values (p_project_id, 'topup', p_amount, p_reference);
     verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.adjust_credits(p_reservation_id text, p_amount bigint, p_reason text)
+CREATE OR REPLACE FUNCTION public.adjust_credits(p_request_id text, p_amount bigint, p_reason text)
  RETURNS TABLE(verdict text, project_id text, given bigint, charged bigint, given_in_all bigint, balance bigint)
  LANGUAGE plpgsql
 AS $function$
@@ -954,20 +934,20 @@ declare
   before bigint;
 begin
   given := 0;
-  select * into r from reservation where id = p_reservation_id;
+  select * into r from reservation where id = p_request_id;
   if not found then
     verdict := 'not_found';
     return next;
     return;
   end if;
   perform lock_money(array[r.project_id], array[r.key_id]);
-  select * into r from reservation where id = p_reservation_id for no key update;
+  select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
   charged := r.settled_amount;
-  select coalesce(sum(e.d_balance), 0) into given_in_all from ledger_entry e
-  where e.reservation_id = r.id and e.kind = 'adjust';
-  select e.d_balance into before from ledger_entry e
-  where e.reservation_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
+  select coalesce(sum(e.credits), 0) into given_in_all from ledger_entry e
+  where e.request_id = r.id and e.kind = 'adjust';
+  select e.credits into before from ledger_entry e
+  where e.request_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
   verdict := case
     when r.state <> 'settled' then 'not_settled'
     when before = coalesce(p_amount, before) then 'given_before'
@@ -981,174 +961,150 @@ begin
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
     update api_key k set spent = k.spent - given where k.id = r.key_id;
-    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved, reason)
-    values (r.project_id, r.key_id, r.id, 'adjust', given, 0, p_reason);
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason)
+    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason);
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.admit_chats(members jsonb)
- RETURNS TABLE(ord integer, verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
+CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_keys text[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
+ RETURNS TABLE(verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
 declare
-  m record;
-  ids text[];
-  known text[];
-  project_ids text[];
   balances bigint[];
-  held_by_project bigint[];
-  key_ids text[];
   rooms bigint[];
-  held_by_key bigint[];
   places int[];
-  begun_by_key int[];
-  usable text[];
+  usable boolean[];
   allowlists jsonb[];
-  admitted_ords int[] := '{}';
-  rated_keys text[];
-  rated_rpms int[];
-  rated_ords int[];
-  rated_requests text[];
-  asked_again boolean;
-  rate_ords int[];
-  rate_admitted boolean[];
-  rate_remainings int[];
-  rate_resets int[];
-  rate_retries int[];
-  r int;
+  held_by_project bigint[] := array_fill(0::bigint, array[cardinality(p_projects)]);
+  held_by_key bigint[] := array_fill(0::bigint, array[cardinality(p_keys)]);
+  begun_by_key int[] := array_fill(0, array[cardinality(p_keys)]);
+  rate record;
+  rate_places int[] := p_rate_places;
+  known text[];
+  is_admitted boolean[] := array_fill(false, array[cardinality(p_request_ids)]);
+  earlier record;
   p int;
   k int;
-  earlier record;
 begin
-  select array_agg(x.request_id), array_agg(distinct x.project_id), array_agg(distinct x.key_id) into ids, project_ids, key_ids
-  from jsonb_to_recordset(members) as x (request_id text, project_id text, key_id text);
-  -- A request that was admitted before is asked for again after a lost connection: its rate is counted already.
-  known := array(select r.id from reservation r where r.id = any (ids));
-  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord),
-         array_agg(x.request_id order by x.ord), coalesce(bool_or(x.asked_again), false)
-  into rated_keys, rated_rpms, rated_ords, rated_requests, asked_again
-  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int, asked_again boolean)
-  where x.rpm is not null and x.request_id <> all (known);
-  if rated_ords is not null then
-    select array_agg(rated_ords[h.ord]), array_agg(h.admitted), array_agg(h.remaining), array_agg(h.reset_after), array_agg(h.retry_after)
-    into rate_ords, rate_admitted, rate_remainings, rate_resets, rate_retries
-    from hit_rates(rated_keys, rated_rpms, rated_requests, asked_again) h;
+  if array_remove(p_idempotency_keys, null) = '{}' then perform set_config('synchronous_commit', 'off', true); end if;
+
+  with locked as materialized (
+    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+  )
+  select array_agg(l.balance order by given.n) into balances
+  from unnest(p_projects) with ordinality as given (id, n) left join locked l on l.project_id = given.id;
+  with locked as materialized (
+    select key.* from api_key key where key.id = any (p_keys) order by key.id for no key update
+  )
+  select array_agg(l.budget - l.spent - l.reserved order by given.n), array_agg(l.in_flight_max - l.in_flight order by given.n),
+         array_agg(l.revoked_at is null and coalesce(l.expires_at > clock_timestamp(), true) and pr.status = 'active' order by given.n),
+         array_agg(to_jsonb(l.models) order by given.n)
+  into rooms, places, usable, allowlists
+  from unnest(p_keys) with ordinality as given (id, n)
+  left join locked l on l.id = given.id left join project pr on pr.id = l.project_id;
+  known := array(select h.id from hold h where h.id = any (p_request_ids));
+
+  if cardinality(known) > 0 and not p_again then
+    -- Another process has admitted them, and counted them.
+    for i in 1..cardinality(p_request_ids) loop
+      if p_request_ids[i] = any (known) and rate_places[i] is not null then
+        k := p_key_of[i];
+        p_rated[k] := p_rated[k] - 1;
+        rate_places[i] := null;
+        for later in i + 1..cardinality(p_request_ids) loop
+          if p_key_of[later] = k then rate_places[later] := rate_places[later] - 1; end if;
+        end loop;
+      end if;
+    end loop;
   end if;
+  select * into rate from count_rates(p_keys, p_rpms, p_rated, p_sender, p_batch, p_again);
 
-  perform lock_money(project_ids, key_ids);
-  -- Looked for again: another call may have admitted one of them before we had the locks.
-  known := array(select r.id from reservation r where r.id = any (ids));
-  select array_agg(a.project_id), array_agg(a.balance), array_agg(0::bigint) into project_ids, balances, held_by_project
-  from credit_account a where a.project_id = any (project_ids);
-  select array_agg(key.id), array_agg(case when key.budget is null then null else key.budget - key.spent - key.reserved end),
-         array_agg(key.in_flight_max - key.in_flight), array_agg(0::bigint), array_agg(0),
-         array_agg(case when key.revoked_at is not null or key.expires_at <= clock_timestamp() or pr.status <> 'active'
-                        then 'no' else 'yes' end),
-         array_agg(to_jsonb(key.models))
-  into key_ids, rooms, places, held_by_key, begun_by_key, usable, allowlists
-  from api_key key join project pr on pr.id = key.project_id where key.id = any (key_ids);
-
-  for m in
-    select * from jsonb_to_recordset(members) as x (
-      ord int, request_id text, project_id text, key_id text, model_id text, credits bigint,
-      route text, key text, fingerprint text, kept_seconds float8) order by x.ord
-  loop
-    ord := m.ord;
-    original_request_id := null;
+  for i in 1..cardinality(p_request_ids) loop
+    p := p_project_of[i];
+    k := p_key_of[i];
     verdict := null;
+    original_request_id := null;
     rate_remaining := null;
     rate_reset := null;
     retry_after := null;
-    r := array_position(rate_ords, m.ord);
-    if r is not null then
-      rate_remaining := rate_remainings[r];
-      rate_reset := rate_resets[r];
-      retry_after := rate_retries[r];
-      verdict := case when not rate_admitted[r] then 'rate_limit_exceeded' end;
+    if rate_places[i] is not null then
+      rate_remaining := greatest(0, p_rpms[k] - rate.used[k] - least(rate_places[i], rate.granted[k]));
+      rate_reset := rate.reset_after[k];
+      if rate_places[i] > rate.granted[k] then
+        retry_after := rate_reset;
+        verdict := 'rate_limit_exceeded';
+      end if;
     end if;
-    p := array_position(project_ids, m.project_id);
-    k := array_position(key_ids, m.key_id);
     if verdict is null then
       verdict := case
-        when m.request_id = any (known) then 'again'
-        when p is null or k is null or usable[k] = 'no' then 'invalid_api_key'
-        when jsonb_typeof(allowlists[k]) = 'array' and not allowlists[k] ? m.model_id then 'model_not_allowed'
+        when p_request_ids[i] = any (known) then 'admitted'
+        when balances[p] is null or usable[k] is not true then 'invalid_api_key'
+        when not allowlists[k] ? p_model_ids[i] then 'model_not_allowed'
       end;
     end if;
-    if verdict is null and m.key is not null then
-      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
-        and i.expires_at <= clock_timestamp();
+    if verdict is null and p_idempotency_keys[i] is not null then
+      delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
+        and i2.expires_at <= clock_timestamp();
       insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (m.project_id, m.route, m.key, m.fingerprint, m.request_id,
-              clock_timestamp() + make_interval(secs => m.kept_seconds))
+      values (p_projects[p], p_routes[i], p_idempotency_keys[i], p_fingerprints[i], p_request_ids[i],
+              clock_timestamp() + make_interval(secs => p_kept_seconds[i]))
       on conflict do nothing;
       if not found then
-        select i.fingerprint, i.request_id, i.status into earlier from idempotency i
-        where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
-        if found then
-          original_request_id := earlier.request_id;
-          verdict := case
-            when earlier.fingerprint <> m.fingerprint then 'idempotency_key_reused'
-            when earlier.status is null then 'idempotency_in_progress'
-            else 'replay'
-          end;
-        else
-          verdict := 'idempotency_in_progress';
-        end if;
+        select i2.fingerprint, i2.request_id, i2.status into earlier from idempotency i2
+        where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i];
+        original_request_id := earlier.request_id;
+        verdict := case
+          when earlier.fingerprint <> p_fingerprints[i] then 'idempotency_key_reused'
+          when earlier.status is null then 'idempotency_in_progress'
+          else 'replay'
+        end;
       end if;
     end if;
     if verdict is null then
       verdict := case
         when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < m.credits then 'insufficient_credits'
-        when rooms[k] < m.credits then 'key_budget_exceeded'
+        when balances[p] < p_credits[i] then 'insufficient_credits'
+        when rooms[k] < p_credits[i] then 'key_budget_exceeded'
         else 'admitted'
       end;
       if verdict = 'admitted' then
-        balances[p] := balances[p] - m.credits;
-        held_by_project[p] := held_by_project[p] + m.credits;
-        rooms[k] := rooms[k] - m.credits;
-        held_by_key[k] := held_by_key[k] + m.credits;
+        balances[p] := balances[p] - p_credits[i];
+        held_by_project[p] := held_by_project[p] + p_credits[i];
+        rooms[k] := rooms[k] - p_credits[i];
+        held_by_key[k] := held_by_key[k] + p_credits[i];
         places[k] := places[k] - 1;
         begun_by_key[k] := begun_by_key[k] + 1;
-        admitted_ords := admitted_ords || m.ord;
-      elsif m.key is not null then
-        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
-          and i.request_id = m.request_id;
+        is_admitted[i] := true;
+      elsif p_idempotency_keys[i] is not null then
+        delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
+          and i2.request_id = p_request_ids[i];
       end if;
-    elsif verdict = 'again' then
-      verdict := 'admitted';
     end if;
     return next;
   end loop;
 
-  if cardinality(admitted_ords) > 0 then
+  if true = any (is_admitted) then
     update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(project_ids, held_by_project) as u (id, held)
-    where a.project_id = u.id and a.project_id = any (project_ids) and u.held > 0;
+    from unnest(p_projects, held_by_project) as u (id, held)
+    where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0;
     update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
       last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
-    where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
-    insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.credits, clock_timestamp() + make_interval(secs => x.hold_seconds)
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, credits bigint, hold_seconds float8)
-    where x.ord = any (admitted_ords);
-    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-    select x.project_id, x.key_id, x.request_id, 'hold', -x.credits, x.credits
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, credits bigint)
-    where x.ord = any (admitted_ords) order by x.ord;
-    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
-    select x.attempt_id, x.request_id, 1, x.channel_id, x.channel_name, x.attempt_id,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), x.model_id
-    from jsonb_to_recordset(members) as x (ord int, request_id text, attempt_id text, channel_id text, channel_name text, model_id text, hold_seconds float8)
-    where x.ord = any (admitted_ords);
+    from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
+    where key.id = u.id and key.id = any (p_keys) and u.begun > 0;
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
+    select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
+           x.idempotency_key is not null
+    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
+                p_channel_names, p_idempotency_keys, is_admitted)
+      as x (request_id, p, k, model_id, credits, hold_seconds, attempt_id, channel_id, channel_name, idempotency_key, is_admitted)
+    where x.is_admitted;
   end if;
 end $function$;
 
@@ -1170,7 +1126,7 @@ begin
     if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
     select * into c from channel where channel.id = p_channel_id and enabled for key share;
     if not found or c.adapter <> p_adapter then return; end if;
-    if not claim_channel(p_channel_id, t.model_id, t.project_id, p_probe_seconds) then return; end if;
+    if not claim_channel(p_channel_id, t.model_id, p_probe_seconds) then return; end if;
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
     values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
             clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)
@@ -1222,29 +1178,22 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.claim_channel(p_channel_id text, p_model_id text, p_project_id text, p_probe_seconds double precision)
+CREATE OR REPLACE FUNCTION public.claim_channel(p_channel_id text, p_model_id text, p_probe_seconds double precision)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
 begin
   if exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id in (p_model_id, '*')
-             and h.unavailable_until > clock_timestamp()) then
+             and h.closed_until > clock_timestamp()) then
     return false;
   end if;
-  if not exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.trips > 0) then
+  if not exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.opens > 0) then
     return true;
   end if;
-  update channel_health h set probe_until = clock_timestamp() + make_interval(secs => p_probe_seconds), probe_project_id = p_project_id,
-    updated_at = clock_timestamp()
-  where h.channel_id = p_channel_id and h.model_id = p_model_id and h.trips > 0
-    and (h.unavailable_until is null or h.unavailable_until <= clock_timestamp())
-    and (h.probe_until is null or h.probe_until <= clock_timestamp())
-    and (h.probe_project_id is distinct from p_project_id
-      or coalesce(greatest(h.unavailable_until, h.probe_until), '-infinity') <= clock_timestamp() - interval '10 seconds'
-      -- Ten minutes, because nobody uses a tripped channel.
-      or not exists (select from channel_witness w
-                     where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
-                       and w.used_at > clock_timestamp() - interval '10 minutes'));
+  update channel_health h set probe_until = clock_timestamp() + make_interval(secs => p_probe_seconds), updated_at = clock_timestamp()
+  where h.channel_id = p_channel_id and h.model_id = p_model_id and h.opens > 0
+    and (h.closed_until is null or h.closed_until <= clock_timestamp())
+    and (h.probe_until is null or h.probe_until <= clock_timestamp());
   return found;
 end $function$;
 
@@ -1334,8 +1283,8 @@ begin
     for no key update of a skip locked
   ), claimed as (
     update attempt a
-    set next_poll_at = at + make_interval(secs => greatest(p_least_seconds,
-      (0.9 + 0.1 * random()) * least(extract(epoch from at - a.submitted_at) / 10, p_most_seconds)))
+    set next_poll_at = at + make_interval(secs =>
+      least(greatest(extract(epoch from at - a.submitted_at) / 10, p_least_seconds), greatest(p_most_seconds, p_least_seconds)))
     from chosen where a.id = chosen.id
     returning a.*, chosen.next_poll_at as due_at
   )
@@ -1344,6 +1293,90 @@ begin
     (extract(epoch from t.deadline_at - at) * 1000)::float8, (extract(epoch from c.next_poll_at - at) * 1000)::float8,
     (extract(epoch from at - c.due_at) * 1000)::float8
   from claimed c join task t on t.id = c.request_id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.count_rates(p_keys text[], p_rpms integer[], p_asked integer[], p_sender bigint, p_batch bigint, p_again boolean, OUT granted integer[], OUT used integer[], OUT reset_after integer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  this_second bigint := floor(extract(epoch from clock_timestamp()))::bigint;
+  senders_max constant int := 64;
+  w record;
+  window_counts int[];
+  newest bigint;
+  first_second bigint;
+  in_use int;
+  shift int;
+  taken int;
+  sender int;
+  missing int := cardinality(array_remove(p_rpms, null));
+begin
+  granted := array_fill(null::int, array[cardinality(p_keys)]);
+  used := granted;
+  reset_after := granted;
+  -- A second turn finds the rows of keys that were never counted before.
+  for turn in 1..2 loop
+    for w in
+      select asked.n, r.* from unnest(p_keys) with ordinality as asked (key_id, n) join rate_window r on r.key_id = asked.key_id
+      where r.key_id = any (p_keys) and p_rpms[asked.n] is not null and granted[asked.n] is null
+      order by r.key_id for no key update of r
+    loop
+      missing := missing - 1;
+      window_counts := w.counts;
+      in_use := w.total;
+      first_second := w.oldest;
+      newest := greatest(this_second, w.second);
+      shift := least(newest - w.second, 61);
+      if shift = 61 then
+        window_counts := array_fill(0, array[61]);
+        in_use := 0;
+      elsif shift > 0 then
+        in_use := in_use - (select sum(n) from unnest(window_counts[62 - shift:61]) n)::int;
+        window_counts := array_fill(0, array[shift]) || window_counts[1:61 - shift];
+      end if;
+      if in_use = 0 then
+        first_second := newest;
+      elsif first_second <= newest - 61 then
+        first_second := newest - 60;
+        while window_counts[newest - first_second + 1] = 0 loop
+          first_second := first_second + 1;
+        end loop;
+      end if;
+      sender := array_position(w.senders, p_sender);
+      if p_again and w.last_batches[sender] = p_batch then
+        granted[w.n] := w.last_granted[sender];
+        used[w.n] := greatest(0, in_use - w.last_granted[sender]);
+      else
+        taken := greatest(0, least(p_asked[w.n], p_rpms[w.n] - in_use));
+        granted[w.n] := taken;
+        used[w.n] := in_use;
+        window_counts[1] := window_counts[1] + taken;
+        if sender is null then
+          if cardinality(w.senders) >= senders_max then
+            w.senders := w.senders[2:];
+            w.last_batches := w.last_batches[2:];
+            w.last_granted := w.last_granted[2:];
+          end if;
+          sender := cardinality(w.senders) + 1;
+        end if;
+        w.senders[sender] := p_sender;
+        w.last_batches[sender] := p_batch;
+        w.last_granted[sender] := taken;
+        update rate_window r set second = newest, oldest = first_second, counts = window_counts, total = in_use + taken,
+          senders = w.senders, last_batches = w.last_batches, last_granted = w.last_granted
+        where r.key_id = w.key_id;
+      end if;
+      reset_after[w.n] := greatest(1, first_second + 61 - this_second);
+    end loop;
+    exit when missing = 0;
+    insert into rate_window (key_id, second, oldest, counts, total)
+    select key_id, this_second, this_second, array_fill(0, array[61]), 0
+    from unnest(p_keys, p_rpms) as limited (key_id, rpm) where rpm is not null order by key_id
+    on conflict do nothing;
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
@@ -1428,14 +1461,9 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.drop_api_detail_partition(p_days integer)
  RETURNS TABLE(dropped text, detail_rows bigint)
  LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 begin
-  if not exists (select from retention_floor where p_days >= api_detail_days) then
-    raise exception 'days of api_detail younger than the retention are not dropped' using errcode = '55000';
-  end if;
   perform pg_advisory_xact_lock(7107, hashtext('api_detail'));
   select c.relname::text into dropped from pg_inherits i join pg_class c on c.oid = i.inhrelid
   where i.inhparent = 'api_detail'::regclass and c.relname ~ '^api_detail_[0-9]{8}$'
@@ -1447,65 +1475,83 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.end_chats(members jsonb)
- RETURNS TABLE(ord integer, ended boolean, charged bigint)
+CREATE OR REPLACE FUNCTION public.end_chats(p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[], p_usage_estimated boolean[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[], p_statuses integer[], p_details text[], p_answer_statuses integer[], p_answer_bodies text[])
+ RETURNS TABLE(ended boolean, charged bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
+declare
+  charges bigint[];
+  any_other_attempt boolean;
+  any_idempotent boolean;
 begin
-  perform lock_money(array_agg(distinct r.project_id), array_agg(distinct r.key_id)) from reservation r
-  where r.id = any (array(select x.request_id from jsonb_to_recordset(members) as x (request_id text)));
-  return query
-    with given as materialized (
-      select * from jsonb_to_recordset(members) as x (
-        ord int, request_id text, settle bigint, channel_id text, input_tokens bigint, output_tokens bigint, usage_estimated boolean,
-        attempt_id text, outcome text, error_class text, status int, detail text, cost_micro_usd bigint,
-        answer_status int, answer_body text)
-    ), ended as (
-      update reservation r set
-        state = case when g.settle is null then 'refunded' else 'settled' end,
-        settled_amount = case when g.settle is not null then least(g.settle, r.amount) end,
-        channel_id = g.channel_id, input_tokens = g.input_tokens, output_tokens = g.output_tokens,
-        usage_estimated = coalesce(g.usage_estimated, false), ended_at = clock_timestamp()
-      from given g
-      where r.id = g.request_id and r.id = any (array(select request_id from given)) and r.state = 'held'
-      returning g.ord, r.id, r.project_id, r.key_id, r.amount, coalesce(r.settled_amount, 0) as charged, r.state,
-                g.answer_status, g.answer_body
-    ), accounts as (
-      update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
-      from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
-      where a.project_id = s.project_id and a.project_id = any (array(select project_id from ended))
-    ), keys as (
-      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
-      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
-      where k.id = s.key_id and k.id = any (array(select key_id from ended))
-    ), entries as (
-      insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-      select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
-      from ended e
-    ), attempts as (
-      update attempt a set outcome = g.outcome, error_class = g.error_class, status = g.status, detail = g.detail,
-        cost_micro_usd = coalesce(g.cost_micro_usd, 0), ended_at = clock_timestamp()
-      from given g
-      where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
-    ), bound as (
-      update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
-      from ended e
-      where i.request_id = e.id and i.request_id = any (array(select id from ended)) and e.state = 'settled'
-        and e.answer_status is not null
-    ), freed as (
-      delete from idempotency i using ended e
-      where i.request_id = e.id and i.request_id = any (array(select id from ended))
-        and (e.state = 'refunded' or e.answer_status is null)
-    )
-    select answer.ord, answer.ended, answer.charged from (
-      select e.ord, true, e.charged from ended e
-      union all
-      select g.ord, false, coalesce((select r.settled_amount from reservation r where r.id = g.request_id), 0) from given g
-      where g.ord not in (select e.ord from ended e)
-    ) as answer (ord, ended, charged) order by answer.ord;
+  perform lock_money(array_agg(distinct h.project_id), array_agg(distinct h.key_id)) from hold h where h.id = any (p_request_ids);
+  with given as materialized (
+    select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
+                         p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
+      with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
+                            cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, n)
+  ), released as (
+    delete from hold h where h.id = any (p_request_ids) returning h.*
+  ), over as materialized (
+    select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
+      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once
+    from released r join given g on g.request_id = r.id
+  ), accounts as (
+    update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
+    from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
+    where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+  ), keys as (
+    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
+    from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from over group by 1) s
+    where k.id = s.key_id and k.id = any (array(select key_id from over))
+  ), entries as (
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+                              usage_estimated, cost_micro_usd, began_at)
+    select project_id, case when settled is null then 'refund' else 'settle' end, -charged, key_id, id, model_id, won_by, amount,
+      input_tokens, output_tokens, usage_estimated, case when at_once then cost_micro_usd end, created_at
+    from over order by n
+  ), first_attempts as (
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
+                         outcome, error_class, status, detail, cost_micro_usd, ended_at)
+    select attempt_id, id, 1, channel_id, channel_name, attempt_id, expires_at, model_id, created_at,
+      outcome, error_class, status, detail, coalesce(cost_micro_usd, 0), clock_timestamp()
+    from over where ended_attempt_id = attempt_id and not at_once
+    on conflict do nothing
+  )
+  select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
+         bool_or(g.ended_attempt_id is distinct from o.attempt_id)
+  into charges, any_idempotent, any_other_attempt
+  from given g left join over o on o.n = g.n;
+
+  if any_other_attempt then
+    update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail,
+      cost_micro_usd = coalesce(x.cost_micro_usd, 0), ended_at = clock_timestamp()
+    from unnest(p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details, p_costs_micro_usd)
+      as x (attempt_id, outcome, error_class, status, detail, cost_micro_usd)
+    where a.id = x.attempt_id and a.id = any (p_attempt_ids) and a.outcome is null;
+  end if;
+  if any_idempotent then
+    update idempotency i set status = x.answer_status, body = x.answer_body, bound_at = clock_timestamp()
+    from unnest(p_request_ids, p_settled, p_answer_statuses, p_answer_bodies, charges)
+      as x (request_id, settled, answer_status, answer_body, charged)
+    where i.request_id = x.request_id and i.request_id = any (p_request_ids)
+      and x.charged is not null and x.settled is not null and x.answer_status is not null;
+    delete from idempotency i
+    using unnest(p_request_ids, p_settled, p_answer_statuses, charges) as x (request_id, settled, answer_status, charged)
+    where i.request_id = x.request_id and i.request_id = any (p_request_ids)
+      and x.charged is not null and (x.settled is null or x.answer_status is null);
+  end if;
+  for i in 1..cardinality(p_request_ids) loop
+    ended := charges[i] is not null;
+    charged := charges[i];
+    if not ended then
+      charged := coalesce((select -e.credits from ledger_entry e where e.request_id = p_request_ids[i] and e.kind in ('settle', 'refund')), 0);
+    end if;
+    return next;
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
@@ -1533,36 +1579,29 @@ CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
 declare
-  held reservation;
-  back bigint;
+  held hold;
+  charged bigint;
 begin
-  update reservation r
-  set state = case when p_settled is null then 'refunded' else 'settled' end,
-      settled_amount = case when p_settled is not null then least(p_settled, r.amount) end, channel_id = p_channel_id, ended_at = clock_timestamp()
-  where r.id = p_id and r.state = 'held'
-  returning * into held;
+  delete from hold h where h.id = p_id returning * into held;
   if not found then return false; end if;
-  back := held.amount - coalesce(held.settled_amount, 0);
+  charged := case when p_settled is null then 0 else least(p_settled, held.amount) end;
   update credit_account a
-  set balance = a.balance + back, reserved = a.reserved - held.amount,
+  set balance = a.balance + held.amount - charged, reserved = a.reserved - held.amount,
       in_flight = a.in_flight - (held.kind = 'media')::int
   where a.project_id = held.project_id;
   update api_key k
-  set reserved = k.reserved - held.amount, spent = k.spent + coalesce(held.settled_amount, 0),
-      in_flight = k.in_flight - (held.kind = 'media')::int
+  set reserved = k.reserved - held.amount, spent = k.spent + charged, in_flight = k.in_flight - 1
   where k.id = held.key_id;
-  insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-  values (held.project_id, held.key_id, held.id, case when p_settled is null then 'refund' else 'settle' end, back, -held.amount);
+  insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
+  values (held.project_id, case when p_settled is null then 'refund' else 'settle' end, -charged, held.key_id, held.id, held.model_id,
+          p_channel_id, held.amount, held.created_at);
   return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.ensure_api_detail_partitions()
  RETURNS integer
  LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
   today date := (clock_timestamp() at time zone 'UTC')::date;
@@ -1609,17 +1648,20 @@ CREATE OR REPLACE FUNCTION public.expire_chats(p_limit integer)
  LANGUAGE plpgsql
 AS $function$
 declare
-  members jsonb;
+  due record;
 begin
-  select jsonb_agg(jsonb_build_object('ord', n, 'request_id', id, 'attempt_id', attempt_id, 'outcome', 'unknown',
-                                      'error_class', 'deadline', 'detail', 'the process that made this call is gone'))
-  into members
-  from (select row_number() over () as n, r.id,
-               (select a.id from attempt a where a.request_id = r.id and a.outcome is null order by a.n desc limit 1) as attempt_id
-        from reservation r where r.ended_at is null and r.kind = 'chat' and r.expires_at < clock_timestamp()
-        order by r.expires_at limit p_limit) due;
-  if members is null then return 0; end if;
-  return (select count(*) filter (where ended) from end_chats(members));
+  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, attempt_id)) as attempt_ids, count(*)::int as n into due
+  from (select h.id, h.attempt_id,
+               (select a.id from attempt a where a.request_id = h.id and a.outcome is null order by a.n desc limit 1) as open_attempt_id
+        from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
+  if due.n = 0 then return 0; end if;
+  return (
+    select count(*) filter (where ended) from end_chats(
+      due.ids, array_fill(null::bigint, array[due.n]), array_fill(null::text, array[due.n]), array_fill(null::bigint, array[due.n]),
+      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::bigint, array[due.n]),
+      due.attempt_ids, array_fill('unknown'::text, array[due.n]), array_fill('deadline'::text, array[due.n]),
+      array_fill(null::int, array[due.n]), array_fill('the process that made this call is gone'::text, array[due.n]),
+      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n])));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
@@ -1637,7 +1679,7 @@ declare
   ended boolean;
 begin
   perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
-  perform from reservation where id = any (ids) order by id for no key update;
+  perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
@@ -1688,60 +1730,6 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.hit_rates(keys text[], rpms integer[], requests text[], asked_again boolean)
- RETURNS TABLE(ord integer, admitted boolean, remaining integer, reset_after integer, retry_after integer)
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-#variable_conflict use_column
-declare
-  second bigint;
-begin
-  perform pg_advisory_xact_lock(7105, hashes.hash)
-  from (select distinct hashtext(key_id) as hash from unnest(keys) as key_id order by 1) hashes;
-  second := floor(extract(epoch from clock_timestamp()))::bigint;
-  return query
-    with asked as materialized (
-      select a.key_id, a.rpm, a.ord, h.request,
-             asked_again and exists (
-               select from rate_slot r where r.key_id = a.key_id and h.request = any (r.requests)
-             ) as counted
-      from unnest(keys, rpms, requests) with ordinality as a (key_id, rpm, request_id, ord)
-      cross join lateral (select hashtextextended(a.request_id, 0) as request) h
-    ), placed as materialized (
-      select a.*, row_number() over (partition by a.key_id, a.counted order by a.ord) as place from asked a
-    ), wanted as materialized (
-      select p.key_id, max(p.rpm) as rpm, (count(*) filter (where not p.counted))::int as asked from placed p group by p.key_id
-    ), granted as materialized (
-      select w.key_id, w.rpm, latest.slot as current_slot, counted.used, coalesce(counted.oldest, latest.slot) as oldest,
-             greatest(0, least(w.asked, w.rpm - counted.used))::int as free
-      from wanted w
-      cross join lateral (
-        select greatest(second, coalesce(max(r.slot), second)) as slot from rate_slot r where r.key_id = w.key_id
-      ) latest
-      cross join lateral (
-        select coalesce(sum(r.n), 0) as used, min(r.slot) as oldest from rate_slot r
-        where r.key_id = w.key_id and r.slot > latest.slot - 61
-      ) counted
-    ), gone as (
-      delete from rate_slot r using granted g
-      where r.key_id = g.key_id and r.key_id = any (keys) and r.slot <= g.current_slot - 61
-    ), added as (
-      insert into rate_slot (key_id, slot, n, requests)
-      select g.key_id, g.current_slot, g.free,
-             array(select p.request from placed p where p.key_id = g.key_id and not p.counted and p.place <= g.free)
-      from granted g where g.free > 0
-      on conflict (key_id, slot) do update
-      set n = rate_slot.n + excluded.n, requests = rate_slot.requests || excluded.requests
-    )
-    select p.ord::int, p.counted or p.place <= g.free,
-           greatest(0, g.rpm - g.used - case when p.counted then g.free else least(p.place, g.free) end)::int,
-           greatest(1, g.oldest + 61 - second)::int,
-           case when not p.counted and p.place > g.free then greatest(1, g.oldest + 61 - second)::int end
-    from placed p join granted g on g.key_id = p.key_id order by p.ord;
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1761,6 +1749,14 @@ CREATE OR REPLACE FUNCTION public.next_chat_attempts(members jsonb)
 AS $function$
 #variable_conflict use_column
 begin
+  insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
+                       outcome, error_class, status, detail, ended_at)
+  select h.attempt_id, h.id, 1, h.channel_id, h.channel_name, h.attempt_id, h.expires_at, h.model_id, h.created_at,
+    x.outcome, x.error_class, x.status, x.detail, clock_timestamp()
+  from jsonb_to_recordset(members) as x (request_id text, ended_id text, outcome text, error_class text, status int, detail text)
+  -- offset 0 keeps this a look-up for each member, however large the table is when the statement is planned.
+  cross join lateral (select * from hold where hold.id = x.request_id and hold.attempt_id = x.ended_id offset 0) h
+  on conflict do nothing;
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
   where a.id = x.ended_id and a.outcome is null
@@ -1773,8 +1769,7 @@ begin
       insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
       select g.attempt_id, g.request_id, g.n, g.channel_id, g.channel_name, g.attempt_id, held.expires_at, held.model_id
       from given g cross join lateral (
-        -- offset 0 keeps this a look-up for each member: see end_chats.
-        select r.expires_at, r.model_id from reservation r where r.id = g.request_id and r.state = 'held' offset 0
+        select h.expires_at, h.model_id from hold h where h.id = g.request_id offset 0
       ) held
       on conflict do nothing
       returning id
@@ -1785,7 +1780,7 @@ begin
     from given g order by g.ord;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_trip boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
+CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_open boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
@@ -1796,13 +1791,13 @@ begin
   select c.id, p_model_id, 1, p_reason from channel c where c.id = p_channel_id
   on conflict (channel_id, model_id) do update
     set failures = channel_health.failures + 1, reason = excluded.reason, updated_at = clock_timestamp()
-    where channel_health.tripped_at is null
-       or channel_health.tripped_at < clock_timestamp() - make_interval(secs => p_age_seconds)
+    where channel_health.opened_at is null
+       or channel_health.opened_at < clock_timestamp() - make_interval(secs => p_age_seconds)
   returning * into h;
-  if not found or h.unavailable_until > clock_timestamp() then return false; end if;
-  if not (p_trip or h.failures >= p_failures_max or h.trips > 0) then return false; end if;
-  update channel_health set trips = h.trips + 1, failures = 0, tripped_at = clock_timestamp(), probe_until = null,
-    unavailable_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.trips + 1)))
+  if not found or h.closed_until > clock_timestamp() then return false; end if;
+  if not (p_open or h.failures >= p_failures_max or h.opens > 0) then return false; end if;
+  update channel_health set opens = h.opens + 1, failures = 0, opened_at = clock_timestamp(), probe_until = null,
+    closed_until = clock_timestamp() + make_interval(secs => least(p_max_seconds, p_step_seconds * (h.opens + 1)))
   where channel_id = p_channel_id and model_id = p_model_id;
   -- What was said against the channel before the trip must not count after it.
   update channel_witness set failed_at = null
@@ -1815,11 +1810,11 @@ CREATE OR REPLACE FUNCTION public.note_channel_success(p_channel_id text, p_mode
  LANGUAGE plpgsql
 AS $function$
 begin
-  update channel_health set failures = 0, trips = 0, tripped_at = null, probe_until = null, probe_project_id = null, alarm = null, alarm_at = null,
-    unavailable_until = case when trips > 0 then null else unavailable_until end,
-    reason = case when trips > 0 then null else reason end, updated_at = clock_timestamp()
-  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or trips > 0 or alarm is not null)
-    and (tripped_at is null or tripped_at < clock_timestamp() - make_interval(secs => p_age_seconds))
+  update channel_health set failures = 0, opens = 0, opened_at = null, probe_until = null, alarm = null, alarm_at = null,
+    closed_until = case when opens > 0 then null else closed_until end,
+    reason = case when opens > 0 then null else reason end, updated_at = clock_timestamp()
+  where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or opens > 0 or alarm is not null)
+    and (opened_at is null or opened_at < clock_timestamp() - make_interval(secs => p_age_seconds))
     and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
   return found;
 end $function$;
@@ -1866,7 +1861,7 @@ begin
     select a.id from attempt a
     where a.started_at < clock_timestamp() - make_interval(secs => p_seconds) and is_summarised(a.started_at)
       and not exists (select from task t where t.id = a.request_id)
-      and not exists (select from reservation r where r.id = a.request_id and r.state = 'held')
+      and not exists (select from hold h where h.id = a.request_id)
     limit p_limit for update skip locked);
   get diagnostics purged = row_count;
   return purged;
@@ -1949,19 +1944,24 @@ begin
   select p_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures), sum(credits), sum(cost),
          sum(credits) * p_credit_value - sum(cost), sum(input_tokens), sum(output_tokens)
   from (
-    select e.project_id, coalesce(r.model_id, '') as model_id,
-      coalesce(r.channel_id,
-               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = r.id order by a.n desc limit 1) end,
+    select e.project_id, coalesce(e.model_id, '') as model_id,
+      coalesce(e.channel_id,
+               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
-      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures,
-      case when e.kind = 'refund' then 0 else -(e.d_balance + e.d_reserved) end as credits, 0::bigint as cost,
-      case when e.kind = 'settle' then coalesce(r.input_tokens, 0) else 0 end as input_tokens,
-      case when e.kind = 'settle' then coalesce(r.output_tokens, 0) else 0 end as output_tokens
-    from ledger_entry e left join reservation r on r.id = e.reservation_id
+      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
+      case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
+      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
+    from ledger_entry e
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
+    -- A chat ends within minutes, so a day more holds every chat that began in this month.
+    select e.project_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
+    from ledger_entry e
+    where e.created_at >= first and e.created_at < past + interval '1 day' and e.began_at >= first and e.began_at < past
+      and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
+    union all
     select r.project_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
-    from attempt a join reservation r on r.id = a.request_id
+    from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
@@ -2056,10 +2056,8 @@ begin
         update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
           last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
         where id = t.key_id;
-        insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+        insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
         values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
-        insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-        values (t.project_id, t.key_id, t.id, 'hold', -t.credits_quoted, t.credits_quoted);
         update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
           workflow_started_at = case when by_workflow then clock_timestamp() end
         where task.id = t.id;
@@ -2115,16 +2113,16 @@ begin
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
-  insert into ledger_checkpoint_account (checkpoint_id, project_id, d_balance, d_reserved)
-  select made, project_id, sum(b), sum(r) from (
-    select project_id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = earlier
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits)
+  select made, project_id, sum(credits) from (
+    select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
     union all
-    select project_id, d_balance, d_reserved from ledger_entry where id > since and id <= through) sums group by project_id;
+    select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
   insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
   select made, key_id, sum(spent) from (
     select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
     union all
-    select key_id, -(d_balance + d_reserved) from ledger_entry
+    select key_id, -credits from ledger_entry
     where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;
@@ -2136,6 +2134,22 @@ CREATE OR REPLACE FUNCTION public.api_detail_partition(p_day date)
  IMMUTABLE
 AS $function$
   select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
+$function$;
+
+CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
+ RETURNS TABLE(admitted boolean, remaining integer, reset_after integer, retry_after integer)
+ LANGUAGE sql
+AS $function$
+  with counted as (
+    select limited.keys, limited.rpms, rate.* from (
+      select array_agg(key_id) as keys, array_agg(rpm) as rpms, array_agg(asked) as asked from (
+        select key_id, max(rpm) as rpm, count(*)::int as asked from unnest(p_keys, p_rpms) as hit (key_id, rpm) group by key_id) by_key
+    ) as limited, count_rates(keys, rpms, asked, p_sender, p_batch, p_again) as rate
+  )
+  select place <= granted[k], greatest(0, rpms[k] - used[k] - least(place, granted[k])), reset_after[k],
+         case when place > granted[k] then reset_after[k] end
+  from unnest(p_keys, p_rate_places) with ordinality as hit (key_id, place, ord) cross join counted
+  cross join lateral (select array_position(keys, hit.key_id)) as found (k) order by ord;
 $function$;
 
 CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
@@ -2150,10 +2164,10 @@ CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id tex
  RETURNS void
  LANGUAGE sql
 AS $function$
-  insert into channel_health (channel_id, model_id, unavailable_until, reason)
+  insert into channel_health (channel_id, model_id, closed_until, reason)
   select c.id, p_model_id, clock_timestamp() + make_interval(secs => p_seconds), p_reason from channel c where c.id = p_channel_id
   on conflict (channel_id, model_id) do update
-    set unavailable_until = greatest(channel_health.unavailable_until, excluded.unavailable_until), reason = excluded.reason,
+    set closed_until = greatest(channel_health.closed_until, excluded.closed_until), reason = excluded.reason,
         updated_at = clock_timestamp();
 $function$;
 

@@ -170,6 +170,21 @@ create table file (
   width integer
 );
 
+create table hold (
+  amount bigint not null,
+  attempt_id text,
+  channel_id text,
+  channel_name text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  id text not null,
+  is_idempotent boolean not null default false,
+  key_id text not null,
+  kind text not null,
+  model_id text not null,
+  project_id text not null
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_vacuum_cost_delay=0);
+
 create table idempotency (
   body text,
   bound_at timestamp with time zone,
@@ -206,8 +221,7 @@ create table ledger_checkpoint (
 
 create table ledger_checkpoint_account (
   checkpoint_id bigint not null,
-  d_balance bigint not null,
-  d_reserved bigint not null,
+  credits bigint not null,
   project_id text not null
 );
 
@@ -218,16 +232,23 @@ create table ledger_checkpoint_key (
 );
 
 create table ledger_entry (
+  began_at timestamp with time zone,
+  channel_id text,
+  cost_micro_usd bigint,
   created_at timestamp with time zone not null default clock_timestamp(),
-  d_balance bigint not null,
-  d_reserved bigint not null,
+  credits bigint not null,
+  held bigint,
   id bigint not null generated always as identity,
+  input_tokens bigint,
   key_id text,
   kind text not null,
+  model_id text,
+  output_tokens bigint,
   project_id text not null,
   reason text,
   reference text,
-  reservation_id text
+  request_id text,
+  usage_estimated boolean
 );
 
 create table model (
@@ -263,30 +284,16 @@ create table project (
   status text not null default 'active'::text
 );
 
-create unlogged table rate_slot (
+create unlogged table rate_window (
+  counts integer[] not null,
   key_id text not null,
-  n integer not null,
-  requests bigint[] not null default '{}'::bigint[],
-  slot bigint not null
-) with (fillfactor=50);
-
-create table reservation (
-  amount bigint not null,
-  channel_id text,
-  created_at timestamp with time zone not null default clock_timestamp(),
-  ended_at timestamp with time zone,
-  expires_at timestamp with time zone not null,
-  id text not null,
-  input_tokens bigint,
-  key_id text not null,
-  kind text not null,
-  model_id text not null,
-  output_tokens bigint,
-  project_id text not null,
-  settled_amount bigint,
-  state text not null default 'held'::text,
-  usage_estimated boolean not null default false
-) with (fillfactor=70);
+  last_batches bigint[] not null default '{}'::bigint[],
+  last_granted integer[] not null default '{}'::integer[],
+  oldest bigint not null,
+  second bigint not null,
+  senders bigint[] not null default '{}'::bigint[],
+  total integer not null
+) with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000);
 
 create table retention_floor (
   api_detail_days integer not null,
@@ -430,6 +437,12 @@ alter table file add constraint file_purpose_check CHECK ((purpose = ANY (ARRAY[
 
 alter table file add constraint file_storage_key_key UNIQUE (storage_key);
 
+alter table hold add constraint hold_amount_check CHECK ((amount > 0));
+
+alter table hold add constraint hold_kind_check CHECK ((kind = ANY (ARRAY['media'::text, 'chat'::text])));
+
+alter table hold add constraint hold_pkey PRIMARY KEY (id);
+
 alter table idempotency add constraint idempotency_pkey PRIMARY KEY (project_id, route, key);
 
 alter table job_run add constraint job_run_check CHECK (((state = ANY (ARRAY['requested'::text, 'running'::text])) = (ended_at IS NULL)));
@@ -446,7 +459,14 @@ alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_p
 
 alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_pkey PRIMARY KEY (checkpoint_id, key_id);
 
-alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'hold'::text, 'settle'::text, 'refund'::text, 'adjust'::text])));
+alter table ledger_entry add constraint ledger_entry_check CHECK (
+CASE kind
+    WHEN 'settle'::text THEN ((credits >= (- held)) AND (credits <= 0))
+    WHEN 'refund'::text THEN ((credits = 0) AND (held > 0))
+    ELSE (held IS NULL)
+END);
+
+alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'settle'::text, 'refund'::text, 'adjust'::text])));
 
 alter table ledger_entry add constraint ledger_entry_pkey PRIMARY KEY (id);
 
@@ -458,21 +478,7 @@ alter table project add constraint project_pkey PRIMARY KEY (id);
 
 alter table project add constraint project_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])));
 
-alter table rate_slot add constraint rate_slot_pkey PRIMARY KEY (key_id, slot);
-
-alter table reservation add constraint reservation_amount_check CHECK ((amount > 0));
-
-alter table reservation add constraint reservation_check CHECK (((settled_amount >= 0) AND (settled_amount <= amount)));
-
-alter table reservation add constraint reservation_check1 CHECK (((state = 'held'::text) = (ended_at IS NULL)));
-
-alter table reservation add constraint reservation_check2 CHECK (((state = 'settled'::text) = (settled_amount IS NOT NULL)));
-
-alter table reservation add constraint reservation_kind_check CHECK ((kind = ANY (ARRAY['media'::text, 'chat'::text])));
-
-alter table reservation add constraint reservation_pkey PRIMARY KEY (id);
-
-alter table reservation add constraint reservation_state_check CHECK ((state = ANY (ARRAY['held'::text, 'settled'::text, 'refunded'::text])));
+alter table rate_window add constraint rate_window_pkey PRIMARY KEY (key_id);
 
 alter table retention_floor add constraint retention_floor_api_detail_days_check CHECK ((api_detail_days > 0));
 
@@ -530,13 +536,7 @@ alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_c
 
 alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES ledger_checkpoint(id) ON DELETE CASCADE;
 
-alter table ledger_entry add constraint ledger_entry_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
-
 alter table monthly_summary add constraint monthly_summary_month_fkey FOREIGN KEY (month) REFERENCES summary_month(month);
-
-alter table reservation add constraint reservation_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
-
-alter table reservation add constraint reservation_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
 alter table task add constraint task_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
@@ -578,19 +578,13 @@ CREATE UNIQUE INDEX job_run_active_idx ON public.job_run USING btree (name) WHER
 
 CREATE INDEX job_run_recent_idx ON public.job_run USING btree (name, requested_at DESC);
 
-CREATE UNIQUE INDEX ledger_entry_adjust_idx ON public.ledger_entry USING btree (reservation_id, reason) WHERE ((kind = 'adjust'::text) AND (reservation_id IS NOT NULL));
+CREATE UNIQUE INDEX ledger_entry_adjust_idx ON public.ledger_entry USING btree (request_id, reason) WHERE (kind = 'adjust'::text);
 
 CREATE INDEX ledger_entry_created_idx ON public.ledger_entry USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 
-CREATE INDEX ledger_entry_reservation_idx ON public.ledger_entry USING btree (reservation_id) WHERE (reservation_id IS NOT NULL);
+CREATE UNIQUE INDEX ledger_entry_end_idx ON public.ledger_entry USING btree (request_id) WHERE (kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
 CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
-
-CREATE INDEX reservation_created_idx ON public.reservation USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
-
-CREATE INDEX reservation_ended_idx ON public.reservation USING brin (ended_at) WITH (pages_per_range='32', autosummarize='on') WHERE (ended_at IS NOT NULL);
-
-CREATE INDEX reservation_held_idx ON public.reservation USING btree (expires_at) WHERE (ended_at IS NULL);
 
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 
@@ -607,6 +601,46 @@ CREATE INDEX task_rejected_idx ON public.task USING btree (completed_at) WHERE (
 CREATE INDEX task_unknown_idx ON public.task USING btree (id DESC) WHERE outcome_unknown;
 
 CREATE INDEX task_unstarted_idx ON public.task USING btree (created_at) WHERE ((admission = 'reserved'::text) AND (workflow_started_at IS NULL) AND (completed_at IS NULL));
+
+create view reservation as
+ SELECT hold.id,
+    hold.project_id,
+    hold.key_id,
+    hold.model_id,
+    hold.channel_id,
+    hold.amount,
+    'held'::text AS state,
+    NULL::bigint AS settled_amount,
+    NULL::bigint AS input_tokens,
+    NULL::bigint AS output_tokens,
+    NULL::boolean AS usage_estimated,
+    hold.expires_at,
+    hold.created_at,
+    NULL::timestamp with time zone AS ended_at
+   FROM hold
+UNION ALL
+ SELECT ledger_entry.request_id AS id,
+    ledger_entry.project_id,
+    ledger_entry.key_id,
+    ledger_entry.model_id,
+    ledger_entry.channel_id,
+    ledger_entry.held AS amount,
+        CASE ledger_entry.kind
+            WHEN 'settle'::text THEN 'settled'::text
+            ELSE 'refunded'::text
+        END AS state,
+        CASE ledger_entry.kind
+            WHEN 'settle'::text THEN (- ledger_entry.credits)
+            ELSE NULL::bigint
+        END AS settled_amount,
+    ledger_entry.input_tokens,
+    ledger_entry.output_tokens,
+    ledger_entry.usage_estimated,
+    NULL::timestamp with time zone AS expires_at,
+    ledger_entry.began_at AS created_at,
+    ledger_entry.created_at AS ended_at
+   FROM ledger_entry
+  WHERE (ledger_entry.kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
 CREATE OR REPLACE FUNCTION public.add_credits(p_project_id text, p_amount bigint, p_reference text)
  RETURNS TABLE(verdict text, balance bigint, reserved bigint)
@@ -631,18 +665,18 @@ begin
   select * into before from ledger_entry e
   where e.project_id = p_project_id and e.kind = 'topup' and e.reference = p_reference;
   if found then
-    verdict := case when before.d_balance = p_amount then 'already_added' else 'reference_reused' end;
+    verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
   else
     update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
-    insert into ledger_entry (project_id, kind, d_balance, d_reserved, reference)
-    values (p_project_id, 'topup', p_amount, 0, p_reference);
+    insert into ledger_entry (project_id, kind, credits, reference)
+    values (p_project_id, 'topup', p_amount, p_reference);
     verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.adjust_credits(p_reservation_id text, p_amount bigint, p_reason text)
+CREATE OR REPLACE FUNCTION public.adjust_credits(p_request_id text, p_amount bigint, p_reason text)
  RETURNS TABLE(verdict text, project_id text, given bigint, charged bigint, given_in_all bigint, balance bigint)
  LANGUAGE plpgsql
 AS $function$
@@ -652,20 +686,20 @@ declare
   before bigint;
 begin
   given := 0;
-  select * into r from reservation where id = p_reservation_id;
+  select * into r from reservation where id = p_request_id;
   if not found then
     verdict := 'not_found';
     return next;
     return;
   end if;
   perform lock_money(array[r.project_id], array[r.key_id]);
-  select * into r from reservation where id = p_reservation_id for no key update;
+  select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
   charged := r.settled_amount;
-  select coalesce(sum(e.d_balance), 0) into given_in_all from ledger_entry e
-  where e.reservation_id = r.id and e.kind = 'adjust';
-  select e.d_balance into before from ledger_entry e
-  where e.reservation_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
+  select coalesce(sum(e.credits), 0) into given_in_all from ledger_entry e
+  where e.request_id = r.id and e.kind = 'adjust';
+  select e.credits into before from ledger_entry e
+  where e.request_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
   verdict := case
     when r.state <> 'settled' then 'not_settled'
     when before = coalesce(p_amount, before) then 'given_before'
@@ -679,174 +713,150 @@ begin
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
     update api_key k set spent = k.spent - given where k.id = r.key_id;
-    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved, reason)
-    values (r.project_id, r.key_id, r.id, 'adjust', given, 0, p_reason);
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason)
+    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason);
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.admit_chats(members jsonb)
- RETURNS TABLE(ord integer, verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
+CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_keys text[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
+ RETURNS TABLE(verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
 declare
-  m record;
-  ids text[];
-  known text[];
-  project_ids text[];
   balances bigint[];
-  held_by_project bigint[];
-  key_ids text[];
   rooms bigint[];
-  held_by_key bigint[];
   places int[];
-  begun_by_key int[];
-  usable text[];
+  usable boolean[];
   allowlists jsonb[];
-  admitted_ords int[] := '{}';
-  rated_keys text[];
-  rated_rpms int[];
-  rated_ords int[];
-  rated_requests text[];
-  asked_again boolean;
-  rate_ords int[];
-  rate_admitted boolean[];
-  rate_remainings int[];
-  rate_resets int[];
-  rate_retries int[];
-  r int;
+  held_by_project bigint[] := array_fill(0::bigint, array[cardinality(p_projects)]);
+  held_by_key bigint[] := array_fill(0::bigint, array[cardinality(p_keys)]);
+  begun_by_key int[] := array_fill(0, array[cardinality(p_keys)]);
+  rate record;
+  rate_places int[] := p_rate_places;
+  known text[];
+  is_admitted boolean[] := array_fill(false, array[cardinality(p_request_ids)]);
+  earlier record;
   p int;
   k int;
-  earlier record;
 begin
-  select array_agg(x.request_id), array_agg(distinct x.project_id), array_agg(distinct x.key_id) into ids, project_ids, key_ids
-  from jsonb_to_recordset(members) as x (request_id text, project_id text, key_id text);
-  -- A request that was admitted before is asked for again after a lost connection: its rate is counted already.
-  known := array(select r.id from reservation r where r.id = any (ids));
-  select array_agg(x.key_id order by x.ord), array_agg(x.rpm order by x.ord), array_agg(x.ord order by x.ord),
-         array_agg(x.request_id order by x.ord), coalesce(bool_or(x.asked_again), false)
-  into rated_keys, rated_rpms, rated_ords, rated_requests, asked_again
-  from jsonb_to_recordset(members) as x (ord int, request_id text, key_id text, rpm int, asked_again boolean)
-  where x.rpm is not null and x.request_id <> all (known);
-  if rated_ords is not null then
-    select array_agg(rated_ords[h.ord]), array_agg(h.admitted), array_agg(h.remaining), array_agg(h.reset_after), array_agg(h.retry_after)
-    into rate_ords, rate_admitted, rate_remainings, rate_resets, rate_retries
-    from hit_rates(rated_keys, rated_rpms, rated_requests, asked_again) h;
+  if array_remove(p_idempotency_keys, null) = '{}' then perform set_config('synchronous_commit', 'off', true); end if;
+
+  with locked as materialized (
+    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+  )
+  select array_agg(l.balance order by given.n) into balances
+  from unnest(p_projects) with ordinality as given (id, n) left join locked l on l.project_id = given.id;
+  with locked as materialized (
+    select key.* from api_key key where key.id = any (p_keys) order by key.id for no key update
+  )
+  select array_agg(l.budget - l.spent - l.reserved order by given.n), array_agg(l.in_flight_max - l.in_flight order by given.n),
+         array_agg(l.revoked_at is null and coalesce(l.expires_at > clock_timestamp(), true) and pr.status = 'active' order by given.n),
+         array_agg(to_jsonb(l.models) order by given.n)
+  into rooms, places, usable, allowlists
+  from unnest(p_keys) with ordinality as given (id, n)
+  left join locked l on l.id = given.id left join project pr on pr.id = l.project_id;
+  known := array(select h.id from hold h where h.id = any (p_request_ids));
+
+  if cardinality(known) > 0 and not p_again then
+    -- Another process has admitted them, and counted them.
+    for i in 1..cardinality(p_request_ids) loop
+      if p_request_ids[i] = any (known) and rate_places[i] is not null then
+        k := p_key_of[i];
+        p_rated[k] := p_rated[k] - 1;
+        rate_places[i] := null;
+        for later in i + 1..cardinality(p_request_ids) loop
+          if p_key_of[later] = k then rate_places[later] := rate_places[later] - 1; end if;
+        end loop;
+      end if;
+    end loop;
   end if;
+  select * into rate from count_rates(p_keys, p_rpms, p_rated, p_sender, p_batch, p_again);
 
-  perform lock_money(project_ids, key_ids);
-  -- Looked for again: another call may have admitted one of them before we had the locks.
-  known := array(select r.id from reservation r where r.id = any (ids));
-  select array_agg(a.project_id), array_agg(a.balance), array_agg(0::bigint) into project_ids, balances, held_by_project
-  from credit_account a where a.project_id = any (project_ids);
-  select array_agg(key.id), array_agg(case when key.budget is null then null else key.budget - key.spent - key.reserved end),
-         array_agg(key.in_flight_max - key.in_flight), array_agg(0::bigint), array_agg(0),
-         array_agg(case when key.revoked_at is not null or key.expires_at <= clock_timestamp() or pr.status <> 'active'
-                        then 'no' else 'yes' end),
-         array_agg(to_jsonb(key.models))
-  into key_ids, rooms, places, held_by_key, begun_by_key, usable, allowlists
-  from api_key key join project pr on pr.id = key.project_id where key.id = any (key_ids);
-
-  for m in
-    select * from jsonb_to_recordset(members) as x (
-      ord int, request_id text, project_id text, key_id text, model_id text, credits bigint,
-      route text, key text, fingerprint text, kept_seconds float8) order by x.ord
-  loop
-    ord := m.ord;
-    original_request_id := null;
+  for i in 1..cardinality(p_request_ids) loop
+    p := p_project_of[i];
+    k := p_key_of[i];
     verdict := null;
+    original_request_id := null;
     rate_remaining := null;
     rate_reset := null;
     retry_after := null;
-    r := array_position(rate_ords, m.ord);
-    if r is not null then
-      rate_remaining := rate_remainings[r];
-      rate_reset := rate_resets[r];
-      retry_after := rate_retries[r];
-      verdict := case when not rate_admitted[r] then 'rate_limit_exceeded' end;
+    if rate_places[i] is not null then
+      rate_remaining := greatest(0, p_rpms[k] - rate.used[k] - least(rate_places[i], rate.granted[k]));
+      rate_reset := rate.reset_after[k];
+      if rate_places[i] > rate.granted[k] then
+        retry_after := rate_reset;
+        verdict := 'rate_limit_exceeded';
+      end if;
     end if;
-    p := array_position(project_ids, m.project_id);
-    k := array_position(key_ids, m.key_id);
     if verdict is null then
       verdict := case
-        when m.request_id = any (known) then 'again'
-        when p is null or k is null or usable[k] = 'no' then 'invalid_api_key'
-        when jsonb_typeof(allowlists[k]) = 'array' and not allowlists[k] ? m.model_id then 'model_not_allowed'
+        when p_request_ids[i] = any (known) then 'admitted'
+        when balances[p] is null or usable[k] is not true then 'invalid_api_key'
+        when not allowlists[k] ? p_model_ids[i] then 'model_not_allowed'
       end;
     end if;
-    if verdict is null and m.key is not null then
-      delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
-        and i.expires_at <= clock_timestamp();
+    if verdict is null and p_idempotency_keys[i] is not null then
+      delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
+        and i2.expires_at <= clock_timestamp();
       insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (m.project_id, m.route, m.key, m.fingerprint, m.request_id,
-              clock_timestamp() + make_interval(secs => m.kept_seconds))
+      values (p_projects[p], p_routes[i], p_idempotency_keys[i], p_fingerprints[i], p_request_ids[i],
+              clock_timestamp() + make_interval(secs => p_kept_seconds[i]))
       on conflict do nothing;
       if not found then
-        select i.fingerprint, i.request_id, i.status into earlier from idempotency i
-        where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
-        if found then
-          original_request_id := earlier.request_id;
-          verdict := case
-            when earlier.fingerprint <> m.fingerprint then 'idempotency_key_reused'
-            when earlier.status is null then 'idempotency_in_progress'
-            else 'replay'
-          end;
-        else
-          verdict := 'idempotency_in_progress';
-        end if;
+        select i2.fingerprint, i2.request_id, i2.status into earlier from idempotency i2
+        where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i];
+        original_request_id := earlier.request_id;
+        verdict := case
+          when earlier.fingerprint <> p_fingerprints[i] then 'idempotency_key_reused'
+          when earlier.status is null then 'idempotency_in_progress'
+          else 'replay'
+        end;
       end if;
     end if;
     if verdict is null then
       verdict := case
         when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < m.credits then 'insufficient_credits'
-        when rooms[k] < m.credits then 'key_budget_exceeded'
+        when balances[p] < p_credits[i] then 'insufficient_credits'
+        when rooms[k] < p_credits[i] then 'key_budget_exceeded'
         else 'admitted'
       end;
       if verdict = 'admitted' then
-        balances[p] := balances[p] - m.credits;
-        held_by_project[p] := held_by_project[p] + m.credits;
-        rooms[k] := rooms[k] - m.credits;
-        held_by_key[k] := held_by_key[k] + m.credits;
+        balances[p] := balances[p] - p_credits[i];
+        held_by_project[p] := held_by_project[p] + p_credits[i];
+        rooms[k] := rooms[k] - p_credits[i];
+        held_by_key[k] := held_by_key[k] + p_credits[i];
         places[k] := places[k] - 1;
         begun_by_key[k] := begun_by_key[k] + 1;
-        admitted_ords := admitted_ords || m.ord;
-      elsif m.key is not null then
-        delete from idempotency i where i.project_id = m.project_id and i.route = m.route and i.key = m.key
-          and i.request_id = m.request_id;
+        is_admitted[i] := true;
+      elsif p_idempotency_keys[i] is not null then
+        delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
+          and i2.request_id = p_request_ids[i];
       end if;
-    elsif verdict = 'again' then
-      verdict := 'admitted';
     end if;
     return next;
   end loop;
 
-  if cardinality(admitted_ords) > 0 then
+  if true = any (is_admitted) then
     update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(project_ids, held_by_project) as u (id, held)
-    where a.project_id = u.id and a.project_id = any (project_ids) and u.held > 0;
+    from unnest(p_projects, held_by_project) as u (id, held)
+    where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0;
     update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
       last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(key_ids, held_by_key, begun_by_key) as u (id, held, begun)
-    where key.id = u.id and key.id = any (key_ids) and u.begun > 0;
-    insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select x.request_id, x.project_id, x.key_id, 'chat', x.model_id, x.credits, clock_timestamp() + make_interval(secs => x.hold_seconds)
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, model_id text, credits bigint, hold_seconds float8)
-    where x.ord = any (admitted_ords);
-    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-    select x.project_id, x.key_id, x.request_id, 'hold', -x.credits, x.credits
-    from jsonb_to_recordset(members) as x (ord int, request_id text, project_id text, key_id text, credits bigint)
-    where x.ord = any (admitted_ords) order by x.ord;
-    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
-    select x.attempt_id, x.request_id, 1, x.channel_id, x.channel_name, x.attempt_id,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), x.model_id
-    from jsonb_to_recordset(members) as x (ord int, request_id text, attempt_id text, channel_id text, channel_name text, model_id text, hold_seconds float8)
-    where x.ord = any (admitted_ords);
+    from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
+    where key.id = u.id and key.id = any (p_keys) and u.begun > 0;
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
+    select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
+           x.idempotency_key is not null
+    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
+                p_channel_names, p_idempotency_keys, is_admitted)
+      as x (request_id, p, k, model_id, credits, hold_seconds, attempt_id, channel_id, channel_name, idempotency_key, is_admitted)
+    where x.is_admitted;
   end if;
 end $function$;
 
@@ -1044,6 +1054,90 @@ begin
   from claimed c join task t on t.id = c.request_id;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.count_rates(p_keys text[], p_rpms integer[], p_asked integer[], p_sender bigint, p_batch bigint, p_again boolean, OUT granted integer[], OUT used integer[], OUT reset_after integer[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  this_second bigint := floor(extract(epoch from clock_timestamp()))::bigint;
+  senders_max constant int := 64;
+  w record;
+  window_counts int[];
+  newest bigint;
+  first_second bigint;
+  in_use int;
+  shift int;
+  taken int;
+  sender int;
+  missing int := cardinality(array_remove(p_rpms, null));
+begin
+  granted := array_fill(null::int, array[cardinality(p_keys)]);
+  used := granted;
+  reset_after := granted;
+  -- A second turn finds the rows of keys that were never counted before.
+  for turn in 1..2 loop
+    for w in
+      select asked.n, r.* from unnest(p_keys) with ordinality as asked (key_id, n) join rate_window r on r.key_id = asked.key_id
+      where r.key_id = any (p_keys) and p_rpms[asked.n] is not null and granted[asked.n] is null
+      order by r.key_id for no key update of r
+    loop
+      missing := missing - 1;
+      window_counts := w.counts;
+      in_use := w.total;
+      first_second := w.oldest;
+      newest := greatest(this_second, w.second);
+      shift := least(newest - w.second, 61);
+      if shift = 61 then
+        window_counts := array_fill(0, array[61]);
+        in_use := 0;
+      elsif shift > 0 then
+        in_use := in_use - (select sum(n) from unnest(window_counts[62 - shift:61]) n)::int;
+        window_counts := array_fill(0, array[shift]) || window_counts[1:61 - shift];
+      end if;
+      if in_use = 0 then
+        first_second := newest;
+      elsif first_second <= newest - 61 then
+        first_second := newest - 60;
+        while window_counts[newest - first_second + 1] = 0 loop
+          first_second := first_second + 1;
+        end loop;
+      end if;
+      sender := array_position(w.senders, p_sender);
+      if p_again and w.last_batches[sender] = p_batch then
+        granted[w.n] := w.last_granted[sender];
+        used[w.n] := greatest(0, in_use - w.last_granted[sender]);
+      else
+        taken := greatest(0, least(p_asked[w.n], p_rpms[w.n] - in_use));
+        granted[w.n] := taken;
+        used[w.n] := in_use;
+        window_counts[1] := window_counts[1] + taken;
+        if sender is null then
+          if cardinality(w.senders) >= senders_max then
+            w.senders := w.senders[2:];
+            w.last_batches := w.last_batches[2:];
+            w.last_granted := w.last_granted[2:];
+          end if;
+          sender := cardinality(w.senders) + 1;
+        end if;
+        w.senders[sender] := p_sender;
+        w.last_batches[sender] := p_batch;
+        w.last_granted[sender] := taken;
+        update rate_window r set second = newest, oldest = first_second, counts = window_counts, total = in_use + taken,
+          senders = w.senders, last_batches = w.last_batches, last_granted = w.last_granted
+        where r.key_id = w.key_id;
+      end if;
+      reset_after[w.n] := greatest(1, first_second + 61 - this_second);
+    end loop;
+    exit when missing = 0;
+    insert into rate_window (key_id, second, oldest, counts, total)
+    select key_id, this_second, this_second, array_fill(0, array[61]), 0
+    from unnest(p_keys, p_rpms) as limited (key_id, rpm) where rpm is not null order by key_id
+    on conflict do nothing;
+  end loop;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
  RETURNS TABLE(task_id text, verdict text, original_task_id text)
  LANGUAGE plpgsql
@@ -1145,65 +1239,83 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.end_chats(members jsonb)
- RETURNS TABLE(ord integer, ended boolean, charged bigint)
+CREATE OR REPLACE FUNCTION public.end_chats(p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[], p_usage_estimated boolean[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[], p_statuses integer[], p_details text[], p_answer_statuses integer[], p_answer_bodies text[])
+ RETURNS TABLE(ended boolean, charged bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
+declare
+  charges bigint[];
+  any_other_attempt boolean;
+  any_idempotent boolean;
 begin
-  perform lock_money(array_agg(distinct r.project_id), array_agg(distinct r.key_id)) from reservation r
-  where r.id = any (array(select x.request_id from jsonb_to_recordset(members) as x (request_id text)));
-  return query
-    with given as materialized (
-      select * from jsonb_to_recordset(members) as x (
-        ord int, request_id text, settle bigint, channel_id text, input_tokens bigint, output_tokens bigint, usage_estimated boolean,
-        attempt_id text, outcome text, error_class text, status int, detail text, cost_micro_usd bigint,
-        answer_status int, answer_body text)
-    ), ended as (
-      update reservation r set
-        state = case when g.settle is null then 'refunded' else 'settled' end,
-        settled_amount = case when g.settle is not null then least(g.settle, r.amount) end,
-        channel_id = g.channel_id, input_tokens = g.input_tokens, output_tokens = g.output_tokens,
-        usage_estimated = coalesce(g.usage_estimated, false), ended_at = clock_timestamp()
-      from given g
-      where r.id = g.request_id and r.id = any (array(select request_id from given)) and r.state = 'held'
-      returning g.ord, r.id, r.project_id, r.key_id, r.amount, coalesce(r.settled_amount, 0) as charged, r.state,
-                g.answer_status, g.answer_body
-    ), accounts as (
-      update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
-      from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
-      where a.project_id = s.project_id and a.project_id = any (array(select project_id from ended))
-    ), keys as (
-      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
-      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
-      where k.id = s.key_id and k.id = any (array(select key_id from ended))
-    ), entries as (
-      insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-      select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
-      from ended e
-    ), attempts as (
-      update attempt a set outcome = g.outcome, error_class = g.error_class, status = g.status, detail = g.detail,
-        cost_micro_usd = coalesce(g.cost_micro_usd, 0), ended_at = clock_timestamp()
-      from given g
-      where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
-    ), bound as (
-      update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
-      from ended e
-      where i.request_id = e.id and i.request_id = any (array(select id from ended)) and e.state = 'settled'
-        and e.answer_status is not null
-    ), freed as (
-      delete from idempotency i using ended e
-      where i.request_id = e.id and i.request_id = any (array(select id from ended))
-        and (e.state = 'refunded' or e.answer_status is null)
-    )
-    select answer.ord, answer.ended, answer.charged from (
-      select e.ord, true, e.charged from ended e
-      union all
-      select g.ord, false, coalesce((select r.settled_amount from reservation r where r.id = g.request_id), 0) from given g
-      where g.ord not in (select e.ord from ended e)
-    ) as answer (ord, ended, charged) order by answer.ord;
+  perform lock_money(array_agg(distinct h.project_id), array_agg(distinct h.key_id)) from hold h where h.id = any (p_request_ids);
+  with given as materialized (
+    select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
+                         p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
+      with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
+                            cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, n)
+  ), released as (
+    delete from hold h where h.id = any (p_request_ids) returning h.*
+  ), over as materialized (
+    select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
+      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once
+    from released r join given g on g.request_id = r.id
+  ), accounts as (
+    update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
+    from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
+    where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+  ), keys as (
+    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
+    from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from over group by 1) s
+    where k.id = s.key_id and k.id = any (array(select key_id from over))
+  ), entries as (
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+                              usage_estimated, cost_micro_usd, began_at)
+    select project_id, case when settled is null then 'refund' else 'settle' end, -charged, key_id, id, model_id, won_by, amount,
+      input_tokens, output_tokens, usage_estimated, case when at_once then cost_micro_usd end, created_at
+    from over order by n
+  ), first_attempts as (
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
+                         outcome, error_class, status, detail, cost_micro_usd, ended_at)
+    select attempt_id, id, 1, channel_id, channel_name, attempt_id, expires_at, model_id, created_at,
+      outcome, error_class, status, detail, coalesce(cost_micro_usd, 0), clock_timestamp()
+    from over where ended_attempt_id = attempt_id and not at_once
+    on conflict do nothing
+  )
+  select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
+         bool_or(g.ended_attempt_id is distinct from o.attempt_id)
+  into charges, any_idempotent, any_other_attempt
+  from given g left join over o on o.n = g.n;
+
+  if any_other_attempt then
+    update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail,
+      cost_micro_usd = coalesce(x.cost_micro_usd, 0), ended_at = clock_timestamp()
+    from unnest(p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details, p_costs_micro_usd)
+      as x (attempt_id, outcome, error_class, status, detail, cost_micro_usd)
+    where a.id = x.attempt_id and a.id = any (p_attempt_ids) and a.outcome is null;
+  end if;
+  if any_idempotent then
+    update idempotency i set status = x.answer_status, body = x.answer_body, bound_at = clock_timestamp()
+    from unnest(p_request_ids, p_settled, p_answer_statuses, p_answer_bodies, charges)
+      as x (request_id, settled, answer_status, answer_body, charged)
+    where i.request_id = x.request_id and i.request_id = any (p_request_ids)
+      and x.charged is not null and x.settled is not null and x.answer_status is not null;
+    delete from idempotency i
+    using unnest(p_request_ids, p_settled, p_answer_statuses, charges) as x (request_id, settled, answer_status, charged)
+    where i.request_id = x.request_id and i.request_id = any (p_request_ids)
+      and x.charged is not null and (x.settled is null or x.answer_status is null);
+  end if;
+  for i in 1..cardinality(p_request_ids) loop
+    ended := charges[i] is not null;
+    charged := charges[i];
+    if not ended then
+      charged := coalesce((select -e.credits from ledger_entry e where e.request_id = p_request_ids[i] and e.kind in ('settle', 'refund')), 0);
+    end if;
+    return next;
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
@@ -1231,28 +1343,23 @@ CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
 declare
-  held reservation;
-  back bigint;
+  held hold;
+  charged bigint;
 begin
-  update reservation r
-  set state = case when p_settled is null then 'refunded' else 'settled' end,
-      settled_amount = case when p_settled is not null then least(p_settled, r.amount) end, channel_id = p_channel_id, ended_at = clock_timestamp()
-  where r.id = p_id and r.state = 'held'
-  returning * into held;
+  delete from hold h where h.id = p_id returning * into held;
   if not found then return false; end if;
-  back := held.amount - coalesce(held.settled_amount, 0);
+  charged := case when p_settled is null then 0 else least(p_settled, held.amount) end;
   update credit_account a
-  set balance = a.balance + back, reserved = a.reserved - held.amount,
+  set balance = a.balance + held.amount - charged, reserved = a.reserved - held.amount,
       in_flight = a.in_flight - (held.kind = 'media')::int
   where a.project_id = held.project_id;
   update api_key k
-  set reserved = k.reserved - held.amount, spent = k.spent + coalesce(held.settled_amount, 0),
-      in_flight = k.in_flight - (held.kind = 'media')::int
+  set reserved = k.reserved - held.amount, spent = k.spent + charged, in_flight = k.in_flight - 1
   where k.id = held.key_id;
-  insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-  values (held.project_id, held.key_id, held.id, case when p_settled is null then 'refund' else 'settle' end, back, -held.amount);
+  insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
+  values (held.project_id, case when p_settled is null then 'refund' else 'settle' end, -charged, held.key_id, held.id, held.model_id,
+          p_channel_id, held.amount, held.created_at);
   return true;
 end $function$;
 
@@ -1307,17 +1414,20 @@ CREATE OR REPLACE FUNCTION public.expire_chats(p_limit integer)
  LANGUAGE plpgsql
 AS $function$
 declare
-  members jsonb;
+  due record;
 begin
-  select jsonb_agg(jsonb_build_object('ord', n, 'request_id', id, 'attempt_id', attempt_id, 'outcome', 'unknown',
-                                      'error_class', 'deadline', 'detail', 'the process that made this call is gone'))
-  into members
-  from (select row_number() over () as n, r.id,
-               (select a.id from attempt a where a.request_id = r.id and a.outcome is null order by a.n desc limit 1) as attempt_id
-        from reservation r where r.ended_at is null and r.kind = 'chat' and r.expires_at < clock_timestamp()
-        order by r.expires_at limit p_limit) due;
-  if members is null then return 0; end if;
-  return (select count(*) filter (where ended) from end_chats(members));
+  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, attempt_id)) as attempt_ids, count(*)::int as n into due
+  from (select h.id, h.attempt_id,
+               (select a.id from attempt a where a.request_id = h.id and a.outcome is null order by a.n desc limit 1) as open_attempt_id
+        from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
+  if due.n = 0 then return 0; end if;
+  return (
+    select count(*) filter (where ended) from end_chats(
+      due.ids, array_fill(null::bigint, array[due.n]), array_fill(null::text, array[due.n]), array_fill(null::bigint, array[due.n]),
+      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::bigint, array[due.n]),
+      due.attempt_ids, array_fill('unknown'::text, array[due.n]), array_fill('deadline'::text, array[due.n]),
+      array_fill(null::int, array[due.n]), array_fill('the process that made this call is gone'::text, array[due.n]),
+      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n])));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
@@ -1335,7 +1445,7 @@ declare
   ended boolean;
 begin
   perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
-  perform from reservation where id = any (ids) order by id for no key update;
+  perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
@@ -1386,60 +1496,6 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.hit_rates(keys text[], rpms integer[], requests text[], asked_again boolean)
- RETURNS TABLE(ord integer, admitted boolean, remaining integer, reset_after integer, retry_after integer)
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-#variable_conflict use_column
-declare
-  second bigint;
-begin
-  perform pg_advisory_xact_lock(7105, hashes.hash)
-  from (select distinct hashtext(key_id) as hash from unnest(keys) as key_id order by 1) hashes;
-  second := floor(extract(epoch from clock_timestamp()))::bigint;
-  return query
-    with asked as materialized (
-      select a.key_id, a.rpm, a.ord, h.request,
-             asked_again and exists (
-               select from rate_slot r where r.key_id = a.key_id and h.request = any (r.requests)
-             ) as counted
-      from unnest(keys, rpms, requests) with ordinality as a (key_id, rpm, request_id, ord)
-      cross join lateral (select hashtextextended(a.request_id, 0) as request) h
-    ), placed as materialized (
-      select a.*, row_number() over (partition by a.key_id, a.counted order by a.ord) as place from asked a
-    ), wanted as materialized (
-      select p.key_id, max(p.rpm) as rpm, (count(*) filter (where not p.counted))::int as asked from placed p group by p.key_id
-    ), granted as materialized (
-      select w.key_id, w.rpm, latest.slot as current_slot, counted.used, coalesce(counted.oldest, latest.slot) as oldest,
-             greatest(0, least(w.asked, w.rpm - counted.used))::int as free
-      from wanted w
-      cross join lateral (
-        select greatest(second, coalesce(max(r.slot), second)) as slot from rate_slot r where r.key_id = w.key_id
-      ) latest
-      cross join lateral (
-        select coalesce(sum(r.n), 0) as used, min(r.slot) as oldest from rate_slot r
-        where r.key_id = w.key_id and r.slot > latest.slot - 61
-      ) counted
-    ), gone as (
-      delete from rate_slot r using granted g
-      where r.key_id = g.key_id and r.key_id = any (keys) and r.slot <= g.current_slot - 61
-    ), added as (
-      insert into rate_slot (key_id, slot, n, requests)
-      select g.key_id, g.current_slot, g.free,
-             array(select p.request from placed p where p.key_id = g.key_id and not p.counted and p.place <= g.free)
-      from granted g where g.free > 0
-      on conflict (key_id, slot) do update
-      set n = rate_slot.n + excluded.n, requests = rate_slot.requests || excluded.requests
-    )
-    select p.ord::int, p.counted or p.place <= g.free,
-           greatest(0, g.rpm - g.used - case when p.counted then g.free else least(p.place, g.free) end)::int,
-           greatest(1, g.oldest + 61 - second)::int,
-           case when not p.counted and p.place > g.free then greatest(1, g.oldest + 61 - second)::int end
-    from placed p join granted g on g.key_id = p.key_id order by p.ord;
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1459,6 +1515,14 @@ CREATE OR REPLACE FUNCTION public.next_chat_attempts(members jsonb)
 AS $function$
 #variable_conflict use_column
 begin
+  insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
+                       outcome, error_class, status, detail, ended_at)
+  select h.attempt_id, h.id, 1, h.channel_id, h.channel_name, h.attempt_id, h.expires_at, h.model_id, h.created_at,
+    x.outcome, x.error_class, x.status, x.detail, clock_timestamp()
+  from jsonb_to_recordset(members) as x (request_id text, ended_id text, outcome text, error_class text, status int, detail text)
+  -- offset 0 keeps this a look-up for each member, however large the table is when the statement is planned.
+  cross join lateral (select * from hold where hold.id = x.request_id and hold.attempt_id = x.ended_id offset 0) h
+  on conflict do nothing;
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
   where a.id = x.ended_id and a.outcome is null
@@ -1471,8 +1535,7 @@ begin
       insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
       select g.attempt_id, g.request_id, g.n, g.channel_id, g.channel_name, g.attempt_id, held.expires_at, held.model_id
       from given g cross join lateral (
-        -- offset 0 keeps this a look-up for each member: see end_chats.
-        select r.expires_at, r.model_id from reservation r where r.id = g.request_id and r.state = 'held' offset 0
+        select h.expires_at, h.model_id from hold h where h.id = g.request_id offset 0
       ) held
       on conflict do nothing
       returning id
@@ -1564,7 +1627,7 @@ begin
     select a.id from attempt a
     where a.started_at < clock_timestamp() - make_interval(secs => p_seconds) and is_summarised(a.started_at)
       and not exists (select from task t where t.id = a.request_id)
-      and not exists (select from reservation r where r.id = a.request_id and r.state = 'held')
+      and not exists (select from hold h where h.id = a.request_id)
     limit p_limit for update skip locked);
   get diagnostics purged = row_count;
   return purged;
@@ -1647,19 +1710,24 @@ begin
   select p_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures), sum(credits), sum(cost),
          sum(credits) * p_credit_value - sum(cost), sum(input_tokens), sum(output_tokens)
   from (
-    select e.project_id, coalesce(r.model_id, '') as model_id,
-      coalesce(r.channel_id,
-               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = r.id order by a.n desc limit 1) end,
+    select e.project_id, coalesce(e.model_id, '') as model_id,
+      coalesce(e.channel_id,
+               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
-      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures,
-      case when e.kind = 'refund' then 0 else -(e.d_balance + e.d_reserved) end as credits, 0::bigint as cost,
-      case when e.kind = 'settle' then coalesce(r.input_tokens, 0) else 0 end as input_tokens,
-      case when e.kind = 'settle' then coalesce(r.output_tokens, 0) else 0 end as output_tokens
-    from ledger_entry e left join reservation r on r.id = e.reservation_id
+      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
+      case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
+      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
+    from ledger_entry e
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
+    -- A chat ends within minutes, so a day more holds every chat that began in this month.
+    select e.project_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
+    from ledger_entry e
+    where e.created_at >= first and e.created_at < past + interval '1 day' and e.began_at >= first and e.began_at < past
+      and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
+    union all
     select r.project_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
-    from attempt a join reservation r on r.id = a.request_id
+    from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
@@ -1754,10 +1822,8 @@ begin
         update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
           last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
         where id = t.key_id;
-        insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+        insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
         values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
-        insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-        values (t.project_id, t.key_id, t.id, 'hold', -t.credits_quoted, t.credits_quoted);
         update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
           workflow_started_at = case when by_workflow then clock_timestamp() end
         where task.id = t.id;
@@ -1813,16 +1879,16 @@ begin
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
-  insert into ledger_checkpoint_account (checkpoint_id, project_id, d_balance, d_reserved)
-  select made, project_id, sum(b), sum(r) from (
-    select project_id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = earlier
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits)
+  select made, project_id, sum(credits) from (
+    select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
     union all
-    select project_id, d_balance, d_reserved from ledger_entry where id > since and id <= through) sums group by project_id;
+    select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
   insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
   select made, key_id, sum(spent) from (
     select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
     union all
-    select key_id, -(d_balance + d_reserved) from ledger_entry
+    select key_id, -credits from ledger_entry
     where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;
@@ -1834,6 +1900,22 @@ CREATE OR REPLACE FUNCTION public.api_detail_partition(p_day date)
  IMMUTABLE
 AS $function$
   select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
+$function$;
+
+CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
+ RETURNS TABLE(admitted boolean, remaining integer, reset_after integer, retry_after integer)
+ LANGUAGE sql
+AS $function$
+  with counted as (
+    select limited.keys, limited.rpms, rate.* from (
+      select array_agg(key_id) as keys, array_agg(rpm) as rpms, array_agg(asked) as asked from (
+        select key_id, max(rpm) as rpm, count(*)::int as asked from unnest(p_keys, p_rpms) as hit (key_id, rpm) group by key_id) by_key
+    ) as limited, count_rates(keys, rpms, asked, p_sender, p_batch, p_again) as rate
+  )
+  select place <= granted[k], greatest(0, rpms[k] - used[k] - least(place, granted[k])), reset_after[k],
+         case when place > granted[k] then reset_after[k] end
+  from unnest(p_keys, p_rate_places) with ordinality as hit (key_id, place, ord) cross join counted
+  cross join lateral (select array_position(keys, hit.key_id)) as found (k) order by ord;
 $function$;
 
 CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)

@@ -47,10 +47,11 @@ const deps = () => ({ db: gateway.database, config });
 
 /** Moves the counted requests of this key the given number of seconds into the past. */
 const age = (keyId: string, seconds: number) =>
-  gateway.database.query('test-age-slots', 'update rate_slot set slot = slot - $2 where key_id = $1 and $2 > 0', [
-    keyId,
-    seconds,
-  ]);
+  gateway.database.query(
+    'test-age-window',
+    'update rate_window set second = second - $2, oldest = oldest - $2 where key_id = $1 and $2 > 0',
+    [keyId, seconds],
+  );
 
 describe("a key's budget", () => {
   it('admits exactly 100 of 500 parallel chats if it covers 100 holds and each chat costs its whole hold', async () => {

@@ -410,8 +410,8 @@ describe('a refusal for lack of credits or permission', () => {
     const answer = await raw({ apiKey: limited.apiKey, headers: { 'idempotency-key': randomUUID() }, body });
     expect(answer).toMatchObject({ status: 402, error: { code: 'key_budget_exceeded', type: 'billing_error' } });
     expect(answer.headers['x-should-retry']).toBe('false');
-    const { reservation, idempotency, ledgerEntry: entries } = await countRows(gateway.database);
-    expect([reservation, idempotency, entries]).toEqual([before.reservation, before.idempotency, before.ledgerEntry]);
+    const { hold, idempotency, ledgerEntry: entries } = await countRows(gateway.database);
+    expect([hold, idempotency, entries]).toEqual([before.hold, before.idempotency, before.ledgerEntry]);
   });
 
   it('is 403 model_not_allowed for a model outside the allowlist of the key', async () => {

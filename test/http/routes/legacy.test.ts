@@ -74,7 +74,7 @@ describe('a client of the legacy API', () => {
       input: { prompt: 'a red fox', img_size: '2k', aspect_ratio: '16:9' },
       credits: { quoted: 8, reserved: 8, charged: 8, refunded: 0 },
     });
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
     const url = task.output?.[0]?.url ?? '';
     const state = { status: 'completed', progress: 100, error: null };
     expect(done).toEqual({ success: true, uuid: taskId, ...state, images: [url] });
@@ -125,7 +125,7 @@ describe('a client of the legacy API', () => {
     const { body } = await read('workflow', taskId);
     expect(body).toMatchObject({ ...failed, images: [] });
     expect(body).not.toHaveProperty('canceled');
-    expect(await entriesOf(gateway.database, taskId)).toEqual({ hold: 1, refund: 1 });
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
   });
 
   it('gets a canceled task as failed with canceled: true', async () => {
@@ -330,7 +330,7 @@ describe('an Idempotency-Key', () => {
       body: { success: true, task_id: first.taskId, status: 'completed', data: { status: 'completed' } },
     });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(await entriesOf(gateway.database, first.taskId)).toEqual({ hold: 1, settle: 1 });
+    expect(await entriesOf(gateway.database, first.taskId)).toEqual({ settle: 1 });
     expectError(await create({ ...body, imageSize: '4k' }, { headers }), 422, 'idempotency_key_reused', null);
   });
 });

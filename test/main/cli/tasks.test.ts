@@ -144,7 +144,7 @@ describe('tollgate tasks resolve', () => {
     const books = () =>
       rowsOf(
         gateway.database,
-        `select to_jsonb(t) as task, (select jsonb_agg(e order by e.id) from ledger_entry e where e.reservation_id = t.id) as entries,
+        `select to_jsonb(t) as task, (select jsonb_agg(e order by e.id) from ledger_entry e where e.request_id = t.id) as entries,
            (select jsonb_agg(a order by a.n) from attempt a where a.request_id = t.id) as attempts from task t where t.id = $1`,
         [id],
       );

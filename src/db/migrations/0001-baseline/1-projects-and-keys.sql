@@ -43,15 +43,22 @@ create table api_key_secret (
 );
 create index api_key_secret_key_idx on api_key_secret (key_id);
 
--- Requests per key and second. Unlogged: a crash of the database loses one rate-limit window, which is accepted.
-create unlogged table rate_slot (
-  key_id text not null,
-  slot bigint not null,
-  n int not null,
-  -- Hashes of the ids of the counted requests, so that a request that is asked again is not counted again.
-  requests bigint[] not null default '{}',
-  primary key (key_id, slot)
-) with (fillfactor = 50);
+-- The requests of each key with a rate limit in its last 61 seconds. Unlogged: a crash of the database loses them, which is accepted.
+create unlogged table rate_window (
+  key_id text primary key,
+  -- The unix second of counts[1]; counts[n] is n - 1 seconds older.
+  second bigint not null,
+  -- The second of the oldest request that counts.
+  oldest bigint not null,
+  counts int[] not null,
+  -- The sum of counts.
+  total int not null,
+  -- The last batch of each process that counted requests of this key, and how many it admitted: a batch that is sent again
+  -- after a lost connection is not counted again.
+  senders bigint[] not null default '{}',
+  last_batches bigint[] not null default '{}',
+  last_granted int[] not null default '{}'
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
 -- Caches of all processes listen to these.
 create trigger project_changed after update of status on project

@@ -1,4 +1,4 @@
--- Accounts, reservations, the ledger and its checkpoints.
+-- Accounts, holds, the ledger and its checkpoints.
 
 create table credit_account (
   project_id text primary key references project (id),
@@ -7,59 +7,74 @@ create table credit_account (
   in_flight int not null default 0 check (in_flight >= 0)
 ) with (fillfactor = 50);
 
-create table reservation (
+-- Credits that are held for requests which run: one row per request, written with the hold and deleted with its end. So the table
+-- has only as many rows as requests run, however many have ended, and looking for expired holds may read all of it. It has no
+-- foreign keys: whoever writes a row has locked its account and its key.
+create table hold (
+  -- The id of the task or of the chat's request.
   id text primary key,
-  project_id text not null references project (id),
-  key_id text not null references api_key (id),
+  project_id text not null,
+  key_id text not null,
   kind text not null check (kind in ('media', 'chat')),
   model_id text not null,
-  channel_id text,
   amount bigint not null check (amount > 0),
-  state text not null default 'held' check (state in ('held', 'settled', 'refunded')),
-  settled_amount bigint check (settled_amount between 0 and amount),
-  input_tokens bigint,
-  output_tokens bigint,
-  -- The upstream reported no usage: the tokens are an estimate of ours.
-  usage_estimated boolean not null default false,
   expires_at timestamptz not null,
   created_at timestamptz not null default clock_timestamp(),
-  ended_at timestamptz,
-  check ((state = 'held') = (ended_at is null)),
-  check ((state = 'settled') = (settled_amount is not null))
-) with (fillfactor = 70);
--- A statement that looks a row up by its id says `state`. Only sweeps say `ended_at is null`, which this index and
--- delivery_due_idx are for. The planner takes "not ended" for so rare that it prefers any index that can answer it to the
--- primary key, and such an index holds one dead entry for each row that has ended since the last vacuum. For the same reason
--- no BRIN index covers created_at and ended_at together: every range once held a row that had not ended, so all ranges match.
-create index reservation_held_idx on reservation (expires_at) where ended_at is null;
-create index reservation_created_idx on reservation
-  using brin (created_at) with (pages_per_range = 32, autosummarize = on);
-create index reservation_ended_idx on reservation
-  using brin (ended_at) with (pages_per_range = 32, autosummarize = on) where ended_at is not null;
+  -- The first call of a chat. It gets a row in attempt only if it does not succeed at once.
+  attempt_id text,
+  channel_id text,
+  channel_name text,
+  -- The chat has an idempotency key, which its end binds or frees.
+  is_idempotent boolean not null default false
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 create table ledger_entry (
   id bigint generated always as identity primary key,
-  project_id text not null references project (id),
+  project_id text not null,
+  kind text not null check (kind in ('topup', 'settle', 'refund', 'adjust')),
+  -- What the entry adds to the credits of the account, negative if it takes.
+  credits bigint not null,
   key_id text,
-  reservation_id text,
-  kind text not null check (kind in ('topup', 'hold', 'settle', 'refund', 'adjust')),
-  d_balance bigint not null,
-  d_reserved bigint not null,
+  request_id text,
+  -- The end of a request, by settle or refund.
+  model_id text,
+  channel_id text,
+  held bigint,
+  input_tokens bigint,
+  output_tokens bigint,
+  -- The upstream reported no usage: the tokens are an estimate of ours.
+  usage_estimated boolean,
+  -- The cost of a chat whose first call succeeded. All other costs are in attempt.
+  cost_micro_usd bigint,
+  began_at timestamptz,
+  -- Of a topup.
   reference text,
+  -- Of an adjustment.
   reason text,
-  created_at timestamptz not null default clock_timestamp()
+  created_at timestamptz not null default clock_timestamp(),
+  check (case kind when 'settle' then credits between -held and 0 when 'refund' then credits = 0 and held > 0 else held is null end)
 );
-create index ledger_entry_reservation_idx on ledger_entry (reservation_id) where reservation_id is not null;
+-- A request ends once.
+create unique index ledger_entry_end_idx on ledger_entry (request_id) where kind in ('settle', 'refund');
 create index ledger_entry_created_idx on ledger_entry
   using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 create unique index ledger_entry_topup_idx on ledger_entry (project_id, reference) where kind = 'topup';
 -- One adjustment per request and reason: an operator who is not sure whether a command succeeded can repeat it.
-create unique index ledger_entry_adjust_idx on ledger_entry (reservation_id, reason)
-  where kind = 'adjust' and reservation_id is not null;
+create unique index ledger_entry_adjust_idx on ledger_entry (request_id, reason) where kind = 'adjust';
 create trigger ledger_entry_append_only before update or delete on ledger_entry
   for each row execute function refuse_change();
 create trigger ledger_entry_never_emptied before truncate on ledger_entry
   for each statement execute function refuse_change();
+
+-- Every request whose credits were ever held, in one form: held, settled or refunded.
+create view reservation as
+select id, project_id, key_id, model_id, channel_id, amount, 'held' as state, null::bigint as settled_amount, null::bigint as input_tokens,
+  null::bigint as output_tokens, null::boolean as usage_estimated, expires_at, created_at, null::timestamptz as ended_at
+from hold
+union all
+select request_id, project_id, key_id, model_id, channel_id, held, case kind when 'settle' then 'settled' else 'refunded' end,
+  case kind when 'settle' then -credits end, input_tokens, output_tokens, usage_estimated, null, began_at, created_at
+from ledger_entry where kind in ('settle', 'refund');
 
 create table ledger_checkpoint (
   id bigint generated always as identity primary key,
@@ -72,8 +87,7 @@ create table ledger_checkpoint (
 create table ledger_checkpoint_account (
   checkpoint_id bigint not null references ledger_checkpoint (id) on delete cascade,
   project_id text not null,
-  d_balance bigint not null,
-  d_reserved bigint not null,
+  credits bigint not null,
   primary key (checkpoint_id, project_id)
 );
 

@@ -58,7 +58,8 @@ create table task_resolution (
   at timestamptz not null default clock_timestamp()
 );
 
--- One call to one channel for a task or a chat; request_id is the id of the task or of the chat's reservation.
+-- One call to one channel for a task or a chat. request_id is the id of the task or of the chat's hold. A chat whose first call
+-- succeeds has no row here: its ledger entry says what this row would.
 create table attempt (
   id text primary key,
   request_id text not null,

@@ -23,11 +23,11 @@ begin
   select * into before from ledger_entry e
   where e.project_id = p_project_id and e.kind = 'topup' and e.reference = p_reference;
   if found then
-    verdict := case when before.d_balance = p_amount then 'already_added' else 'reference_reused' end;
+    verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
   else
     update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
-    insert into ledger_entry (project_id, kind, d_balance, d_reserved, reference)
-    values (p_project_id, 'topup', p_amount, 0, p_reference);
+    insert into ledger_entry (project_id, kind, credits, reference)
+    values (p_project_id, 'topup', p_amount, p_reference);
     verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;

@@ -1,8 +1,8 @@
 -- Gives back p_amount of what a settled request was charged, or all that is left if p_amount is null, as a ledger entry of its
--- own. The reservation does not change.
+-- own. The entry that settled the request does not change.
 -- Verdicts: given, given_before (same reason, same amount), reason_reused (same reason, other amount), nothing_left, too_many,
 -- not_settled, not_found.
-create or replace function adjust_credits(p_reservation_id text, p_amount bigint, p_reason text)
+create or replace function adjust_credits(p_request_id text, p_amount bigint, p_reason text)
 returns table (verdict text, project_id text, given bigint, charged bigint, given_in_all bigint, balance bigint)
 language plpgsql
 as $$
@@ -12,20 +12,20 @@ declare
   before bigint;
 begin
   given := 0;
-  select * into r from reservation where id = p_reservation_id;
+  select * into r from reservation where id = p_request_id;
   if not found then
     verdict := 'not_found';
     return next;
     return;
   end if;
   perform lock_money(array[r.project_id], array[r.key_id]);
-  select * into r from reservation where id = p_reservation_id for no key update;
+  select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
   charged := r.settled_amount;
-  select coalesce(sum(e.d_balance), 0) into given_in_all from ledger_entry e
-  where e.reservation_id = r.id and e.kind = 'adjust';
-  select e.d_balance into before from ledger_entry e
-  where e.reservation_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
+  select coalesce(sum(e.credits), 0) into given_in_all from ledger_entry e
+  where e.request_id = r.id and e.kind = 'adjust';
+  select e.credits into before from ledger_entry e
+  where e.request_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
   verdict := case
     when r.state <> 'settled' then 'not_settled'
     when before = coalesce(p_amount, before) then 'given_before'
@@ -39,8 +39,8 @@ begin
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
     update api_key k set spent = k.spent - given where k.id = r.key_id;
-    insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved, reason)
-    values (r.project_id, r.key_id, r.id, 'adjust', given, 0, p_reason);
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason)
+    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason);
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;

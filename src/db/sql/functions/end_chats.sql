@@ -1,65 +1,84 @@
 -- Ends chats, each once: settles the given credits (never more than are held) or refunds the hold, decrements the key's
 -- requests in flight, ends the last attempt, and binds or frees the idempotency key. The first call to commit decides; for a
--- chat that had ended before, ended is false and nothing changes.
---
--- Rows are looked up by the ids of the members. For a join alone, the planner reads the whole table while it is small, and the
--- session keeps that plan until the next ANALYZE, however much the table has grown.
-create or replace function end_chats(members jsonb) returns table (ord int, ended boolean, charged bigint)
+-- chat that had ended before, ended is false and nothing changes. Each array has one element per chat.
+create or replace function end_chats(
+  p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[],
+  p_usage_estimated boolean[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[],
+  p_statuses int[], p_details text[], p_answer_statuses int[], p_answer_bodies text[])
+returns table (ended boolean, charged bigint)
 language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+  charges bigint[];
+  any_other_attempt boolean;
+  any_idempotent boolean;
 begin
-  perform lock_money(array_agg(distinct r.project_id), array_agg(distinct r.key_id)) from reservation r
-  where r.id = any (array(select x.request_id from jsonb_to_recordset(members) as x (request_id text)));
-  return query
-    with given as materialized (
-      select * from jsonb_to_recordset(members) as x (
-        ord int, request_id text, settle bigint, channel_id text, input_tokens bigint, output_tokens bigint, usage_estimated boolean,
-        attempt_id text, outcome text, error_class text, status int, detail text, cost_micro_usd bigint,
-        answer_status int, answer_body text)
-    ), ended as (
-      update reservation r set
-        state = case when g.settle is null then 'refunded' else 'settled' end,
-        settled_amount = case when g.settle is not null then least(g.settle, r.amount) end,
-        channel_id = g.channel_id, input_tokens = g.input_tokens, output_tokens = g.output_tokens,
-        usage_estimated = coalesce(g.usage_estimated, false), ended_at = clock_timestamp()
-      from given g
-      where r.id = g.request_id and r.id = any (array(select request_id from given)) and r.state = 'held'
-      returning g.ord, r.id, r.project_id, r.key_id, r.amount, coalesce(r.settled_amount, 0) as charged, r.state,
-                g.answer_status, g.answer_body
-    ), accounts as (
-      update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
-      from (select project_id, sum(amount - charged) as back, sum(amount) as held from ended group by 1) s
-      where a.project_id = s.project_id and a.project_id = any (array(select project_id from ended))
-    ), keys as (
-      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
-      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from ended group by 1) s
-      where k.id = s.key_id and k.id = any (array(select key_id from ended))
-    ), entries as (
-      insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-      select e.project_id, e.key_id, e.id, case e.state when 'settled' then 'settle' else 'refund' end, e.amount - e.charged, -e.amount
-      from ended e
-    ), attempts as (
-      update attempt a set outcome = g.outcome, error_class = g.error_class, status = g.status, detail = g.detail,
-        cost_micro_usd = coalesce(g.cost_micro_usd, 0), ended_at = clock_timestamp()
-      from given g
-      where a.id = g.attempt_id and a.id = any (array(select attempt_id from given)) and a.outcome is null
-    ), bound as (
-      update idempotency i set status = e.answer_status, body = e.answer_body, bound_at = clock_timestamp()
-      from ended e
-      where i.request_id = e.id and i.request_id = any (array(select id from ended)) and e.state = 'settled'
-        and e.answer_status is not null
-    ), freed as (
-      delete from idempotency i using ended e
-      where i.request_id = e.id and i.request_id = any (array(select id from ended))
-        and (e.state = 'refunded' or e.answer_status is null)
-    )
-    select answer.ord, answer.ended, answer.charged from (
-      select e.ord, true, e.charged from ended e
-      union all
-      select g.ord, false, coalesce((select r.settled_amount from reservation r where r.id = g.request_id), 0) from given g
-      where g.ord not in (select e.ord from ended e)
-    ) as answer (ord, ended, charged) order by answer.ord;
+  perform lock_money(array_agg(distinct h.project_id), array_agg(distinct h.key_id)) from hold h where h.id = any (p_request_ids);
+  with given as materialized (
+    select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
+                         p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
+      with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
+                            cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, n)
+  ), released as (
+    delete from hold h where h.id = any (p_request_ids) returning h.*
+  ), over as materialized (
+    select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
+      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once
+    from released r join given g on g.request_id = r.id
+  ), accounts as (
+    update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
+    from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
+    where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+  ), keys as (
+    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
+    from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from over group by 1) s
+    where k.id = s.key_id and k.id = any (array(select key_id from over))
+  ), entries as (
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+                              usage_estimated, cost_micro_usd, began_at)
+    select project_id, case when settled is null then 'refund' else 'settle' end, -charged, key_id, id, model_id, won_by, amount,
+      input_tokens, output_tokens, usage_estimated, case when at_once then cost_micro_usd end, created_at
+    from over order by n
+  ), first_attempts as (
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
+                         outcome, error_class, status, detail, cost_micro_usd, ended_at)
+    select attempt_id, id, 1, channel_id, channel_name, attempt_id, expires_at, model_id, created_at,
+      outcome, error_class, status, detail, coalesce(cost_micro_usd, 0), clock_timestamp()
+    from over where ended_attempt_id = attempt_id and not at_once
+    on conflict do nothing
+  )
+  select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
+         bool_or(g.ended_attempt_id is distinct from o.attempt_id)
+  into charges, any_idempotent, any_other_attempt
+  from given g left join over o on o.n = g.n;
+
+  if any_other_attempt then
+    update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail,
+      cost_micro_usd = coalesce(x.cost_micro_usd, 0), ended_at = clock_timestamp()
+    from unnest(p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details, p_costs_micro_usd)
+      as x (attempt_id, outcome, error_class, status, detail, cost_micro_usd)
+    where a.id = x.attempt_id and a.id = any (p_attempt_ids) and a.outcome is null;
+  end if;
+  if any_idempotent then
+    update idempotency i set status = x.answer_status, body = x.answer_body, bound_at = clock_timestamp()
+    from unnest(p_request_ids, p_settled, p_answer_statuses, p_answer_bodies, charges)
+      as x (request_id, settled, answer_status, answer_body, charged)
+    where i.request_id = x.request_id and i.request_id = any (p_request_ids)
+      and x.charged is not null and x.settled is not null and x.answer_status is not null;
+    delete from idempotency i
+    using unnest(p_request_ids, p_settled, p_answer_statuses, charges) as x (request_id, settled, answer_status, charged)
+    where i.request_id = x.request_id and i.request_id = any (p_request_ids)
+      and x.charged is not null and (x.settled is null or x.answer_status is null);
+  end if;
+  for i in 1..cardinality(p_request_ids) loop
+    ended := charges[i] is not null;
+    charged := charges[i];
+    if not ended then
+      charged := coalesce((select -e.credits from ledger_entry e where e.request_id = p_request_ids[i] and e.kind in ('settle', 'refund')), 0);
+    end if;
+    return next;
+  end loop;
 end $$;

@@ -5,27 +5,22 @@ language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-#variable_conflict use_column
 declare
-  held reservation;
-  back bigint;
+  held hold;
+  charged bigint;
 begin
-  update reservation r
-  set state = case when p_settled is null then 'refunded' else 'settled' end,
-      settled_amount = case when p_settled is not null then least(p_settled, r.amount) end, channel_id = p_channel_id, ended_at = clock_timestamp()
-  where r.id = p_id and r.state = 'held'
-  returning * into held;
+  delete from hold h where h.id = p_id returning * into held;
   if not found then return false; end if;
-  back := held.amount - coalesce(held.settled_amount, 0);
+  charged := case when p_settled is null then 0 else least(p_settled, held.amount) end;
   update credit_account a
-  set balance = a.balance + back, reserved = a.reserved - held.amount,
+  set balance = a.balance + held.amount - charged, reserved = a.reserved - held.amount,
       in_flight = a.in_flight - (held.kind = 'media')::int
   where a.project_id = held.project_id;
   update api_key k
-  set reserved = k.reserved - held.amount, spent = k.spent + coalesce(held.settled_amount, 0),
-      in_flight = k.in_flight - (held.kind = 'media')::int
+  set reserved = k.reserved - held.amount, spent = k.spent + charged, in_flight = k.in_flight - 1
   where k.id = held.key_id;
-  insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-  values (held.project_id, held.key_id, held.id, case when p_settled is null then 'refund' else 'settle' end, back, -held.amount);
+  insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
+  values (held.project_id, case when p_settled is null then 'refund' else 'settle' end, -charged, held.key_id, held.id, held.model_id,
+          p_channel_id, held.amount, held.created_at);
   return true;
 end $$;

@@ -1,17 +1,20 @@
--- Refunds chat holds that have expired: no answer was delivered. Returns how many.
+-- Refunds chat holds that have expired: no answer was delivered. Returns how many. It reads all holds, which are as many as requests run.
 create or replace function expire_chats(p_limit int) returns int
 language plpgsql
 as $$
 declare
-  members jsonb;
+  due record;
 begin
-  select jsonb_agg(jsonb_build_object('ord', n, 'request_id', id, 'attempt_id', attempt_id, 'outcome', 'unknown',
-                                      'error_class', 'deadline', 'detail', 'the process that made this call is gone'))
-  into members
-  from (select row_number() over () as n, r.id,
-               (select a.id from attempt a where a.request_id = r.id and a.outcome is null order by a.n desc limit 1) as attempt_id
-        from reservation r where r.ended_at is null and r.kind = 'chat' and r.expires_at < clock_timestamp()
-        order by r.expires_at limit p_limit) due;
-  if members is null then return 0; end if;
-  return (select count(*) filter (where ended) from end_chats(members));
+  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, attempt_id)) as attempt_ids, count(*)::int as n into due
+  from (select h.id, h.attempt_id,
+               (select a.id from attempt a where a.request_id = h.id and a.outcome is null order by a.n desc limit 1) as open_attempt_id
+        from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
+  if due.n = 0 then return 0; end if;
+  return (
+    select count(*) filter (where ended) from end_chats(
+      due.ids, array_fill(null::bigint, array[due.n]), array_fill(null::text, array[due.n]), array_fill(null::bigint, array[due.n]),
+      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::bigint, array[due.n]),
+      due.attempt_ids, array_fill('unknown'::text, array[due.n]), array_fill('deadline'::text, array[due.n]),
+      array_fill(null::int, array[due.n]), array_fill('the process that made this call is gone'::text, array[due.n]),
+      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n])));
 end $$;

@@ -17,7 +17,7 @@ declare
   ended boolean;
 begin
   perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
-  perform from reservation where id = any (ids) order by id for no key update;
+  perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop

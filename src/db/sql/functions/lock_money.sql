@@ -1,5 +1,5 @@
 -- Locks accounts, then keys, each sorted by id. Every function that moves credits takes its locks in the same order:
--- account, key, reservation, task, attempt, channel, channel health.
+-- account, key, hold, task, attempt, channel, channel health.
 create or replace function lock_money(projects text[], keys text[]) returns void
 language plpgsql
 set enable_seqscan = off

@@ -1,5 +1,5 @@
 -- Ends one attempt of each chat and writes the next one before its upstream call. begun is false if the hold has ended: no
--- further call may be made.
+-- further call may be made. The row of a chat's first attempt, which its hold names, is written here.
 create or replace function next_chat_attempts(members jsonb) returns table (ord int, begun boolean)
 language plpgsql
 set enable_seqscan = off
@@ -7,6 +7,14 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
+  insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
+                       outcome, error_class, status, detail, ended_at)
+  select h.attempt_id, h.id, 1, h.channel_id, h.channel_name, h.attempt_id, h.expires_at, h.model_id, h.created_at,
+    x.outcome, x.error_class, x.status, x.detail, clock_timestamp()
+  from jsonb_to_recordset(members) as x (request_id text, ended_id text, outcome text, error_class text, status int, detail text)
+  -- offset 0 keeps this a look-up for each member, however large the table is when the statement is planned.
+  cross join lateral (select * from hold where hold.id = x.request_id and hold.attempt_id = x.ended_id offset 0) h
+  on conflict do nothing;
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
   where a.id = x.ended_id and a.outcome is null
@@ -19,8 +27,7 @@ begin
       insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id)
       select g.attempt_id, g.request_id, g.n, g.channel_id, g.channel_name, g.attempt_id, held.expires_at, held.model_id
       from given g cross join lateral (
-        -- offset 0 keeps this a look-up for each member: see end_chats.
-        select r.expires_at, r.model_id from reservation r where r.id = g.request_id and r.state = 'held' offset 0
+        select h.expires_at, h.model_id from hold h where h.id = g.request_id offset 0
       ) held
       on conflict do nothing
       returning id

@@ -12,7 +12,7 @@ begin
     select a.id from attempt a
     where a.started_at < clock_timestamp() - make_interval(secs => p_seconds) and is_summarised(a.started_at)
       and not exists (select from task t where t.id = a.request_id)
-      and not exists (select from reservation r where r.id = a.request_id and r.state = 'held')
+      and not exists (select from hold h where h.id = a.request_id)
     limit p_limit for update skip locked);
   get diagnostics purged = row_count;
   return purged;

@@ -1,4 +1,4 @@
--- Rebuilds the summary of one UTC month from ledger, reservations and attempts. A frozen month stays as it is.
+-- Rebuilds the summary of one UTC month from the ledger and the attempts. A frozen month stays as it is.
 -- Results: rebuilt, frozen (this call froze it), frozen_before.
 --
 -- A request counts in the month of the ledger entry that ended it: on the channel that won it, or on the last channel tried if
@@ -35,19 +35,24 @@ begin
   select p_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures), sum(credits), sum(cost),
          sum(credits) * p_credit_value - sum(cost), sum(input_tokens), sum(output_tokens)
   from (
-    select e.project_id, coalesce(r.model_id, '') as model_id,
-      coalesce(r.channel_id,
-               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = r.id order by a.n desc limit 1) end,
+    select e.project_id, coalesce(e.model_id, '') as model_id,
+      coalesce(e.channel_id,
+               case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
-      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures,
-      case when e.kind = 'refund' then 0 else -(e.d_balance + e.d_reserved) end as credits, 0::bigint as cost,
-      case when e.kind = 'settle' then coalesce(r.input_tokens, 0) else 0 end as input_tokens,
-      case when e.kind = 'settle' then coalesce(r.output_tokens, 0) else 0 end as output_tokens
-    from ledger_entry e left join reservation r on r.id = e.reservation_id
+      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
+      case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
+      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
+    from ledger_entry e
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
+    -- A chat ends within minutes, so a day more holds every chat that began in this month.
+    select e.project_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
+    from ledger_entry e
+    where e.created_at >= first and e.created_at < past + interval '1 day' and e.began_at >= first and e.began_at < past
+      and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
+    union all
     select r.project_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
-    from attempt a join reservation r on r.id = a.request_id
+    from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))

@@ -52,10 +52,8 @@ begin
         update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
           last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
         where id = t.key_id;
-        insert into reservation (id, project_id, key_id, kind, model_id, amount, expires_at)
+        insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
         values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
-        insert into ledger_entry (project_id, key_id, reservation_id, kind, d_balance, d_reserved)
-        values (t.project_id, t.key_id, t.id, 'hold', -t.credits_quoted, t.credits_quoted);
         update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
           workflow_started_at = case when by_workflow then clock_timestamp() end
         where task.id = t.id;

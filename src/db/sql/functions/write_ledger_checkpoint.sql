@@ -17,16 +17,16 @@ begin
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
-  insert into ledger_checkpoint_account (checkpoint_id, project_id, d_balance, d_reserved)
-  select made, project_id, sum(b), sum(r) from (
-    select project_id, d_balance as b, d_reserved as r from ledger_checkpoint_account where checkpoint_id = earlier
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits)
+  select made, project_id, sum(credits) from (
+    select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
     union all
-    select project_id, d_balance, d_reserved from ledger_entry where id > since and id <= through) sums group by project_id;
+    select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
   insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
   select made, key_id, sum(spent) from (
     select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
     union all
-    select key_id, -(d_balance + d_reserved) from ledger_entry
+    select key_id, -credits from ledger_entry
     where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;

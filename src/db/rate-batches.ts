@@ -1,0 +1,44 @@
+import { randomInt } from 'node:crypto';
+
+/** How a batch of requests is counted by `count_rates.sql`. */
+export interface RateBatch {
+  sender: number;
+  batch: number;
+  again: boolean;
+  /** The place of each request among the counted requests of its key, from 1; null if it is not counted. */
+  places: (number | null)[];
+}
+
+/**
+ * Numbers the batches of one sender, which must send them one after another. A batch that is sent again after a lost connection keeps
+ * its number and the places of its requests, so that the database recognises it and counts it once.
+ */
+export class RateBatches<Request extends object> {
+  readonly #keyOf: (request: Request) => string | null;
+  readonly #sender = randomInt(2 ** 47);
+  #batch = 0;
+  #places = new Map<Request, number | null>();
+
+  /** @param keyOf the key whose rate the request counts against; null if it is not counted */
+  constructor(keyOf: (request: Request) => string | null) {
+    this.#keyOf = keyOf;
+  }
+
+  of(requests: readonly Request[], again: boolean): RateBatch {
+    if (!again) this.#begin(requests);
+    const places = requests.map((request) => this.#places.get(request) ?? null);
+    return { sender: this.#sender, batch: this.#batch, again, places };
+  }
+
+  #begin(requests: readonly Request[]): void {
+    this.#batch += 1;
+    this.#places = new Map();
+    const counted = new Map<string, number>();
+    for (const request of requests) {
+      const key = this.#keyOf(request);
+      const place = key === null ? null : (counted.get(key) ?? 0) + 1;
+      if (key !== null && place !== null) counted.set(key, place);
+      this.#places.set(request, place);
+    }
+  }
+}
