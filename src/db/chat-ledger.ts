@@ -136,20 +136,42 @@ export const nothingCharged = (
   answer: null,
 });
 
+/** What a batch asks of one account or key. */
+interface Asked {
+  /** Its place in the batch, from 1 as in SQL. */
+  at: number;
+  credits: number;
+  chats: number;
+  rpm: number | null;
+  /** Requests that count against `rpm`. */
+  rated: number;
+}
+
+function ask(all: Map<string, Asked>, id: string, credits: number): Asked {
+  const asked = all.get(id) ?? { at: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
+  all.set(id, asked);
+  asked.credits += credits;
+  asked.chats += 1;
+  return asked;
+}
+
 async function admitChats(
   database: Database,
   members: ChatAdmissionRequest[],
   { sender, batch, again, places }: RateBatch,
 ): Promise<ChatAdmission[]> {
-  const projects = [...new Set(members.map(({ projectId }) => projectId))];
-  const keys = new Map<string, { at: number; rpm: number | null; rated: number }>();
-  for (const [index, { keyId, rpm }] of members.entries()) {
-    const key = keys.get(keyId) ?? { at: keys.size + 1, rpm: null, rated: 0 };
-    keys.set(keyId, key);
+  const accounts = new Map<string, Asked>();
+  const keys = new Map<string, Asked>();
+  const accountOf: number[] = [];
+  const keyOf: number[] = [];
+  for (const [index, { projectId, keyId, credits, rpm }] of members.entries()) {
+    accountOf.push(ask(accounts, projectId, credits).at);
+    const key = ask(keys, keyId, credits);
+    keyOf.push(key.at);
     key.rpm ??= rpm;
     key.rated = Math.max(key.rated, places[index] ?? 0);
   }
-  const projectAt = new Map(projects.map((projectId, index) => [projectId, index + 1]));
+  const askedOf = [...keys.values()];
   const column = <T>(value: (member: ChatAdmissionRequest) => T): T[] => members.map(value);
   const rows = await database.call<{
     verdict: string;
@@ -157,12 +179,15 @@ async function admitChats(
     rateReset: number | null;
     retryAfter: number | null;
   }>('admit_chats', [
-    projects,
+    [...accounts.keys()],
+    [...accounts.values()].map(({ credits }) => credits),
     [...keys.keys()],
-    [...keys.values()].map(({ rpm }) => rpm),
-    [...keys.values()].map(({ rated }) => rated),
-    column(({ projectId }) => projectAt.get(projectId)),
-    column(({ keyId }) => keys.get(keyId)?.at),
+    askedOf.map(({ credits }) => credits),
+    askedOf.map(({ chats }) => chats),
+    askedOf.map(({ rpm }) => rpm),
+    askedOf.map(({ rpm, rated }) => (rpm === null ? null : rated)),
+    accountOf,
+    keyOf,
     places,
     column(({ requestId }) => requestId),
     column(({ modelId }) => modelId),

@@ -364,250 +364,250 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:22:51.993137+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_d8d113585f2bf135", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:41:17.119101+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_f3850decd87edd66", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_370f933d084581ad", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_12d9237f26f46abc", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:22:51.830407+00:00", "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_30214919950f21fe", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:41:16.722567+00:00", "expires_at": null, "project_id": "prj_370f933d084581ad", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_d8d113585f2bf135", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:22:51.829233+00:00", "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "revoked_at": null, "last_used_at": "2026-11-22T13:22:51.859247+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_f3850decd87edd66", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:41:16.718868+00:00", "expires_at": null, "project_id": "prj_370f933d084581ad", "revoked_at": null, "last_used_at": "2026-11-22T13:41:16.771182+00:00", "in_flight_max": 10}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_d8d113585f2bf135", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:22:51.831977+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_f3850decd87edd66", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:41:16.726835+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_5752c88721253aab", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_552a19e72079f814", "started_at": "2026-11-22T13:22:51.861345+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:22:51.861345+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_06731d08093f7b7c", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_093daf59bbbffa94", "started_at": "2026-11-22T13:41:16.779379+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:41:16.779379+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f5dc104ce8d4988f", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:22:51.919127+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_295b011c42e64fee", "started_at": "2026-11-22T13:22:51.919127+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:22:51.919127+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_44d3a78c5b8db62a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:41:16.825473+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_d6d3bc15f1d91ec9", "started_at": "2026-11-22T13:41:16.825473+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:41:16.825473+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:22:51.82787+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_7b536e3d978f5ba5"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:41:16.709973+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_370f933d084581ad"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:22:51.834615+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:22:51.834615+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:41:16.738563+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:41:16.738563+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T13:22:51.84115+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T13:22:51.83971+00:00", "probe_until": null, "closed_until": "2026-11-22T13:23:01.841149+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "opens": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "opened_at": "2026-11-22T13:41:16.74412+00:00", "channel_id": "chn_a", "updated_at": "2026-11-22T13:41:16.743263+00:00", "probe_until": null, "closed_until": "2026-11-22T13:41:26.744119+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:22:51.842456+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:22:51.842455+00:00", "channel_id": "chn_a", "project_id": "prj_7b536e3d978f5ba5"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:41:16.748676+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:41:16.748675+00:00", "channel_id": "chn_a", "project_id": "prj_370f933d084581ad"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_7b536e3d978f5ba5"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_370f933d084581ad"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_72a6ec31dfda0236", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_295b011c42e64fee", "attempts": 1, "ended_at": null, "event_id": "evt_c54e3d29407127ba", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T13:22:51.923698+00:00", "project_id": "prj_7b536e3d978f5ba5", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:22:51.92744+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_0930fa3d99361386", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_d6d3bc15f1d91ec9", "attempts": 1, "ended_at": null, "event_id": "evt_65b25897de48616b", "kicked_at": null, "adopted_at": null, "created_at": "2026-11-22T13:41:16.829561+00:00", "project_id": "prj_370f933d084581ad", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:41:16.840103+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:22:51.927596+00:00", "started_at": "2026-11-22T13:22:51.927245+00:00", "delivery_id": "dlv_72a6ec31dfda0236", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:41:16.840292+00:00", "started_at": "2026-11-22T13:41:16.839823+00:00", "delivery_id": "dlv_0930fa3d99361386", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_7b8292b4c8132b07", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_295b011c42e64fee", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:22:51.930186+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:22:51.930186+00:00", "project_id": "prj_7b536e3d978f5ba5", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_7b71f9eccfd6688b", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_d6d3bc15f1d91ec9", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:41:16.847652+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:41:16.847652+00:00", "project_id": "prj_370f933d084581ad", "storage_key": "outputs/1"}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "req_6a0f6ed763762c4c", "kind": "chat", "amount": 9, "key_id": "key_d8d113585f2bf135", "model_id": "model-a", "attempt_id": "att_b18e7cbade4987d4", "channel_id": "chn_a", "created_at": "2026-11-22T13:22:51.96932+00:00", "expires_at": "2026-11-22T13:22:51.969318+00:00", "project_id": "prj_7b536e3d978f5ba5", "channel_name": "channel-a", "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "req_35abcc449853d4de", "kind": "chat", "amount": 9, "key_id": "key_f3850decd87edd66", "model_id": "model-a", "attempt_id": "att_fff562decc3227b2", "channel_id": "chn_a", "created_at": "2026-11-22T13:41:16.973999+00:00", "expires_at": "2026-11-22T13:41:16.973997+00:00", "project_id": "prj_370f933d084581ad", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_552a19e72079f814", "kind": "media", "amount": 10, "key_id": "key_d8d113585f2bf135", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:22:51.859347+00:00", "expires_at": "2026-11-22T13:32:51.854352+00:00", "project_id": "prj_7b536e3d978f5ba5", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_093daf59bbbffa94", "kind": "media", "amount": 10, "key_id": "key_f3850decd87edd66", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:41:16.771271+00:00", "expires_at": "2026-11-22T13:51:16.763824+00:00", "project_id": "prj_370f933d084581ad", "channel_name": null, "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_d545f3922547cb25", "kind": "media", "amount": 20, "key_id": "key_d8d113585f2bf135", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:22:51.871567+00:00", "expires_at": "2026-11-22T13:32:51.865066+00:00", "project_id": "prj_7b536e3d978f5ba5", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_7f1158ffadc4ed1a", "kind": "media", "amount": 20, "key_id": "key_f3850decd87edd66", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:41:16.791204+00:00", "expires_at": "2026-11-22T13:51:16.785804+00:00", "project_id": "prj_370f933d084581ad", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_552a19e72079f814", "bound_at": null, "created_at": "2026-11-22T13:22:51.853255+00:00", "expires_at": "2026-11-22T14:22:51.853253+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_c777e354882f2b79", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_093daf59bbbffa94", "bound_at": null, "created_at": "2026-11-22T13:41:16.763288+00:00", "expires_at": "2026-11-22T14:41:16.763287+00:00", "project_id": "prj_370f933d084581ad", "request_id": "req_49422ed2bfb290cb", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:22:51.949031+00:00", "created_at": "2026-11-22T13:22:51.941631+00:00", "expires_at": "2026-11-23T13:22:51.941631+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_819acb098b7119e1", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:41:16.941384+00:00", "created_at": "2026-11-22T13:41:16.91357+00:00", "expires_at": "2026-11-23T13:41:16.91357+00:00", "project_id": "prj_370f933d084581ad", "request_id": "req_16db66ab2b66a67c", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:22:51.972709+00:00", "started_at": "2026-11-22T13:22:51.971557+00:00", "lease_until": "2026-11-22T13:23:51.971557+00:00", "requested_at": "2026-11-22T13:22:51.971557+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:41:16.988418+00:00", "started_at": "2026-11-22T13:41:16.979791+00:00", "lease_until": "2026-11-22T13:42:16.979791+00:00", "requested_at": "2026-11-22T13:41:16.979791+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:22:51.963652+00:00", "covers_until": "2026-11-22T13:22:51.962907+00:00", "through_entry_id": 6}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:41:16.96369+00:00", "covers_until": "2026-11-22T13:41:16.963115+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_7b536e3d978f5ba5", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_370f933d084581ad", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_d8d113585f2bf135", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_f3850decd87edd66", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T13:22:51.825582+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T13:41:16.706741+00:00", "project_id": "prj_370f933d084581ad", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": 0, "began_at": "2026-11-22T13:22:51.876769+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T13:22:51.901265+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "task_d65149f42294a595", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_f3850decd87edd66", "reason": null, "credits": 0, "began_at": "2026-11-22T13:41:16.800183+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T13:41:16.809997+00:00", "project_id": "prj_370f933d084581ad", "request_id": "task_43eaadf52f738e5d", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": -40, "began_at": "2026-11-22T13:22:51.916525+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:22:51.923394+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "task_295b011c42e64fee", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_f3850decd87edd66", "reason": null, "credits": -40, "began_at": "2026-11-22T13:41:16.823896+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:41:16.829279+00:00", "project_id": "prj_370f933d084581ad", "request_id": "task_d6d3bc15f1d91ec9", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_d8d113585f2bf135", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:22:51.933035+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "task_295b011c42e64fee", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_f3850decd87edd66", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:41:16.875603+00:00", "project_id": "prj_370f933d084581ad", "request_id": "task_d6d3bc15f1d91ec9", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": -3, "began_at": "2026-11-22T13:22:51.942861+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:22:51.947932+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_819acb098b7119e1", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_f3850decd87edd66", "reason": null, "credits": -3, "began_at": "2026-11-22T13:41:16.917624+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:41:16.938778+00:00", "project_id": "prj_370f933d084581ad", "request_id": "req_16db66ab2b66a67c", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_d8d113585f2bf135", "reason": null, "credits": 0, "began_at": "2026-11-22T13:22:51.953199+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:22:51.959399+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_578daf54b2803387", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_f3850decd87edd66", "reason": null, "credits": 0, "began_at": "2026-11-22T13:41:16.952744+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:41:16.958873+00:00", "project_id": "prj_370f933d084581ad", "request_id": "req_a4c096fe0ae83904", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:22:51.833642+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:41:16.735252+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_7b536e3d978f5ba5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_370f933d084581ad", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_7b536e3d978f5ba5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_370f933d084581ad", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_7b536e3d978f5ba5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_370f933d084581ad", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_7b536e3d978f5ba5", "name": "test", "status": "active", "created_at": "2026-11-22T13:22:51.815165+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_370f933d084581ad", "name": "test", "status": "active", "created_at": "2026-11-22T13:41:16.690011+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window overriding system value
-select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_d8d113585f2bf135", "oldest": 1795353771, "second": 1795353771, "senders": [92035156010102], "last_batches": [1], "last_granted": [1]}');
+select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_f3850decd87edd66", "oldest": 1795354876, "second": 1795354876, "senders": [106069237696625], "last_batches": [1], "last_granted": [1]}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T13:22:51.753872+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T13:41:16.497988+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T13:22:51.755278+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T13:41:16.501233+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b7f44ed3003a3f6a2e1f9b5d84207d21d4e68513c7f997c40a4b2fbc35d54133", "applied_at": "2026-11-22T13:22:51.756881+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "62eb930e520ea4efb74994018aee81dc3ee41de6e0e68cc9b1a18a2f462f0db8", "applied_at": "2026-11-22T13:41:16.508396+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:22:51.75745+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:41:16.510535+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T13:22:51.758228+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "27df21b27a2f9c679feae7e535d41465f6ece0713f189288650013ce0283bfc6", "applied_at": "2026-11-22T13:41:16.514432+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:22:51.758829+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:41:16.517908+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T13:22:51.759266+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "cd3d074eb817a9199c8f273dfaf004744e1db204f3b4ef5fa7dae1e83d0ee950", "applied_at": "2026-11-22T13:41:16.51955+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:22:51.760056+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:41:16.521147+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:22:51.760553+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:41:16.522767+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T13:22:51.761292+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "56f708003f322351ca2cc98182ef7df1e94136a356c2057d93508a42caa4669a", "applied_at": "2026-11-22T13:41:16.525513+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "7eedc8b8ddd3e138a17511774c865e97712fd6482ac233a4ec1d3fae4bc22865", "applied_at": "2026-11-22T13:22:51.762412+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T13:41:16.527062+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:22:51.763196+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:41:16.530309+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T13:22:51.763782+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "66ea36dc6892484db17a73b339682a543f7de050bed68b8c0e0425ae7c1c9b69", "applied_at": "2026-11-22T13:41:16.532771+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "813b9215bfaed65ae885fd9880ef1e0109008272c1bd016320b33afb3774d227", "applied_at": "2026-11-22T13:22:51.764882+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "84b631c0936163d186032a67e60c510652e9b20258940dc4e6d6c746042a417d", "applied_at": "2026-11-22T13:41:16.535322+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:22:51.765326+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:41:16.536493+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T13:22:51.765872+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T13:41:16.538109+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T13:22:51.766299+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "8a60ee2de1c7bedc482ee68abbab1defcd75bbff73de0ddec1c38fb3587f652b", "applied_at": "2026-11-22T13:41:16.539705+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:22:51.767019+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:41:16.540526+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T13:22:51.768232+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T13:41:16.573374+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T13:22:51.770537+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T13:41:16.576809+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "384c3eda1ea117f204a8ab12593c01676677c31127737a7ca2d6dda9098c6c33", "applied_at": "2026-11-22T13:22:51.772203+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T13:41:16.584164+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:22:51.774893+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:41:16.584835+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T13:22:51.775342+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T13:41:16.593957+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T13:22:51.775945+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T13:41:16.597924+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "ac675f799ddd67c6d3f9c6fdf27094860f2391662401a1afed617a3b98131a96", "applied_at": "2026-11-22T13:22:51.77668+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "ac675f799ddd67c6d3f9c6fdf27094860f2391662401a1afed617a3b98131a96", "applied_at": "2026-11-22T13:41:16.598964+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T13:22:51.77718+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "b4a13527d4633003cf4b20e8d04a238cc9b0746e38bab5b5602843db1b305f3f", "applied_at": "2026-11-22T13:41:16.599401+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:22:51.77815+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:41:16.601844+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:22:51.12332+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:41:16.00059+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T13:22:51.779054+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T13:41:16.607404+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:22:51.779521+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:41:16.607872+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:22:51.780043+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:41:16.608824+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:22:51.781911+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:41:16.60943+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "b8a03ebccd8f8466e4cfcc45616cc18cac830b52b272cab1719b736b27269673", "applied_at": "2026-11-22T13:22:51.782822+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "b8a03ebccd8f8466e4cfcc45616cc18cac830b52b272cab1719b736b27269673", "applied_at": "2026-11-22T13:41:16.612257+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:22:51.783307+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:41:16.613438+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:22:51.165897+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:41:16.003002+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T13:22:51.784122+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T13:41:16.617024+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T13:22:51.784694+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "3041453f34bb45742c22e52f67252086c949cfb67ede901e29288b9acf288cae", "applied_at": "2026-11-22T13:41:16.630483+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:22:51.785127+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:41:16.631156+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T13:22:51.785687+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T13:41:16.634794+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:22:51.105048+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:41:15.985369+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:22:51.97496+00:00", "frozen_at": null, "through_entry_id": 6, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:41:16.9963+00:00", "frozen_at": null, "through_entry_id": 6, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_295b011c42e64fee", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:22:51.913806+00:00", "error_code": null, "expires_at": "2026-11-22T14:22:51.923526+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_b61d2b5b8cac2748", "started_at": null, "deadline_at": "2026-11-22T13:32:51.913806+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:22:51.923525+00:00", "last_seen_at": "2026-11-22T13:22:51.917181+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.917181+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_093daf59bbbffa94", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_f3850decd87edd66", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:41:16.763824+00:00", "error_code": null, "expires_at": null, "project_id": "prj_370f933d084581ad", "request_id": "req_49422ed2bfb290cb", "started_at": null, "deadline_at": "2026-11-22T13:51:16.763824+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:41:16.771613+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:41:16.771613+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_552a19e72079f814", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:22:51.854352+00:00", "error_code": null, "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_c777e354882f2b79", "started_at": null, "deadline_at": "2026-11-22T13:32:51.854352+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:22:51.859652+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.859652+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_43eaadf52f738e5d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_f3850decd87edd66", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:41:16.795935+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:41:16.810819+00:00", "project_id": "prj_370f933d084581ad", "request_id": "req_d5eff88aaa75aca5", "started_at": null, "deadline_at": "2026-11-22T13:51:16.795935+00:00", "callback_url": null, "completed_at": "2026-11-22T13:41:16.810819+00:00", "last_seen_at": "2026-11-22T13:41:16.800215+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:41:16.800215+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_ac6221263617cb68", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:22:51.847696+00:00", "error_code": null, "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_dad67e7b92f078a3", "started_at": null, "deadline_at": "2026-11-22T13:32:51.847696+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:22:51.847697+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_7f1158ffadc4ed1a", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_f3850decd87edd66", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:41:16.785804+00:00", "error_code": null, "expires_at": null, "project_id": "prj_370f933d084581ad", "request_id": "req_b81ab822e5beb350", "started_at": null, "deadline_at": "2026-11-22T13:51:16.785804+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:41:16.791238+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:41:16.791238+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_d545f3922547cb25", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:22:51.865066+00:00", "error_code": null, "expires_at": null, "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_93c86b53615a881a", "started_at": null, "deadline_at": "2026-11-22T13:32:51.865066+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:22:51.8716+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.8716+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_d6d3bc15f1d91ec9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_f3850decd87edd66", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:41:16.821626+00:00", "error_code": null, "expires_at": "2026-11-22T14:41:16.829379+00:00", "project_id": "prj_370f933d084581ad", "request_id": "req_8f3ccaa84aef9b44", "started_at": null, "deadline_at": "2026-11-22T13:51:16.821626+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:41:16.829379+00:00", "last_seen_at": "2026-11-22T13:41:16.823927+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:41:16.823927+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_d65149f42294a595", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d8d113585f2bf135", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:22:51.874036+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:22:51.903177+00:00", "project_id": "prj_7b536e3d978f5ba5", "request_id": "req_b7832c4cc74f1a35", "started_at": null, "deadline_at": "2026-11-22T13:32:51.874037+00:00", "callback_url": null, "completed_at": "2026-11-22T13:22:51.903177+00:00", "last_seen_at": "2026-11-22T13:22:51.876797+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:22:51.876797+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_dd0d474f0278af59", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_f3850decd87edd66", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:41:16.759294+00:00", "error_code": null, "expires_at": null, "project_id": "prj_370f933d084581ad", "request_id": "req_e719f085d21f3921", "started_at": null, "deadline_at": "2026-11-22T13:51:16.759294+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:41:16.759296+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:22:51.910825+00:00", "outcome": "bought", "task_id": "task_d65149f42294a595", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:41:16.816699+00:00", "outcome": "bought", "task_id": "task_43eaadf52f738e5d", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -969,7 +969,7 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_keys text[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
+CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats integer[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -981,36 +981,55 @@ declare
   places int[];
   usable boolean[];
   allowlists jsonb[];
-  held_by_project bigint[] := array_fill(0::bigint, array[cardinality(p_projects)]);
-  held_by_key bigint[] := array_fill(0::bigint, array[cardinality(p_keys)]);
-  begun_by_key int[] := array_fill(0, array[cardinality(p_keys)]);
-  rate record;
-  rate_places int[] := p_rate_places;
   known text[];
-  is_admitted boolean[] := array_fill(false, array[cardinality(p_request_ids)]);
+  all_fit boolean;
+  granted int[];
+  used int[];
+  reset_after int[];
+  rate_places int[];
+  held_by_project bigint[];
+  held_by_key bigint[];
+  begun_by_key int[];
+  is_admitted boolean[];
   earlier record;
   p int;
   k int;
 begin
-  if array_remove(p_idempotency_keys, null) = '{}' then perform set_config('synchronous_commit', 'off', true); end if;
+  all_fit := array_remove(p_idempotency_keys, null) = '{}';
+  if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
-  with locked as materialized (
+  with accounts as materialized (
     select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+  ), keys as materialized (
+    -- Reads accounts, so that they are locked first.
+    select key.* from api_key key
+    where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
+  ), given_accounts as (
+    select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
+    from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
+  ), given_keys as (
+    select given.*, key.budget - key.spent - key.reserved as room, key.in_flight_max - key.in_flight as places, key.models,
+      key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active' as usable
+    from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
+    left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
-  select array_agg(l.balance order by given.n) into balances
-  from unnest(p_projects) with ordinality as given (id, n) left join locked l on l.project_id = given.id;
-  with locked as materialized (
-    select key.* from api_key key where key.id = any (p_keys) order by key.id for no key update
-  )
-  select array_agg(l.budget - l.spent - l.reserved order by given.n), array_agg(l.in_flight_max - l.in_flight order by given.n),
-         array_agg(l.revoked_at is null and coalesce(l.expires_at > clock_timestamp(), true) and pr.status = 'active' order by given.n),
-         array_agg(to_jsonb(l.models) order by given.n)
-  into rooms, places, usable, allowlists
-  from unnest(p_keys) with ordinality as given (id, n)
-  left join locked l on l.id = given.id left join project pr on pr.id = l.project_id;
-  known := array(select h.id from hold h where h.id = any (p_request_ids));
+  select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
+         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), held_now.ids,
+         all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
+           and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
+                        and (g.models is null or not exists (
+                          select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
+                          where asked.k = g.n and asked.model_id <> all (g.models))))
+  into balances, rooms, places, usable, allowlists, known, all_fit
+  from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
+  group by held_now.ids;
 
-  if cardinality(known) > 0 and not p_again then
+  if p_again then
+    -- The first statement of this batch may have committed while this one waited for its locks.
+    known := array(select h.id from hold h where h.id = any (p_request_ids));
+  end if;
+  rate_places := p_rate_places;
+  if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
     for i in 1..cardinality(p_request_ids) loop
       if p_request_ids[i] = any (known) and rate_places[i] is not null then
@@ -1023,80 +1042,101 @@ begin
       end if;
     end loop;
   end if;
-  select * into rate from count_rates(p_keys, p_rpms, p_rated, p_sender, p_batch, p_again);
+  if array_remove(p_rpms, null) <> '{}' then
+    select c.granted, c.used, c.reset_after into granted, used, reset_after from count_rates(p_keys, p_rpms, p_rated, p_sender, p_batch, p_again) c;
+    all_fit := all_fit and granted = p_rated;
+  end if;
 
-  for i in 1..cardinality(p_request_ids) loop
-    p := p_project_of[i];
-    k := p_key_of[i];
-    verdict := null;
-    original_request_id := null;
-    rate_remaining := null;
-    rate_reset := null;
-    retry_after := null;
-    if rate_places[i] is not null then
-      rate_remaining := greatest(0, p_rpms[k] - rate.used[k] - least(rate_places[i], rate.granted[k]));
-      rate_reset := rate.reset_after[k];
-      if rate_places[i] > rate.granted[k] then
-        retry_after := rate_reset;
-        verdict := 'rate_limit_exceeded';
+  if all_fit then
+    -- Whatever the order, every member is admitted.
+    held_by_project := p_project_credits;
+    held_by_key := p_key_credits;
+    begun_by_key := p_key_chats;
+    is_admitted := array_fill(true, array[cardinality(p_request_ids)]);
+    return query
+      select 'admitted', null::text, greatest(0, p_rpms[x.k] - used[x.k] - x.place), reset_after[x.k], null::int
+      from unnest(p_key_of, p_rate_places) with ordinality as x (k, place, n) order by x.n;
+  else
+    held_by_project := array_fill(0::bigint, array[cardinality(p_projects)]);
+    held_by_key := array_fill(0::bigint, array[cardinality(p_keys)]);
+    begun_by_key := array_fill(0, array[cardinality(p_keys)]);
+    is_admitted := array_fill(false, array[cardinality(p_request_ids)]);
+    for i in 1..cardinality(p_request_ids) loop
+      p := p_project_of[i];
+      k := p_key_of[i];
+      verdict := null;
+      original_request_id := null;
+      rate_remaining := null;
+      rate_reset := null;
+      retry_after := null;
+      if rate_places[i] is not null then
+        rate_remaining := greatest(0, p_rpms[k] - used[k] - least(rate_places[i], granted[k]));
+        rate_reset := reset_after[k];
+        if rate_places[i] > granted[k] then
+          retry_after := rate_reset;
+          verdict := 'rate_limit_exceeded';
+        end if;
       end if;
-    end if;
-    if verdict is null then
-      verdict := case
-        when p_request_ids[i] = any (known) then 'admitted'
-        when balances[p] is null or usable[k] is not true then 'invalid_api_key'
-        when not allowlists[k] ? p_model_ids[i] then 'model_not_allowed'
-      end;
-    end if;
-    if verdict is null and p_idempotency_keys[i] is not null then
-      delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
-        and i2.expires_at <= clock_timestamp();
-      insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (p_projects[p], p_routes[i], p_idempotency_keys[i], p_fingerprints[i], p_request_ids[i],
-              clock_timestamp() + make_interval(secs => p_kept_seconds[i]))
-      on conflict do nothing;
-      if not found then
-        select i2.fingerprint, i2.request_id, i2.status into earlier from idempotency i2
-        where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i];
-        original_request_id := earlier.request_id;
+      if verdict is null then
         verdict := case
-          when earlier.fingerprint <> p_fingerprints[i] then 'idempotency_key_reused'
-          when earlier.status is null then 'idempotency_in_progress'
-          else 'replay'
+          when p_request_ids[i] = any (known) then 'admitted'
+          when balances[p] is null or usable[k] is not true then 'invalid_api_key'
+          when not allowlists[k] ? p_model_ids[i] then 'model_not_allowed'
         end;
       end if;
-    end if;
-    if verdict is null then
-      verdict := case
-        when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < p_credits[i] then 'insufficient_credits'
-        when rooms[k] < p_credits[i] then 'key_budget_exceeded'
-        else 'admitted'
-      end;
-      if verdict = 'admitted' then
-        balances[p] := balances[p] - p_credits[i];
-        held_by_project[p] := held_by_project[p] + p_credits[i];
-        rooms[k] := rooms[k] - p_credits[i];
-        held_by_key[k] := held_by_key[k] + p_credits[i];
-        places[k] := places[k] - 1;
-        begun_by_key[k] := begun_by_key[k] + 1;
-        is_admitted[i] := true;
-      elsif p_idempotency_keys[i] is not null then
+      if verdict is null and p_idempotency_keys[i] is not null then
         delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
-          and i2.request_id = p_request_ids[i];
+          and i2.expires_at <= clock_timestamp();
+        insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
+        values (p_projects[p], p_routes[i], p_idempotency_keys[i], p_fingerprints[i], p_request_ids[i],
+                clock_timestamp() + make_interval(secs => p_kept_seconds[i]))
+        on conflict do nothing;
+        if not found then
+          select i2.fingerprint, i2.request_id, i2.status into earlier from idempotency i2
+          where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i];
+          original_request_id := earlier.request_id;
+          verdict := case
+            when earlier.fingerprint <> p_fingerprints[i] then 'idempotency_key_reused'
+            when earlier.status is null then 'idempotency_in_progress'
+            else 'replay'
+          end;
+        end if;
       end if;
-    end if;
-    return next;
-  end loop;
+      if verdict is null then
+        verdict := case
+          when places[k] <= 0 then 'concurrency_limit_exceeded'
+          when balances[p] < p_credits[i] then 'insufficient_credits'
+          when rooms[k] < p_credits[i] then 'key_budget_exceeded'
+          else 'admitted'
+        end;
+        if verdict = 'admitted' then
+          balances[p] := balances[p] - p_credits[i];
+          held_by_project[p] := held_by_project[p] + p_credits[i];
+          rooms[k] := rooms[k] - p_credits[i];
+          held_by_key[k] := held_by_key[k] + p_credits[i];
+          places[k] := places[k] - 1;
+          begun_by_key[k] := begun_by_key[k] + 1;
+          is_admitted[i] := true;
+        elsif p_idempotency_keys[i] is not null then
+          delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
+            and i2.request_id = p_request_ids[i];
+        end if;
+      end if;
+      return next;
+    end loop;
+  end if;
 
   if true = any (is_admitted) then
-    update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(p_projects, held_by_project) as u (id, held)
-    where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0;
-    update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
-      last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
-    where key.id = u.id and key.id = any (p_keys) and u.begun > 0;
+    with accounts as (
+      update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
+      from unnest(p_projects, held_by_project) as u (id, held)
+      where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0
+    ), keys as (
+      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
+        last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
+      from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
+      where key.id = u.id and key.id = any (p_keys) and u.begun > 0
+    )
     insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
            clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
@@ -1298,83 +1338,53 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.count_rates(p_keys text[], p_rpms integer[], p_asked integer[], p_sender bigint, p_batch bigint, p_again boolean, OUT granted integer[], OUT used integer[], OUT reset_after integer[])
  RETURNS record
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   this_second bigint := floor(extract(epoch from clock_timestamp()))::bigint;
-  senders_max constant int := 64;
-  w record;
-  window_counts int[];
-  newest bigint;
-  first_second bigint;
-  in_use int;
-  shift int;
-  taken int;
-  sender int;
-  missing int := cardinality(array_remove(p_rpms, null));
 begin
-  granted := array_fill(null::int, array[cardinality(p_keys)]);
-  used := granted;
-  reset_after := granted;
-  -- A second turn finds the rows of keys that were never counted before.
-  for turn in 1..2 loop
-    for w in
-      select asked.n, r.* from unnest(p_keys) with ordinality as asked (key_id, n) join rate_window r on r.key_id = asked.key_id
-      where r.key_id = any (p_keys) and p_rpms[asked.n] is not null and granted[asked.n] is null
-      order by r.key_id for no key update of r
-    loop
-      missing := missing - 1;
-      window_counts := w.counts;
-      in_use := w.total;
-      first_second := w.oldest;
-      newest := greatest(this_second, w.second);
-      shift := least(newest - w.second, 61);
-      if shift = 61 then
-        window_counts := array_fill(0, array[61]);
-        in_use := 0;
-      elsif shift > 0 then
-        in_use := in_use - (select sum(n) from unnest(window_counts[62 - shift:61]) n)::int;
-        window_counts := array_fill(0, array[shift]) || window_counts[1:61 - shift];
-      end if;
-      if in_use = 0 then
-        first_second := newest;
-      elsif first_second <= newest - 61 then
-        first_second := newest - 60;
-        while window_counts[newest - first_second + 1] = 0 loop
-          first_second := first_second + 1;
-        end loop;
-      end if;
-      sender := array_position(w.senders, p_sender);
-      if p_again and w.last_batches[sender] = p_batch then
-        granted[w.n] := w.last_granted[sender];
-        used[w.n] := greatest(0, in_use - w.last_granted[sender]);
-      else
-        taken := greatest(0, least(p_asked[w.n], p_rpms[w.n] - in_use));
-        granted[w.n] := taken;
-        used[w.n] := in_use;
-        window_counts[1] := window_counts[1] + taken;
-        if sender is null then
-          if cardinality(w.senders) >= senders_max then
-            w.senders := w.senders[2:];
-            w.last_batches := w.last_batches[2:];
-            w.last_granted := w.last_granted[2:];
-          end if;
-          sender := cardinality(w.senders) + 1;
-        end if;
-        w.senders[sender] := p_sender;
-        w.last_batches[sender] := p_batch;
-        w.last_granted[sender] := taken;
-        update rate_window r set second = newest, oldest = first_second, counts = window_counts, total = in_use + taken,
-          senders = w.senders, last_batches = w.last_batches, last_granted = w.last_granted
-        where r.key_id = w.key_id;
-      end if;
-      reset_after[w.n] := greatest(1, first_second + 61 - this_second);
-    end loop;
-    exit when missing = 0;
+  loop
+    with locked as materialized (
+      select r.* from rate_window r where r.key_id = any (p_keys) order by r.key_id for no key update
+    ), moved as materialized (
+      -- Every window as it is at its newest second, and the place of this sender among those that it remembers.
+      select limited.n, limited.rpm, limited.asked, r.key_id, at.newest, at.shift, r.counts, r.oldest, sender.place,
+        case when p_again and r.last_batches[sender.place] = p_batch then r.last_granted[sender.place] end as granted_before,
+        r.total - case when at.shift = 0 then 0 else (select sum(n)::int from unnest(r.counts[62 - at.shift:61]) n) end as in_use,
+        r.senders, r.last_batches, r.last_granted
+      from unnest(p_keys, p_rpms, p_asked) with ordinality as limited (key_id, rpm, asked, n)
+      join locked r on r.key_id = limited.key_id
+      cross join lateral (select greatest(this_second, r.second) as newest, least(greatest(this_second, r.second) - r.second, 61)::int as shift) at
+      cross join lateral (select array_position(r.senders, p_sender) as place) sender
+      where limited.rpm is not null
+    ), decided as materialized (
+      select m.*, coalesce(m.granted_before, greatest(0, least(m.asked, m.rpm - m.in_use))) as now_granted,
+        case when m.in_use = 0 then m.newest when m.oldest > m.newest - 61 then m.oldest
+             else (select m.newest - m.shift + 1 - max(slot) from unnest(m.counts[1:61 - m.shift]) with ordinality as c (n, slot) where c.n > 0)
+        end as now_oldest
+      from moved m
+    ), written as (
+      update rate_window r set second = d.newest, oldest = d.now_oldest, total = d.in_use + d.now_granted,
+        counts = array[d.now_granted + case when d.shift = 0 then d.counts[1] else 0 end] || array_fill(0, array[greatest(d.shift - 1, 0)])
+                 || d.counts[case when d.shift = 0 then 2 else 1 end:61 - d.shift],
+        -- The sender moves to the end. It remembers 64 of them.
+        senders = d.senders[1:coalesce(d.place, 0) - 1] || d.senders[coalesce(d.place + 1, cardinality(d.senders) - 62):] || p_sender,
+        last_batches = d.last_batches[1:coalesce(d.place, 0) - 1]
+                       || d.last_batches[coalesce(d.place + 1, cardinality(d.last_batches) - 62):] || p_batch,
+        last_granted = d.last_granted[1:coalesce(d.place, 0) - 1]
+                       || d.last_granted[coalesce(d.place + 1, cardinality(d.last_granted) - 62):] || d.now_granted
+      from decided d where r.key_id = d.key_id and r.key_id = any (p_keys) and d.granted_before is null
+        and (select count(*) from decided) = cardinality(array_remove(p_rpms, null))
+    )
+    select array_agg(d.now_granted order by given.n), array_agg(d.in_use - coalesce(d.granted_before, 0) order by given.n),
+           array_agg(greatest(1, d.now_oldest + 61 - this_second)::int order by given.n)
+    into granted, used, reset_after
+    from unnest(p_rpms) with ordinality as given (rpm, n) left join decided d on d.n = given.n
+    having bool_and(given.rpm is null or d.n is not null);
+    exit when found;
+    -- Keys that were never counted before.
     insert into rate_window (key_id, second, oldest, counts, total)
-    select key_id, this_second, this_second, array_fill(0, array[61]), 0
-    from unnest(p_keys, p_rpms) as limited (key_id, rpm) where rpm is not null order by key_id
+    select limited.key_id, this_second, this_second, array_fill(0, array[61]), 0
+    from unnest(p_keys, p_rpms) as limited (key_id, rpm) where limited.rpm is not null order by limited.key_id
     on conflict do nothing;
   end loop;
 end $function$;
@@ -1487,7 +1497,14 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  perform lock_money(array_agg(distinct h.project_id), array_agg(distinct h.key_id)) from hold h where h.id = any (p_request_ids);
+  -- Account before key, as in lock_money.
+  perform from api_key k
+  where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
@@ -1544,14 +1561,10 @@ begin
     where i.request_id = x.request_id and i.request_id = any (p_request_ids)
       and x.charged is not null and (x.settled is null or x.answer_status is null);
   end if;
-  for i in 1..cardinality(p_request_ids) loop
-    ended := charges[i] is not null;
-    charged := charges[i];
-    if not ended then
-      charged := coalesce((select -e.credits from ledger_entry e where e.request_id = p_request_ids[i] and e.kind in ('settle', 'refund')), 0);
-    end if;
-    return next;
-  end loop;
+  return query
+    select x.charged is not null, coalesce(x.charged, (
+      select -e.credits from ledger_entry e where e.request_id = x.request_id and e.kind in ('settle', 'refund')), 0)
+    from unnest(p_request_ids, charges) with ordinality as x (request_id, charged, n) order by x.n;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
@@ -2139,6 +2152,8 @@ $function$;
 CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(admitted boolean, remaining integer, reset_after integer, retry_after integer)
  LANGUAGE sql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
   with counted as (
     select limited.keys, limited.rpms, rate.* from (

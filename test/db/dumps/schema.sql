@@ -721,7 +721,7 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_keys text[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
+CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats integer[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -733,36 +733,55 @@ declare
   places int[];
   usable boolean[];
   allowlists jsonb[];
-  held_by_project bigint[] := array_fill(0::bigint, array[cardinality(p_projects)]);
-  held_by_key bigint[] := array_fill(0::bigint, array[cardinality(p_keys)]);
-  begun_by_key int[] := array_fill(0, array[cardinality(p_keys)]);
-  rate record;
-  rate_places int[] := p_rate_places;
   known text[];
-  is_admitted boolean[] := array_fill(false, array[cardinality(p_request_ids)]);
+  all_fit boolean;
+  granted int[];
+  used int[];
+  reset_after int[];
+  rate_places int[];
+  held_by_project bigint[];
+  held_by_key bigint[];
+  begun_by_key int[];
+  is_admitted boolean[];
   earlier record;
   p int;
   k int;
 begin
-  if array_remove(p_idempotency_keys, null) = '{}' then perform set_config('synchronous_commit', 'off', true); end if;
+  all_fit := array_remove(p_idempotency_keys, null) = '{}';
+  if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
-  with locked as materialized (
+  with accounts as materialized (
     select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+  ), keys as materialized (
+    -- Reads accounts, so that they are locked first.
+    select key.* from api_key key
+    where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
+  ), given_accounts as (
+    select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
+    from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
+  ), given_keys as (
+    select given.*, key.budget - key.spent - key.reserved as room, key.in_flight_max - key.in_flight as places, key.models,
+      key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active' as usable
+    from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
+    left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
-  select array_agg(l.balance order by given.n) into balances
-  from unnest(p_projects) with ordinality as given (id, n) left join locked l on l.project_id = given.id;
-  with locked as materialized (
-    select key.* from api_key key where key.id = any (p_keys) order by key.id for no key update
-  )
-  select array_agg(l.budget - l.spent - l.reserved order by given.n), array_agg(l.in_flight_max - l.in_flight order by given.n),
-         array_agg(l.revoked_at is null and coalesce(l.expires_at > clock_timestamp(), true) and pr.status = 'active' order by given.n),
-         array_agg(to_jsonb(l.models) order by given.n)
-  into rooms, places, usable, allowlists
-  from unnest(p_keys) with ordinality as given (id, n)
-  left join locked l on l.id = given.id left join project pr on pr.id = l.project_id;
-  known := array(select h.id from hold h where h.id = any (p_request_ids));
+  select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
+         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), held_now.ids,
+         all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
+           and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
+                        and (g.models is null or not exists (
+                          select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
+                          where asked.k = g.n and asked.model_id <> all (g.models))))
+  into balances, rooms, places, usable, allowlists, known, all_fit
+  from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
+  group by held_now.ids;
 
-  if cardinality(known) > 0 and not p_again then
+  if p_again then
+    -- The first statement of this batch may have committed while this one waited for its locks.
+    known := array(select h.id from hold h where h.id = any (p_request_ids));
+  end if;
+  rate_places := p_rate_places;
+  if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
     for i in 1..cardinality(p_request_ids) loop
       if p_request_ids[i] = any (known) and rate_places[i] is not null then
@@ -775,80 +794,101 @@ begin
       end if;
     end loop;
   end if;
-  select * into rate from count_rates(p_keys, p_rpms, p_rated, p_sender, p_batch, p_again);
+  if array_remove(p_rpms, null) <> '{}' then
+    select c.granted, c.used, c.reset_after into granted, used, reset_after from count_rates(p_keys, p_rpms, p_rated, p_sender, p_batch, p_again) c;
+    all_fit := all_fit and granted = p_rated;
+  end if;
 
-  for i in 1..cardinality(p_request_ids) loop
-    p := p_project_of[i];
-    k := p_key_of[i];
-    verdict := null;
-    original_request_id := null;
-    rate_remaining := null;
-    rate_reset := null;
-    retry_after := null;
-    if rate_places[i] is not null then
-      rate_remaining := greatest(0, p_rpms[k] - rate.used[k] - least(rate_places[i], rate.granted[k]));
-      rate_reset := rate.reset_after[k];
-      if rate_places[i] > rate.granted[k] then
-        retry_after := rate_reset;
-        verdict := 'rate_limit_exceeded';
+  if all_fit then
+    -- Whatever the order, every member is admitted.
+    held_by_project := p_project_credits;
+    held_by_key := p_key_credits;
+    begun_by_key := p_key_chats;
+    is_admitted := array_fill(true, array[cardinality(p_request_ids)]);
+    return query
+      select 'admitted', null::text, greatest(0, p_rpms[x.k] - used[x.k] - x.place), reset_after[x.k], null::int
+      from unnest(p_key_of, p_rate_places) with ordinality as x (k, place, n) order by x.n;
+  else
+    held_by_project := array_fill(0::bigint, array[cardinality(p_projects)]);
+    held_by_key := array_fill(0::bigint, array[cardinality(p_keys)]);
+    begun_by_key := array_fill(0, array[cardinality(p_keys)]);
+    is_admitted := array_fill(false, array[cardinality(p_request_ids)]);
+    for i in 1..cardinality(p_request_ids) loop
+      p := p_project_of[i];
+      k := p_key_of[i];
+      verdict := null;
+      original_request_id := null;
+      rate_remaining := null;
+      rate_reset := null;
+      retry_after := null;
+      if rate_places[i] is not null then
+        rate_remaining := greatest(0, p_rpms[k] - used[k] - least(rate_places[i], granted[k]));
+        rate_reset := reset_after[k];
+        if rate_places[i] > granted[k] then
+          retry_after := rate_reset;
+          verdict := 'rate_limit_exceeded';
+        end if;
       end if;
-    end if;
-    if verdict is null then
-      verdict := case
-        when p_request_ids[i] = any (known) then 'admitted'
-        when balances[p] is null or usable[k] is not true then 'invalid_api_key'
-        when not allowlists[k] ? p_model_ids[i] then 'model_not_allowed'
-      end;
-    end if;
-    if verdict is null and p_idempotency_keys[i] is not null then
-      delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
-        and i2.expires_at <= clock_timestamp();
-      insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
-      values (p_projects[p], p_routes[i], p_idempotency_keys[i], p_fingerprints[i], p_request_ids[i],
-              clock_timestamp() + make_interval(secs => p_kept_seconds[i]))
-      on conflict do nothing;
-      if not found then
-        select i2.fingerprint, i2.request_id, i2.status into earlier from idempotency i2
-        where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i];
-        original_request_id := earlier.request_id;
+      if verdict is null then
         verdict := case
-          when earlier.fingerprint <> p_fingerprints[i] then 'idempotency_key_reused'
-          when earlier.status is null then 'idempotency_in_progress'
-          else 'replay'
+          when p_request_ids[i] = any (known) then 'admitted'
+          when balances[p] is null or usable[k] is not true then 'invalid_api_key'
+          when not allowlists[k] ? p_model_ids[i] then 'model_not_allowed'
         end;
       end if;
-    end if;
-    if verdict is null then
-      verdict := case
-        when places[k] <= 0 then 'concurrency_limit_exceeded'
-        when balances[p] < p_credits[i] then 'insufficient_credits'
-        when rooms[k] < p_credits[i] then 'key_budget_exceeded'
-        else 'admitted'
-      end;
-      if verdict = 'admitted' then
-        balances[p] := balances[p] - p_credits[i];
-        held_by_project[p] := held_by_project[p] + p_credits[i];
-        rooms[k] := rooms[k] - p_credits[i];
-        held_by_key[k] := held_by_key[k] + p_credits[i];
-        places[k] := places[k] - 1;
-        begun_by_key[k] := begun_by_key[k] + 1;
-        is_admitted[i] := true;
-      elsif p_idempotency_keys[i] is not null then
+      if verdict is null and p_idempotency_keys[i] is not null then
         delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
-          and i2.request_id = p_request_ids[i];
+          and i2.expires_at <= clock_timestamp();
+        insert into idempotency (project_id, route, key, fingerprint, request_id, expires_at)
+        values (p_projects[p], p_routes[i], p_idempotency_keys[i], p_fingerprints[i], p_request_ids[i],
+                clock_timestamp() + make_interval(secs => p_kept_seconds[i]))
+        on conflict do nothing;
+        if not found then
+          select i2.fingerprint, i2.request_id, i2.status into earlier from idempotency i2
+          where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i];
+          original_request_id := earlier.request_id;
+          verdict := case
+            when earlier.fingerprint <> p_fingerprints[i] then 'idempotency_key_reused'
+            when earlier.status is null then 'idempotency_in_progress'
+            else 'replay'
+          end;
+        end if;
       end if;
-    end if;
-    return next;
-  end loop;
+      if verdict is null then
+        verdict := case
+          when places[k] <= 0 then 'concurrency_limit_exceeded'
+          when balances[p] < p_credits[i] then 'insufficient_credits'
+          when rooms[k] < p_credits[i] then 'key_budget_exceeded'
+          else 'admitted'
+        end;
+        if verdict = 'admitted' then
+          balances[p] := balances[p] - p_credits[i];
+          held_by_project[p] := held_by_project[p] + p_credits[i];
+          rooms[k] := rooms[k] - p_credits[i];
+          held_by_key[k] := held_by_key[k] + p_credits[i];
+          places[k] := places[k] - 1;
+          begun_by_key[k] := begun_by_key[k] + 1;
+          is_admitted[i] := true;
+        elsif p_idempotency_keys[i] is not null then
+          delete from idempotency i2 where i2.project_id = p_projects[p] and i2.route = p_routes[i] and i2.key = p_idempotency_keys[i]
+            and i2.request_id = p_request_ids[i];
+        end if;
+      end if;
+      return next;
+    end loop;
+  end if;
 
   if true = any (is_admitted) then
-    update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
-    from unnest(p_projects, held_by_project) as u (id, held)
-    where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0;
-    update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
-      last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
-    from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
-    where key.id = u.id and key.id = any (p_keys) and u.begun > 0;
+    with accounts as (
+      update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
+      from unnest(p_projects, held_by_project) as u (id, held)
+      where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0
+    ), keys as (
+      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
+        last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
+      from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
+      where key.id = u.id and key.id = any (p_keys) and u.begun > 0
+    )
     insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
            clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
@@ -1057,83 +1097,53 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.count_rates(p_keys text[], p_rpms integer[], p_asked integer[], p_sender bigint, p_batch bigint, p_again boolean, OUT granted integer[], OUT used integer[], OUT reset_after integer[])
  RETURNS record
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   this_second bigint := floor(extract(epoch from clock_timestamp()))::bigint;
-  senders_max constant int := 64;
-  w record;
-  window_counts int[];
-  newest bigint;
-  first_second bigint;
-  in_use int;
-  shift int;
-  taken int;
-  sender int;
-  missing int := cardinality(array_remove(p_rpms, null));
 begin
-  granted := array_fill(null::int, array[cardinality(p_keys)]);
-  used := granted;
-  reset_after := granted;
-  -- A second turn finds the rows of keys that were never counted before.
-  for turn in 1..2 loop
-    for w in
-      select asked.n, r.* from unnest(p_keys) with ordinality as asked (key_id, n) join rate_window r on r.key_id = asked.key_id
-      where r.key_id = any (p_keys) and p_rpms[asked.n] is not null and granted[asked.n] is null
-      order by r.key_id for no key update of r
-    loop
-      missing := missing - 1;
-      window_counts := w.counts;
-      in_use := w.total;
-      first_second := w.oldest;
-      newest := greatest(this_second, w.second);
-      shift := least(newest - w.second, 61);
-      if shift = 61 then
-        window_counts := array_fill(0, array[61]);
-        in_use := 0;
-      elsif shift > 0 then
-        in_use := in_use - (select sum(n) from unnest(window_counts[62 - shift:61]) n)::int;
-        window_counts := array_fill(0, array[shift]) || window_counts[1:61 - shift];
-      end if;
-      if in_use = 0 then
-        first_second := newest;
-      elsif first_second <= newest - 61 then
-        first_second := newest - 60;
-        while window_counts[newest - first_second + 1] = 0 loop
-          first_second := first_second + 1;
-        end loop;
-      end if;
-      sender := array_position(w.senders, p_sender);
-      if p_again and w.last_batches[sender] = p_batch then
-        granted[w.n] := w.last_granted[sender];
-        used[w.n] := greatest(0, in_use - w.last_granted[sender]);
-      else
-        taken := greatest(0, least(p_asked[w.n], p_rpms[w.n] - in_use));
-        granted[w.n] := taken;
-        used[w.n] := in_use;
-        window_counts[1] := window_counts[1] + taken;
-        if sender is null then
-          if cardinality(w.senders) >= senders_max then
-            w.senders := w.senders[2:];
-            w.last_batches := w.last_batches[2:];
-            w.last_granted := w.last_granted[2:];
-          end if;
-          sender := cardinality(w.senders) + 1;
-        end if;
-        w.senders[sender] := p_sender;
-        w.last_batches[sender] := p_batch;
-        w.last_granted[sender] := taken;
-        update rate_window r set second = newest, oldest = first_second, counts = window_counts, total = in_use + taken,
-          senders = w.senders, last_batches = w.last_batches, last_granted = w.last_granted
-        where r.key_id = w.key_id;
-      end if;
-      reset_after[w.n] := greatest(1, first_second + 61 - this_second);
-    end loop;
-    exit when missing = 0;
+  loop
+    with locked as materialized (
+      select r.* from rate_window r where r.key_id = any (p_keys) order by r.key_id for no key update
+    ), moved as materialized (
+      -- Every window as it is at its newest second, and the place of this sender among those that it remembers.
+      select limited.n, limited.rpm, limited.asked, r.key_id, at.newest, at.shift, r.counts, r.oldest, sender.place,
+        case when p_again and r.last_batches[sender.place] = p_batch then r.last_granted[sender.place] end as granted_before,
+        r.total - case when at.shift = 0 then 0 else (select sum(n)::int from unnest(r.counts[62 - at.shift:61]) n) end as in_use,
+        r.senders, r.last_batches, r.last_granted
+      from unnest(p_keys, p_rpms, p_asked) with ordinality as limited (key_id, rpm, asked, n)
+      join locked r on r.key_id = limited.key_id
+      cross join lateral (select greatest(this_second, r.second) as newest, least(greatest(this_second, r.second) - r.second, 61)::int as shift) at
+      cross join lateral (select array_position(r.senders, p_sender) as place) sender
+      where limited.rpm is not null
+    ), decided as materialized (
+      select m.*, coalesce(m.granted_before, greatest(0, least(m.asked, m.rpm - m.in_use))) as now_granted,
+        case when m.in_use = 0 then m.newest when m.oldest > m.newest - 61 then m.oldest
+             else (select m.newest - m.shift + 1 - max(slot) from unnest(m.counts[1:61 - m.shift]) with ordinality as c (n, slot) where c.n > 0)
+        end as now_oldest
+      from moved m
+    ), written as (
+      update rate_window r set second = d.newest, oldest = d.now_oldest, total = d.in_use + d.now_granted,
+        counts = array[d.now_granted + case when d.shift = 0 then d.counts[1] else 0 end] || array_fill(0, array[greatest(d.shift - 1, 0)])
+                 || d.counts[case when d.shift = 0 then 2 else 1 end:61 - d.shift],
+        -- The sender moves to the end. It remembers 64 of them.
+        senders = d.senders[1:coalesce(d.place, 0) - 1] || d.senders[coalesce(d.place + 1, cardinality(d.senders) - 62):] || p_sender,
+        last_batches = d.last_batches[1:coalesce(d.place, 0) - 1]
+                       || d.last_batches[coalesce(d.place + 1, cardinality(d.last_batches) - 62):] || p_batch,
+        last_granted = d.last_granted[1:coalesce(d.place, 0) - 1]
+                       || d.last_granted[coalesce(d.place + 1, cardinality(d.last_granted) - 62):] || d.now_granted
+      from decided d where r.key_id = d.key_id and r.key_id = any (p_keys) and d.granted_before is null
+        and (select count(*) from decided) = cardinality(array_remove(p_rpms, null))
+    )
+    select array_agg(d.now_granted order by given.n), array_agg(d.in_use - coalesce(d.granted_before, 0) order by given.n),
+           array_agg(greatest(1, d.now_oldest + 61 - this_second)::int order by given.n)
+    into granted, used, reset_after
+    from unnest(p_rpms) with ordinality as given (rpm, n) left join decided d on d.n = given.n
+    having bool_and(given.rpm is null or d.n is not null);
+    exit when found;
+    -- Keys that were never counted before.
     insert into rate_window (key_id, second, oldest, counts, total)
-    select key_id, this_second, this_second, array_fill(0, array[61]), 0
-    from unnest(p_keys, p_rpms) as limited (key_id, rpm) where rpm is not null order by key_id
+    select limited.key_id, this_second, this_second, array_fill(0, array[61]), 0
+    from unnest(p_keys, p_rpms) as limited (key_id, rpm) where limited.rpm is not null order by limited.key_id
     on conflict do nothing;
   end loop;
 end $function$;
@@ -1251,7 +1261,14 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  perform lock_money(array_agg(distinct h.project_id), array_agg(distinct h.key_id)) from hold h where h.id = any (p_request_ids);
+  -- Account before key, as in lock_money.
+  perform from api_key k
+  where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
@@ -1308,14 +1325,10 @@ begin
     where i.request_id = x.request_id and i.request_id = any (p_request_ids)
       and x.charged is not null and (x.settled is null or x.answer_status is null);
   end if;
-  for i in 1..cardinality(p_request_ids) loop
-    ended := charges[i] is not null;
-    charged := charges[i];
-    if not ended then
-      charged := coalesce((select -e.credits from ledger_entry e where e.request_id = p_request_ids[i] and e.kind in ('settle', 'refund')), 0);
-    end if;
-    return next;
-  end loop;
+  return query
+    select x.charged is not null, coalesce(x.charged, (
+      select -e.credits from ledger_entry e where e.request_id = x.request_id and e.kind in ('settle', 'refund')), 0)
+    from unnest(p_request_ids, charges) with ordinality as x (request_id, charged, n) order by x.n;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
@@ -1905,6 +1918,8 @@ $function$;
 CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(admitted boolean, remaining integer, reset_after integer, retry_after integer)
  LANGUAGE sql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
   with counted as (
     select limited.keys, limited.rpms, rate.* from (

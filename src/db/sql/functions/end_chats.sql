@@ -16,7 +16,14 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  perform lock_money(array_agg(distinct h.project_id), array_agg(distinct h.key_id)) from hold h where h.id = any (p_request_ids);
+  -- Account before key, as in lock_money.
+  perform from api_key k
+  where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
@@ -73,12 +80,8 @@ begin
     where i.request_id = x.request_id and i.request_id = any (p_request_ids)
       and x.charged is not null and (x.settled is null or x.answer_status is null);
   end if;
-  for i in 1..cardinality(p_request_ids) loop
-    ended := charges[i] is not null;
-    charged := charges[i];
-    if not ended then
-      charged := coalesce((select -e.credits from ledger_entry e where e.request_id = p_request_ids[i] and e.kind in ('settle', 'refund')), 0);
-    end if;
-    return next;
-  end loop;
+  return query
+    select x.charged is not null, coalesce(x.charged, (
+      select -e.credits from ledger_entry e where e.request_id = x.request_id and e.kind in ('settle', 'refund')), 0)
+    from unnest(p_request_ids, charges) with ordinality as x (request_id, charged, n) order by x.n;
 end $$;

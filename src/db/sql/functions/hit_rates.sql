@@ -4,6 +4,8 @@ create or replace function hit_rates(
   p_keys text[], p_rpms int[], p_rate_places int[], p_sender bigint, p_batch bigint, p_again boolean)
 returns table (admitted boolean, remaining int, reset_after int, retry_after int)
 language sql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
   with counted as (
     select limited.keys, limited.rpms, rate.* from (
