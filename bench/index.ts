@@ -1,6 +1,7 @@
-/** `npm run bench -- chat` and `-- media`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
+/** `npm run bench -- chat`, `-- growth` and `-- media`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
 const benches: Record<string, () => Promise<void>> = {
   chat: async () => (await import('./chat.ts')).benchChat(),
+  growth: async () => (await import('./growth.ts')).benchGrowth(),
   media: async () => (await import('./media.ts')).benchMedia(),
 };
 

@@ -24,6 +24,7 @@ import {
   oldestUnstartedSeconds,
 } from '../../src/db/tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { historyOf } from '../support/history.ts';
 import {
   admitted,
   idempotently,
@@ -68,7 +69,7 @@ beforeAll(async () => {
   channelId = await addChannel(observer);
   oldSession = await openSession();
   await readsOfEveryVerb(oldSession);
-  for (const text of historyOf(book)) await run(observer, text);
+  for (const text of historyOf(book, { chats: endedChats, tasks: endedTasks })) await run(observer, text);
 });
 afterAll(() => scratch.drop());
 
@@ -332,45 +333,4 @@ async function addChannel(db: Database): Promise<string> {
     [channelId],
   );
   return channelId;
-}
-
-/** Writes a history of ended requests, whose ids rise with time. */
-function historyOf({ projectId, keyId }: Book): string[] {
-  const who = `'${projectId}', '${keyId}'`;
-  const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`;
-  const at = (total: number): string =>
-    `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
-  const chats = `from generate_series(1, ${endedChats}) n`;
-  const tasks = `from generate_series(1, ${endedTasks}) n`;
-  return [
-    // Skips foreign key checks and triggers, because only the rows that the operations read matter here.
-    `set session_replication_role = replica`,
-    `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, started_at, model_id, outcome, ended_at)
-     select ${id('att')}, ${id('req')}, 1, 'chn_a', 'channel-a', 'fence', ${at(endedChats)}, ${at(endedChats)}, 'model-a', 'ok',
-            clock_timestamp() ${chats}`,
-    `insert into idempotency (project_id, route, key, fingerprint, request_id, status, expires_at)
-     select '${projectId}', '/api/v1/chat/completions', 'key-' || n, 'same', ${id('req')}, 200,
-            clock_timestamp() + interval '1 day' ${chats}`,
-    `insert into task (id, project_id, key_id, request_id, type, model_id, input, snapshot, credits_quoted, callback_url, created_at,
-                       deadline_at, admission, last_seen_at)
-     select ${id('task')}, ${who}, 'req_t', 'image', 'model-a', '{}', '{}', 1, 'https://example.com/hook', ${at(endedTasks)},
-            ${at(endedTasks)}, 'reserved', ${at(endedTasks)} ${tasks}`,
-    `update task set workflow_started_at = created_at, status = 'succeeded', output = '[]', credits_reserved = 1, credits_charged = 1,
-       completed_at = created_at + interval '1 second', expires_at = created_at + interval '7 days' where completed_at is null`,
-    `insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, created_at)
-     select ${id('dlv')}, ${id('task')}, '${projectId}', 'evt_0' || n, 'https://example.com/hook', ${at(endedTasks)},
-            ${at(endedTasks)} ${tasks}`,
-    `update delivery set state = 'delivered', next_attempt_at = null, ended_at = created_at where state = 'pending'`,
-    `insert into delivery_attempt (delivery_id, n, started_at, ended_at, status)
-     select ${id('dlv')}, 1, ${at(endedTasks)}, ${at(endedTasks)}, 200 ${tasks}`,
-    ...[
-      { ids: id('req'), total: endedChats, rows: chats },
-      { ids: id('task'), total: endedTasks, rows: tasks },
-    ].map(
-      ({ ids, total, rows }) =>
-        `insert into ledger_entry (project_id, key_id, request_id, kind, credits, model_id, channel_id, held, began_at, created_at)
-         select ${who}, ${ids}, 'settle', -1, 'model-a', 'chn_a', 1, ${at(total)}, ${at(total)} ${rows}`,
-    ),
-    `set session_replication_role = origin`,
-  ];
 }

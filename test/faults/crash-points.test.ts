@@ -327,7 +327,7 @@ async function expectOneTask(
   const isPaid = end === succeeded;
   expect(task).toMatchObject({ ...end, creditsCharged: isPaid ? credits : 0, creditsRefunded: isPaid ? 0 : credits });
   expect(await gateway.hits(prompt, 'submit')).toHaveLength(submits);
-  expect(await entriesOf(gateway.database, task?.id ?? '')).toEqual({ hold: 1, [isPaid ? 'settle' : 'refund']: 1 });
+  expect(await entriesOf(gateway.database, task?.id ?? '')).toEqual({ [isPaid ? 'settle' : 'refund']: 1 });
   expect(await accountOf(gateway.database, projectId)).toEqual({
     balance: startCredits - (isPaid ? credits : 0),
     reserved: 0,

@@ -28,7 +28,7 @@ afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: t
 
 /** Sends a chat that costs ten credits. Its settlement commits, and then its API server loses PostgreSQL until `resume`. */
 async function chatWithLostSettlement(apiKey: string, headers: Record<string, string> = {}) {
-  const resume = proxy.cutOffAfter('end-chats');
+  const resume = proxy.cutOffAfter('end_chats');
   const text = `lost settlement [[usage=200,1200]]`;
   const answer = await chat(gateway, apiKey, text, { baseUrl: cut.baseUrl, fields: tenCredits, headers });
   expect(verdictOf(answer)).toBe('503 service_unavailable');

@@ -1,0 +1,222 @@
+import { runMaintenance } from '../src/commands/jobs/maintenance.ts';
+import { beginAttempt, endAttempt } from '../src/db/attempts.ts';
+import { expireChats } from '../src/db/chat-ledger.ts';
+import type { Database } from '../src/db/database.ts';
+import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../src/db/deliveries.ts';
+import { claimSilentTasks, claimUnstartedTasks, findTask, listStaleTasks, listTasks } from '../src/db/tasks.ts';
+import { verifyLedger } from '../src/db/verify-ledger.ts';
+import { inLanes } from '../src/platform/in-lanes.ts';
+import { openUpkeep } from '../test/commands/jobs/upkeep.ts';
+import { admitted, newId, newTask, openBook, openLedger, taskEnd, type Book } from '../test/db/books.ts';
+import { anAdmission, openChatLedger, settledEnd } from '../test/db/chat-books.ts';
+import { createTestDatabase } from '../test/support/database.ts';
+import { historyOf } from '../test/support/history.ts';
+import { cpuSeconds } from './cpu-seconds.ts';
+import { startBenchServers } from './servers.ts';
+
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
+/** Ended chats of the large history, which also has a fifth as many tasks. */
+const largeChats = Number(process.env['BENCH_HISTORY'] ?? 1_000_000);
+const smallChats = 10_000;
+const ratioMax = 1.2;
+const lanes = 8;
+
+interface Side {
+  db: Database;
+  book: Book;
+  /** PostgreSQL's CPU in milliseconds for one operation, per round. */
+  measured: Map<string, number[]>;
+}
+
+/**
+ * Runs the same operations on a small and on a large history, in interleaved rounds, and compares PostgreSQL's CPU for each. No
+ * operation may cost more because much has happened. Prints medians and a last line of ratios, and verifies both ledgers.
+ */
+export async function benchGrowth(): Promise<void> {
+  const servers = await startBenchServers();
+  try {
+    // What autovacuum does is done between the rounds instead, so that it falls into no measurement.
+    const small = await openSide(smallChats);
+    const large = await openSide(largeChats);
+    await small.db.query('bench-no-autovacuum', 'alter system set autovacuum = off');
+    await small.db.query('bench-reload', 'select pg_reload_conf()');
+    for (let round = 0; round <= rounds; round++) {
+      for (const side of [small, large]) {
+        await side.db.query('bench-vacuum', 'vacuum analyze hold, credit_account, api_key, task, delivery, attempt');
+        for (const [name, { times, work }] of Object.entries(operations)) {
+          const before = cpuSeconds(servers.postgresPid);
+          const prepared = await work.prepare?.(side, times);
+          const began = work.prepare ? cpuSeconds(servers.postgresPid) : before;
+          await work.run(side, times, prepared);
+          const ms = ((cpuSeconds(servers.postgresPid) - began) * 1_000) / times;
+          // The first round warms up.
+          if (round > 0) side.measured.set(name, [...(side.measured.get(name) ?? []), ms]);
+        }
+      }
+      say(round === 0 ? 'warmed up' : `round ${round} of ${rounds}`);
+    }
+    report(small, large);
+    for (const side of [small, large]) {
+      const books = await verifyLedger(side.db, 60);
+      say(`ledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)}`);
+      if (!books.ok) process.exitCode = 1;
+    }
+    sayRatios(small, large);
+  } finally {
+    await servers.close();
+  }
+}
+
+async function openSide(chats: number): Promise<Side> {
+  const began = performance.now();
+  const database = await createTestDatabase();
+  const db = await database.open({ poolMax: lanes, statementTimeoutMs: 3_600_000 });
+  const book = await openBook(db, { credits: 2 * largeChats });
+  const filler = await database.open({ poolMax: 1, statementTimeoutMs: 3_600_000 });
+  const fill = { chats, tasks: chats / 5 };
+  for (const text of historyOf(book, fill)) await filler.query('', text);
+  await filler.query('', 'vacuum analyze');
+  await filler.query('', 'checkpoint');
+  // Builds the summaries and writes the first checkpoint, as the first night does.
+  await maintain(db);
+  say(`${chats} chats and ${chats / 5} tasks written in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
+  return { db, book, measured: new Map() };
+}
+
+async function maintain(db: Database): Promise<void> {
+  const upkeep = await openUpkeep(db);
+  await runMaintenance(upkeep).finally(() => upkeep.removeFolder());
+}
+
+interface Work {
+  /** What the operation needs and what is not measured. */
+  prepare?: (side: Side, times: number) => Promise<string[]>;
+  run: (side: Side, times: number, prepared?: string[]) => Promise<void>;
+}
+
+const repeat = (times: number, work: (n: number) => Promise<unknown>): Promise<void> =>
+  inLanes(
+    Array.from({ length: times }, (_, n) => n),
+    lanes,
+    async (n) => void (await work(n)),
+  );
+
+const operations: Record<string, { times: number; work: Work }> = {
+  chat: {
+    times: 1_500,
+    work: {
+      run: async ({ db, book }, times) => {
+        const chats = openChatLedger(db);
+        await repeat(times, async () => {
+          const admission = anAdmission(book, { rpm: 1_000_000 });
+          await chats.admit(admission);
+          await chats.end(settledEnd(admission, 1));
+        });
+      },
+    },
+  },
+  create: {
+    times: 500,
+    work: {
+      run: async ({ db, book }, times) => {
+        const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
+        await repeat(times, () => admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' })));
+        // Not left for the sweeps of later rounds.
+        const open = await listTasks(db, { projectId: book.projectId, status: 'queued', limit: times });
+        await repeat(open.length, (n) => ledger.finishTask(taskEnd(open[n]?.id ?? '', 'failed')));
+      },
+    },
+  },
+  poll: {
+    times: 4_000,
+    work: {
+      run: ({ db }, times) => repeat(times, (n) => findTask(db, `task_0${String(n % 2_000).padStart(20, '0')}`)),
+    },
+  },
+  list: {
+    times: 500,
+    work: {
+      run: ({ db, book }, times) => repeat(times, () => listTasks(db, { projectId: book.projectId, limit: 20 })),
+    },
+  },
+  callback: {
+    times: 300,
+    work: {
+      prepare: async ({ db, book }, times) => {
+        const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
+        const ids: string[] = [];
+        await repeat(times, async () => {
+          const { taskId } = await admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' }));
+          const attempt = await beginAttempt(db, { ...anAttempt, attemptId: newId('att'), taskId });
+          if (!attempt) throw new Error('the attempt did not begin');
+          await endAttempt(db, attempt, { outcome: 'ok', outputs: [] });
+          const end = taskEnd(taskId, 'succeeded');
+          await ledger.finishTask(end);
+          ids.push(end.deliveryId);
+        });
+        return ids;
+      },
+      run: async ({ db }, times, ids = []) =>
+        repeat(times, async (n) => {
+          const deliveryId = ids[n] ?? '';
+          const token = newId('token');
+          const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: 60 });
+          if (!claim) throw new Error('there is no delivery');
+          await readDelivery(db, deliveryId);
+          const ended = { state: 'delivered', delaySeconds: 0, status: 200, errorClass: null } as const;
+          await endDeliveryTry(db, { ...ended, deliveryId, token, claimedAt: claim.claimedAt });
+        }),
+    },
+  },
+  sweep: {
+    times: 150,
+    work: {
+      run: ({ db }, times) =>
+        repeat(times, async () => {
+          await expireChats(db, 100);
+          await listStaleTasks(db, 100);
+          await claimUnstartedTasks(db, 100, 60);
+          await claimSilentTasks(db, { openSeconds: 60, silentSeconds: 120, limit: 100 });
+          const late = { lateSeconds: 5, wakeUpSeconds: 300, limit: 100, except: [], adoptedOnly: false };
+          await claimOverdueDeliveries(db, late);
+        }),
+    },
+  },
+  verify: {
+    times: 10,
+    work: { run: ({ db }, times) => repeat(times, () => verifyLedger(db, 60, { full: false })) },
+  },
+  maintenance: { times: 1, work: { run: ({ db }) => maintain(db) } },
+};
+
+const anAttempt = {
+  channelId: 'chn_1',
+  fence: 'fence',
+  submitSeconds: 60,
+  costMicroUsd: 0,
+  probeSeconds: 30,
+  adapter: 'openai',
+};
+
+const median = (values: number[] = []): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+function report(small: Side, large: Side): void {
+  const range = (values: number[] = []): string =>
+    `${median(values).toFixed(3)} (${Math.min(...values).toFixed(3)}–${Math.max(...values).toFixed(3)})`;
+  say(`\nPostgreSQL CPU in ms for one operation, medians and ranges of ${rounds} rounds:\n`);
+  say(`| operation | ${smallChats} chats | ${largeChats} chats |\n| --- | --- | --- |`);
+  for (const name of Object.keys(operations))
+    say(`| ${name} | ${range(small.measured.get(name))} | ${range(large.measured.get(name))} |`);
+  say('');
+}
+
+function sayRatios(small: Side, large: Side): void {
+  const ratios = Object.keys(operations).map((name) => ({
+    name,
+    ratio: median(large.measured.get(name)) / median(small.measured.get(name)),
+  }));
+  if (ratios.some(({ ratio }) => ratio > ratioMax)) process.exitCode = 1;
+  say(`cost ratio ${ratios.map(({ name, ratio }) => `${name}=${ratio.toFixed(2)}`).join(' ')}`);
+}

@@ -1,0 +1,59 @@
+import type { Book } from '../db/books.ts';
+
+export interface HistorySize {
+  /** Ended chats. Every twentieth needed a second call and has rows in attempt, and has an idempotency key. */
+  chats: number;
+  /** Succeeded tasks, each with a delivered callback. */
+  tasks: number;
+}
+
+/** Ids rise with time, as those of the operations do. */
+const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`;
+/** The history covers 30 days and ends ten minutes ago. */
+const at = (total: number): string =>
+  `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
+
+/**
+ * The statements that write a history of ended requests of one project, each of which cost one credit. The project needs that many
+ * credits. The ledger is consistent afterwards.
+ */
+export function historyOf({ projectId, keyId }: Book, { chats, tasks }: HistorySize): string[] {
+  const who = `'${projectId}', '${keyId}'`;
+  const everyChat = `from generate_series(1, ${chats}) n`;
+  const everyTwentieth = `from generate_series(1, ${chats}, 20) n`;
+  const everyTask = `from generate_series(1, ${tasks}) n`;
+  const attempts = (request: string, rows: string, total: number, n: number): string =>
+    `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, started_at, model_id, outcome, ended_at)
+     select ${id(`att_${n}`)}, ${id(request)}, ${n}, 'chn_${n}', 'channel', 'fence', ${at(total)}, ${at(total)}, 'model-a',
+            '${n === 2 || request === 'task' ? 'ok' : 'transient'}', clock_timestamp() ${rows}`;
+  const entries = (request: string, rows: string, total: number): string =>
+    `insert into ledger_entry (project_id, key_id, request_id, kind, credits, model_id, channel_id, held, began_at, created_at)
+     select ${who}, ${id(request)}, 'settle', -1, 'model-a', 'chn_1', 1, ${at(total)}, ${at(total)} ${rows}`;
+  return [
+    // Skips foreign key checks and triggers, because only the rows that the operations read matter here.
+    `set session_replication_role = replica`,
+    attempts('req', everyTwentieth, chats, 1),
+    attempts('req', everyTwentieth, chats, 2).replaceAll("'att_2_0'", "'att_3_0'"),
+    attempts('task', everyTask, tasks, 1).replaceAll("'att_1_0'", "'att_4_0'"),
+    `insert into idempotency (project_id, route, key, fingerprint, request_id, status, expires_at)
+     select '${projectId}', '/api/v1/chat/completions', 'key-' || n, 'same', ${id('req')}, 200,
+            clock_timestamp() + interval '1 day' ${everyTwentieth}`,
+    `insert into task (id, project_id, key_id, request_id, type, model_id, input, snapshot, credits_quoted, callback_url, created_at,
+                       deadline_at, admission, last_seen_at)
+     select ${id('task')}, ${who}, 'req_t', 'image', 'model-a', '{}', '{}', 1, 'https://example.com/hook', ${at(tasks)},
+            ${at(tasks)}, 'reserved', ${at(tasks)} ${everyTask}`,
+    `update task set workflow_started_at = created_at, status = 'succeeded', output = '[]', credits_reserved = 1, credits_charged = 1,
+       completed_at = created_at + interval '1 second', expires_at = clock_timestamp() + interval '7 days' where completed_at is null`,
+    `insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, created_at)
+     select ${id('dlv')}, ${id('task')}, '${projectId}', 'evt_0' || n, 'https://example.com/hook', ${at(tasks)},
+            ${at(tasks)} ${everyTask}`,
+    `update delivery set state = 'delivered', next_attempt_at = null, ended_at = created_at where state = 'pending'`,
+    `insert into delivery_attempt (delivery_id, n, started_at, ended_at, status)
+     select ${id('dlv')}, 1, ${at(tasks)}, ${at(tasks)}, 200 ${everyTask}`,
+    entries('req', everyChat, chats),
+    entries('task', everyTask, tasks),
+    `update credit_account set balance = balance - ${chats + tasks} where project_id = '${projectId}'`,
+    `update api_key set spent = spent + ${chats + tasks} where id = '${keyId}'`,
+    `set session_replication_role = origin`,
+  ];
+}
