@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Database } from './database.ts';
 
 /**
- * What the runtime role may do with each table. Nobody but the owner truncates, alters or refers to one, and nobody rewrites the
+ * What the runtime role may do with each table and view. Nobody but the owner truncates, alters or refers to one, and nobody rewrites the
  * ledger or the audit log. A new table needs a row here: until then no process can use it under that role.
  */
 export const runtimePrivileges: Readonly<Record<string, string>> = {
@@ -18,6 +18,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   delivery: 'select, insert, update, delete',
   delivery_attempt: 'select, insert, update, delete',
   file: 'select, insert, update, delete',
+  hold: 'select, insert, update, delete',
   idempotency: 'select, insert, update, delete',
   job_run: 'select, insert, update, delete',
   // The rows below a checkpoint are deleted with it by their foreign keys, in the name of the owner.
@@ -28,8 +29,8 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   model: 'select, insert, update, delete',
   monthly_summary: 'select, insert, delete',
   project: 'select, insert, update',
-  rate_slot: 'select, insert, update, delete',
-  reservation: 'select, insert, update',
+  rate_window: 'select, insert, update',
+  reservation: 'select',
   retention_floor: 'select',
   schema_function: 'select',
   schema_migration: 'select',
@@ -70,7 +71,7 @@ export async function grantToRuntimeRole(run: Run, role: string): Promise<void> 
   const statements = [`revoke create on schema public from public, ${to}`, `grant usage on schema public to ${to}`];
   const own = async (query: string) => (await run(query)).map(({ name }) => name);
 
-  const tables = await own(ownRelations('r', 'p'));
+  const tables = await own(ownRelations('r', 'p', 'v'));
   if (tables.length > 0) statements.push(`revoke all on table ${tables.join(', ')} from public, ${to}`);
   for (const table of tables) {
     const privileges = runtimePrivileges[table];

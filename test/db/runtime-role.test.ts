@@ -32,11 +32,11 @@ describe('the runtime role', () => {
       `drop trigger ${table}_append_only on ${table}`,
       `drop table ${table} cascade`,
     ]),
-    'update ledger_entry set d_balance = 0',
+    'update ledger_entry set credits = 0',
     `update audit_entry set actor = 'nobody'`,
-    'delete from reservation',
     'delete from credit_account',
-    'update ledger_checkpoint_account set d_balance = 0',
+    'delete from api_key',
+    'update ledger_checkpoint_account set credits = 0',
     'alter table task add column extra int',
     'drop table task cascade',
     'truncate task cascade',
@@ -80,7 +80,7 @@ describe('the runtime role', () => {
     const tables = await rowsOf<{ name: string }>(
       owner,
       `select c.relname::text as name from pg_class c
-       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition`,
     );
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(runtimePrivileges).sort());
   });
