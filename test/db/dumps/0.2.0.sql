@@ -370,253 +370,253 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T13:52:57.587354+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_4d4ab1a9def86b13", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_78957b73e1eedd5b", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T14:01:46.789289+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_d43ec4b2717590a3", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_05644e34918b4f84", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_3517ebc0c7dc908b", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T13:52:57.246882+00:00", "expires_at": null, "project_id": "prj_78957b73e1eedd5b", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_95e40861ad7508a9", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T14:01:46.659379+00:00", "expires_at": null, "project_id": "prj_05644e34918b4f84", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_4d4ab1a9def86b13", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T13:52:57.242591+00:00", "expires_at": null, "project_id": "prj_78957b73e1eedd5b", "revoked_at": null, "last_used_at": "2026-11-22T13:52:57.322549+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_d43ec4b2717590a3", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T14:01:46.658478+00:00", "expires_at": null, "project_id": "prj_05644e34918b4f84", "revoked_at": null, "last_used_at": "2026-11-22T14:01:46.678502+00:00", "in_flight_max": 10}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_4d4ab1a9def86b13", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T13:52:57.249954+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_d43ec4b2717590a3", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T14:01:46.66091+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_2ade8737caade171", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T13:52:57.395036+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_2801041aafa01682", "started_at": "2026-11-22T13:52:57.395036+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:52:57.395036+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f33f552403da19ab", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T14:01:46.71604+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_89d810227940ede9", "started_at": "2026-11-22T14:01:46.71604+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T14:01:46.716039+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e6c98f18e0bc4bf4", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_db434be06e057f5b", "started_at": "2026-11-22T13:52:57.33112+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T13:52:57.33112+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f5d675329e3fd48e", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_506e4897bcd3c04e", "started_at": "2026-11-22T14:01:46.685314+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T14:01:46.685314+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T13:52:57.240172+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_78957b73e1eedd5b"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T14:01:46.656939+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_05644e34918b4f84"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T13:52:57.253589+00:00", "credential": "sealed", "updated_at": "2026-11-22T13:52:57.253589+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T14:01:46.663467+00:00", "credential": "sealed", "updated_at": "2026-11-22T14:01:46.663467+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T13:52:57.261596+00:00", "updated_at": "2026-11-22T13:52:57.258716+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T13:53:07.261595+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T14:01:46.665289+00:00", "updated_at": "2026-11-22T14:01:46.664648+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T14:01:56.665289+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T13:52:57.274001+00:00", "model_id": "model-a", "failed_at": "2026-11-22T13:52:57.274001+00:00", "channel_id": "chn_a", "project_id": "prj_78957b73e1eedd5b"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T14:01:46.66667+00:00", "model_id": "model-a", "failed_at": "2026-11-22T14:01:46.666669+00:00", "channel_id": "chn_a", "project_id": "prj_05644e34918b4f84"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_78957b73e1eedd5b"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_05644e34918b4f84"}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_d2cabe53bf78ea0c", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_2801041aafa01682", "attempts": 1, "ended_at": null, "event_id": "evt_d8863b697d72c3c4", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T13:52:57.403697+00:00", "project_id": "prj_78957b73e1eedd5b", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T13:52:57.413348+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_617894c360964f0d", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_89d810227940ede9", "attempts": 1, "ended_at": null, "event_id": "evt_82c01fe8ee5b9d97", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T14:01:46.71702+00:00", "project_id": "prj_05644e34918b4f84", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T14:01:46.719593+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T13:52:57.413578+00:00", "started_at": "2026-11-22T13:52:57.412956+00:00", "delivery_id": "dlv_d2cabe53bf78ea0c", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T14:01:46.719763+00:00", "started_at": "2026-11-22T14:01:46.719405+00:00", "delivery_id": "dlv_617894c360964f0d", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_f91f22dee2f956da", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_2801041aafa01682", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T13:52:57.420144+00:00", "deleted_at": null, "expires_at": "2026-11-29T13:52:57.420144+00:00", "project_id": "prj_78957b73e1eedd5b", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_561f7fcaac920821", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_89d810227940ede9", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T14:01:46.734833+00:00", "deleted_at": null, "expires_at": "2026-11-29T14:01:46.734833+00:00", "project_id": "prj_05644e34918b4f84", "storage_key": "outputs/1"}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "req_aa17a118a64e3fd4", "kind": "chat", "amount": 9, "key_id": "key_4d4ab1a9def86b13", "model_id": "model-a", "attempt_id": "att_c357c12e0b329d16", "channel_id": "chn_a", "created_at": "2026-11-22T13:52:57.5125+00:00", "expires_at": "2026-11-22T13:52:57.512498+00:00", "project_id": "prj_78957b73e1eedd5b", "channel_name": "channel-a", "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "req_bdc3bc03eb16362c", "kind": "chat", "amount": 9, "key_id": "key_d43ec4b2717590a3", "model_id": "model-a", "attempt_id": "att_0cc5fe641fd2e937", "channel_id": "chn_a", "created_at": "2026-11-22T14:01:46.769263+00:00", "expires_at": "2026-11-22T14:01:46.769262+00:00", "project_id": "prj_05644e34918b4f84", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_5238fd23b835ba03", "kind": "media", "amount": 20, "key_id": "key_4d4ab1a9def86b13", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:52:57.342727+00:00", "expires_at": "2026-11-22T14:02:57.3389+00:00", "project_id": "prj_78957b73e1eedd5b", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_0aab769158591335", "kind": "media", "amount": 20, "key_id": "key_d43ec4b2717590a3", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T14:01:46.698977+00:00", "expires_at": "2026-11-22T14:11:46.695306+00:00", "project_id": "prj_05644e34918b4f84", "channel_name": null, "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_db434be06e057f5b", "kind": "media", "amount": 10, "key_id": "key_4d4ab1a9def86b13", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T13:52:57.322665+00:00", "expires_at": "2026-11-22T14:02:57.310788+00:00", "project_id": "prj_78957b73e1eedd5b", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_506e4897bcd3c04e", "kind": "media", "amount": 10, "key_id": "key_d43ec4b2717590a3", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T14:01:46.678588+00:00", "expires_at": "2026-11-22T14:11:46.674586+00:00", "project_id": "prj_05644e34918b4f84", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_db434be06e057f5b", "bound_at": null, "created_at": "2026-11-22T13:52:57.310019+00:00", "expires_at": "2026-11-22T14:52:57.310016+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "req_573726566263aa19", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_506e4897bcd3c04e", "bound_at": null, "created_at": "2026-11-22T14:01:46.674142+00:00", "expires_at": "2026-11-22T15:01:46.67414+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "req_fd6e76492f55939d", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T13:52:57.474887+00:00", "created_at": "2026-11-22T13:52:57.452083+00:00", "expires_at": "2026-11-23T13:52:57.452083+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "req_12c387b791cbfd97", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T14:01:46.759789+00:00", "created_at": "2026-11-22T14:01:46.751051+00:00", "expires_at": "2026-11-23T14:01:46.751051+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "req_022ec0fe020b5503", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T13:52:57.518065+00:00", "started_at": "2026-11-22T13:52:57.515345+00:00", "lease_until": "2026-11-22T13:53:57.515346+00:00", "requested_at": "2026-11-22T13:52:57.515345+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T14:01:46.771807+00:00", "started_at": "2026-11-22T14:01:46.770659+00:00", "lease_until": "2026-11-22T14:02:46.770659+00:00", "requested_at": "2026-11-22T14:01:46.770659+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T13:52:57.49279+00:00", "covers_until": "2026-11-22T13:52:57.492247+00:00", "through_entry_id": 6}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T14:01:46.7663+00:00", "covers_until": "2026-11-22T14:01:46.765699+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_78957b73e1eedd5b", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_05644e34918b4f84", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_4d4ab1a9def86b13", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_d43ec4b2717590a3", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T13:52:57.238181+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T14:01:46.655936+00:00", "project_id": "prj_05644e34918b4f84", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_4d4ab1a9def86b13", "reason": null, "credits": 0, "began_at": "2026-11-22T13:52:57.355195+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T13:52:57.365561+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "task_101bca41f1b01bf9", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_d43ec4b2717590a3", "reason": null, "credits": 0, "began_at": "2026-11-22T14:01:46.703073+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T14:01:46.709263+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "task_113b3892d62d5a54", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_4d4ab1a9def86b13", "reason": null, "credits": -40, "began_at": "2026-11-22T13:52:57.384898+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:52:57.403356+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "task_2801041aafa01682", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_d43ec4b2717590a3", "reason": null, "credits": -40, "began_at": "2026-11-22T14:01:46.715101+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T14:01:46.716825+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "task_89d810227940ede9", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_4d4ab1a9def86b13", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T13:52:57.424863+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "task_2801041aafa01682", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_d43ec4b2717590a3", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T14:01:46.740325+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "task_89d810227940ede9", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_4d4ab1a9def86b13", "reason": null, "credits": -3, "began_at": "2026-11-22T13:52:57.453486+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:52:57.470837+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "req_12c387b791cbfd97", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_d43ec4b2717590a3", "reason": null, "credits": -3, "began_at": "2026-11-22T14:01:46.752169+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T14:01:46.759274+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "req_022ec0fe020b5503", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_4d4ab1a9def86b13", "reason": null, "credits": 0, "began_at": "2026-11-22T13:52:57.484124+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T13:52:57.487281+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "req_d7e910307b0d294f", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_d43ec4b2717590a3", "reason": null, "credits": 0, "began_at": "2026-11-22T14:01:46.762761+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T14:01:46.764541+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "req_b944ffc1bd847db1", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T13:52:57.252246+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T14:01:46.662625+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_78957b73e1eedd5b", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_05644e34918b4f84", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_78957b73e1eedd5b", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_05644e34918b4f84", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_78957b73e1eedd5b", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_05644e34918b4f84", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_78957b73e1eedd5b", "name": "test", "status": "active", "created_at": "2026-11-22T13:52:57.22449+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_05644e34918b4f84", "name": "test", "status": "active", "created_at": "2026-11-22T14:01:46.652014+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window overriding system value
-select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_4d4ab1a9def86b13", "oldest": 1795355577, "second": 1795355577, "senders": [52334422402566], "last_batches": [1], "last_granted": [1]}');
+select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_d43ec4b2717590a3", "oldest": 1795356106, "second": 1795356106, "senders": [59789941974244], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor overriding system value
 select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T13:52:57.069235+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T14:01:46.592122+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T13:52:57.071334+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T14:01:46.592892+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "62eb930e520ea4efb74994018aee81dc3ee41de6e0e68cc9b1a18a2f462f0db8", "applied_at": "2026-11-22T13:52:57.077712+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "62eb930e520ea4efb74994018aee81dc3ee41de6e0e68cc9b1a18a2f462f0db8", "applied_at": "2026-11-22T14:01:46.594672+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T13:52:57.078854+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T14:01:46.595422+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T13:52:57.081812+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T14:01:46.596041+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T13:52:57.082839+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T14:01:46.596582+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T13:52:57.083612+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T14:01:46.597056+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T13:52:57.084294+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T14:01:46.597505+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T13:52:57.09023+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T14:01:46.598255+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "495ef2dab45d68ab5ca69ce9d043934c1ba8b0e19e32082e139df985df2094b6", "applied_at": "2026-11-22T13:52:57.091538+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "495ef2dab45d68ab5ca69ce9d043934c1ba8b0e19e32082e139df985df2094b6", "applied_at": "2026-11-22T14:01:46.598923+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T13:52:57.097917+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T14:01:46.599876+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T13:52:57.099719+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "ecd84efc56e34a71b826b76daede8c1a1ccac0784fe214c97455b85a13b8bbfa", "applied_at": "2026-11-22T14:01:46.600642+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T13:52:57.100681+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T14:01:46.601361+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "84b631c0936163d186032a67e60c510652e9b20258940dc4e6d6c746042a417d", "applied_at": "2026-11-22T13:52:57.102079+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "84b631c0936163d186032a67e60c510652e9b20258940dc4e6d6c746042a417d", "applied_at": "2026-11-22T14:01:46.602331+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T13:52:57.102726+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T14:01:46.602761+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T13:52:57.103481+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T14:01:46.603221+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T13:52:57.104119+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T14:01:46.603656+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T13:52:57.107953+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "3449d9aa7e5f8414f0a0780bd21c41d0ea5d4b87fbd238541878141759452a35", "applied_at": "2026-11-22T14:01:46.604679+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T13:52:57.109411+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T14:01:46.605341+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T13:52:57.110723+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T14:01:46.606163+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T13:52:57.112812+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T14:01:46.607079+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T13:52:57.113687+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T14:01:46.607547+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T13:52:57.114229+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T14:01:46.607933+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T13:52:57.11523+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T14:01:46.608638+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T13:52:57.115947+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T14:01:46.609277+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T13:52:57.116534+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T14:01:46.609879+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T13:52:57.117142+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T14:01:46.610343+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T13:52:56.788619+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T14:01:46.47527+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T13:52:57.1177+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T14:01:46.610761+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T13:52:57.118211+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T14:01:46.611175+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T13:52:57.130318+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "f18e76c2602d23af5fc90f827ebe53db047fa74e7e5972ac6e5a97221c7989a2", "applied_at": "2026-11-22T14:01:46.611762+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T13:52:57.131588+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T14:01:46.612147+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "b8a03ebccd8f8466e4cfcc45616cc18cac830b52b272cab1719b736b27269673", "applied_at": "2026-11-22T13:52:57.132719+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "b8a03ebccd8f8466e4cfcc45616cc18cac830b52b272cab1719b736b27269673", "applied_at": "2026-11-22T14:01:46.612913+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T13:52:57.133417+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "736a2869d871b99911cfccc47c3f571a15d37f895bb43ef32f411a81f5d27d05", "applied_at": "2026-11-22T14:01:46.61337+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T13:52:56.789721+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T14:01:46.476176+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T13:52:57.134522+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T14:01:46.6143+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T13:52:57.135158+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T14:01:46.614804+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T13:52:57.135661+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T14:01:46.615207+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T13:52:57.136244+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T14:01:46.615705+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T13:52:56.777833+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T14:01:46.468107+00:00"}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T13:52:57.522293+00:00", "frozen_at": null, "through_entry_id": 6, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T14:01:46.775171+00:00", "frozen_at": null, "through_entry_id": 6, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_101bca41f1b01bf9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4d4ab1a9def86b13", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:52:57.350131+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T14:52:57.368857+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "req_ca9135dc97b22de0", "started_at": null, "deadline_at": "2026-11-22T14:02:57.350131+00:00", "callback_url": null, "completed_at": "2026-11-22T13:52:57.368857+00:00", "last_seen_at": "2026-11-22T13:52:57.355241+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:52:57.355241+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_0aab769158591335", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d43ec4b2717590a3", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T14:01:46.695306+00:00", "error_code": null, "expires_at": null, "project_id": "prj_05644e34918b4f84", "request_id": "req_ec95221549a9c58b", "started_at": null, "deadline_at": "2026-11-22T14:11:46.695306+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T14:01:46.699018+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T14:01:46.699018+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_2801041aafa01682", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4d4ab1a9def86b13", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T13:52:57.382915+00:00", "error_code": null, "expires_at": "2026-11-22T14:52:57.403483+00:00", "project_id": "prj_78957b73e1eedd5b", "request_id": "req_041bd021307695bf", "started_at": null, "deadline_at": "2026-11-22T14:02:57.382915+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T13:52:57.403483+00:00", "last_seen_at": "2026-11-22T13:52:57.384928+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:52:57.384928+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_113b3892d62d5a54", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d43ec4b2717590a3", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T14:01:46.70076+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T15:01:46.709798+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "req_86463909449ae7c6", "started_at": null, "deadline_at": "2026-11-22T14:11:46.70076+00:00", "callback_url": null, "completed_at": "2026-11-22T14:01:46.709798+00:00", "last_seen_at": "2026-11-22T14:01:46.703114+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T14:01:46.703114+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_5238fd23b835ba03", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4d4ab1a9def86b13", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:52:57.3389+00:00", "error_code": null, "expires_at": null, "project_id": "prj_78957b73e1eedd5b", "request_id": "req_3a0474cf79b5e013", "started_at": null, "deadline_at": "2026-11-22T14:02:57.3389+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:52:57.342784+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:52:57.342784+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_506e4897bcd3c04e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d43ec4b2717590a3", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T14:01:46.674586+00:00", "error_code": null, "expires_at": null, "project_id": "prj_05644e34918b4f84", "request_id": "req_fd6e76492f55939d", "started_at": null, "deadline_at": "2026-11-22T14:11:46.674586+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T14:01:46.678914+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T14:01:46.678914+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_db434be06e057f5b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4d4ab1a9def86b13", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T13:52:57.310788+00:00", "error_code": null, "expires_at": null, "project_id": "prj_78957b73e1eedd5b", "request_id": "req_573726566263aa19", "started_at": null, "deadline_at": "2026-11-22T14:02:57.310788+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:52:57.323132+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T13:52:57.323132+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_89d810227940ede9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d43ec4b2717590a3", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T14:01:46.713992+00:00", "error_code": null, "expires_at": "2026-11-22T15:01:46.7169+00:00", "project_id": "prj_05644e34918b4f84", "request_id": "req_484e1bc76072ec7e", "started_at": null, "deadline_at": "2026-11-22T14:11:46.713992+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T14:01:46.7169+00:00", "last_seen_at": "2026-11-22T14:01:46.715125+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T14:01:46.715125+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_dba3d1c8830497ca", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4d4ab1a9def86b13", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T13:52:57.293249+00:00", "error_code": null, "expires_at": null, "project_id": "prj_78957b73e1eedd5b", "request_id": "req_048733d8c33de796", "started_at": null, "deadline_at": "2026-11-22T14:02:57.293249+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T13:52:57.293251+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_8e9be818ba99b19b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_d43ec4b2717590a3", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T14:01:46.671584+00:00", "error_code": null, "expires_at": null, "project_id": "prj_05644e34918b4f84", "request_id": "req_40d8c3cedf23d7ce", "started_at": null, "deadline_at": "2026-11-22T14:11:46.671584+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T14:01:46.671585+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T13:52:57.380568+00:00", "outcome": "bought", "task_id": "task_101bca41f1b01bf9", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T14:01:46.712819+00:00", "outcome": "bought", "task_id": "task_113b3892d62d5a54", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
