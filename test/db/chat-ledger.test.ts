@@ -163,6 +163,13 @@ describe('the admission of a chat', () => {
 });
 
 describe('requests per minute', () => {
+  it('are told for each chat of a key with a limit, in order, and for no chat of a key without one', async () => {
+    const [limited, free] = [await openBook(db, { credits: 5 }), await openBook(db, { credits: 5 })];
+    const asked = [anAdmission(limited, { rpm: 9 }), anAdmission(free), anAdmission(limited, { rpm: 9 })];
+    const admissions = await Promise.all(asked.map((member) => ledger.admit(member)));
+    expect(admissions.map(({ rate }) => rate?.remaining ?? null)).toEqual([8, null, 7]);
+  });
+
   it('count a chat that was refused for lack of credits, and a chat above the limit holds nothing', async () => {
     const book = await openBook(db, { credits: 5 });
     const asked = [9, 1, 1].map((credits) => anAdmission(book, { credits, rpm: 2, ...once(newId('idem')) }));

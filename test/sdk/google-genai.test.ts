@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
+// The client asks globalThis for the dispatcher of Node's fetch. Jest's globalThis has none until undici is loaded there.
+import 'undici';
 import { requestsOf } from './request-log.ts';
 
 let gateway: Gateway;

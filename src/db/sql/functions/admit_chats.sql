@@ -101,7 +101,9 @@ begin
     begun_by_key := p_key_chats;
     is_admitted := array_fill(true, array[cardinality(p_request_ids)]);
     return query
-      select 'admitted', null::text, greatest(0, p_rpms[x.k] - used[x.k] - x.place), reset_after[x.k], null::int
+      -- greatest ignores null, but a member that is not counted has no rate.
+      select 'admitted', null::text, case when x.place is not null then greatest(0, p_rpms[x.k] - used[x.k] - x.place) end,
+             case when x.place is not null then reset_after[x.k] end, null::int
       from unnest(p_key_of, p_rate_places) with ordinality as x (k, place, n) order by x.n;
   else
     held_by_project := array_fill(0::bigint, array[cardinality(p_projects)]);
