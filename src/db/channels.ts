@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Database, Statements } from './database.ts';
 
 /** A configured upstream as the draw and its callers need it, with a sealed credential. */
 export interface ChannelRow {
@@ -42,7 +42,7 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
 
 /** Keeps a channel out of the draw for `seconds`, for one model or all (`*`). A longer cool-down that is already set stays. */
 export const coolDownChannel = (
-  database: Database,
+  database: Statements,
   { channelId, modelId, seconds, reason }: { channelId: string; modelId: string; seconds: number; reason: string },
 ): Promise<void> => database.value('rest_channel', [channelId, modelId, seconds, reason]);
 
@@ -56,7 +56,7 @@ export interface ChannelCall {
 
 /** Counts a failure; true if it tripped the breaker of the channel and model. `trip` trips it without further counting. */
 export const noteChannelFailure = (
-  database: Database,
+  database: Statements,
   { channelId, modelId, ageSeconds, reason, trip }: ChannelCall & { reason: string; trip: boolean },
   bounds: { failuresMax: number; trippedSeconds: number; trippedMaxSeconds: number },
 ): Promise<boolean> =>

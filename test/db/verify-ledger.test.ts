@@ -6,10 +6,11 @@ import { admitted, attemptEndedOk, newTask, openBook, openLedger, run, taskEnd }
 
 /** A consistent ledger with a held, a settled, a refunded and a rejected task. */
 let sound: TestDatabase;
+let db: Database;
 
 beforeAll(async () => {
   sound = await createTestDatabase();
-  const db = await sound.open();
+  db = await sound.open();
   const ledger = openLedger(db);
   const book = await openBook(db, { credits: 100, budget: 90 });
   for (const taskId of ['task_held', 'task_settled', 'task_refunded'])
@@ -23,13 +24,16 @@ beforeAll(async () => {
 });
 afterAll(() => sound.drop());
 
-async function withCopy<T>(work: (db: Database) => Promise<T>): Promise<T> {
-  const copy = await createTestDatabase({ template: sound });
-  try {
-    return await work(await copy.open());
-  } finally {
-    await copy.drop();
-  }
+/** Works on the sound ledger in a transaction that is rolled back, which is faster than a copy of the database. */
+async function inVain(work: (db: Database) => Promise<void>): Promise<void> {
+  const rolledBack = new Error('rolled back');
+  const changing = db.transaction('begin', async (query, inside) => {
+    // The transaction that `verifyLedger` begins is this one.
+    const transaction: Database['transaction'] = (_begin, verify) => verify(query, inside);
+    await work(Object.assign(inside, { transaction }) as Database);
+    throw rolledBack;
+  });
+  await expect(changing).rejects.toBe(rolledBack);
 }
 
 const unlocked = (change: string): string[] => [
@@ -143,7 +147,7 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
 
 describe('verifyLedger', () => {
   it.each(breaches)('reports in %s %s', async (invariant, _breach, changes) => {
-    await withCopy(async (db) => {
+    await inVain(async (db) => {
       for (const change of changes) await run(db, change);
       const report = await verifyLedger(db, 60);
       expect(report.ok).toBe(false);
@@ -153,7 +157,7 @@ describe('verifyLedger', () => {
   });
 
   it('accepts an expired hold for as long as one sweep may take', async () => {
-    await withCopy(async (db) => {
+    await inVain(async (db) => {
       await run(db, `update hold set expires_at = clock_timestamp() - interval '30 seconds' where id = 'task_held'`);
       expect(await verifyLedger(db, 3_600)).toMatchObject({ ok: true });
       expect(await verifyLedger(db, 5)).toMatchObject({ ok: false });
@@ -161,7 +165,7 @@ describe('verifyLedger', () => {
   });
 
   it('counts every account that breaks an invariant, and names ten of them', async () => {
-    await withCopy(async (db) => {
+    await inVain(async (db) => {
       await run(
         db,
         `insert into project (id, name, callback_secret) select 'prj_' || n, 'test', 'sealed' from generate_series(1, 25) n`,

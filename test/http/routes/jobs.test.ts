@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { z } from 'zod';
 import { noteChannelFailure, coolDownChannel } from '../../../src/db/channels.ts';
 import { beginJob, endJob, findJobRun } from '../../../src/db/jobs.ts';
 import { jobNames } from '../../../src/domain/job.ts';
@@ -164,22 +165,34 @@ describe('check-api-channels', () => {
       'select id, name from channel order by name limit 4',
     );
     const [answering, dead, coolingDown, disabled] = channels.map(({ id }) => id);
-    for (const channelId of [answering, dead, disabled]) {
-      const call = { channelId: channelId ?? '', modelId: 'some-model', ageSeconds: 0, reason: 'connect', trip: true };
-      await noteChannelFailure(gateway.database, call, { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 });
-    }
-    await coolDownChannel(gateway.database, {
-      channelId: coolingDown ?? '',
-      modelId: '*',
-      seconds: 600,
-      reason: 'account',
+    // In one transaction, so that a process sees all of it or nothing.
+    await gateway.database.transaction('begin', async (query, inside) => {
+      for (const channelId of [answering, dead, disabled]) {
+        const call = {
+          channelId: channelId ?? '',
+          modelId: 'some-model',
+          ageSeconds: 0,
+          reason: 'connect',
+          trip: true,
+        };
+        await noteChannelFailure(inside, call, { failuresMax: 5, trippedSeconds: 600, trippedMaxSeconds: 600 });
+      }
+      await coolDownChannel(inside, {
+        channelId: coolingDown ?? '',
+        modelId: '*',
+        seconds: 600,
+        reason: 'account',
+      });
+      await query('', `update channel set base_url = 'http://127.0.0.1:1' where id = $1`, [dead]);
+      await query('', 'update channel set enabled = false where id = $1', [disabled]);
     });
-    await gateway.database.query('', `update channel set base_url = 'http://127.0.0.1:1' where id = $1`, [dead]);
-    await gateway.database.query('', 'update channel set enabled = false where id = $1', [disabled]);
 
-    // Each process caches the channels for up to two seconds.
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    const { body } = await runByCall(gateway, 'check-api-channels');
+    // Each process caches the channels for up to two seconds. Until then the job finds nothing to probe.
+    const body = await eventually(async () => {
+      const ran = await runByCall(gateway, 'check-api-channels');
+      const { summary } = z.object({ summary: z.object({ probed: z.number() }) }).parse(ran.body);
+      return summary.probed > 0 && ran.body;
+    });
     expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
     const unavailable = await gateway.database.query<{ channelId: string }>(
       '',
