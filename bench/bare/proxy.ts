@@ -1,22 +1,20 @@
 import Koa from 'koa';
-import { Agent } from 'undici';
+import { Pool } from 'undici';
 
-/** A minimal gateway: Koa and undici, without parsing. Prints its URL. */
+/** A minimal gateway: Koa and undici, which hands buffers from one to the other. It parses nothing. Prints its URL. */
 const [upstream = ''] = process.argv.slice(2);
-const agent = new Agent({ connections: 512, pipelining: 1 });
+const pool = new Pool(upstream, { connections: 256, pipelining: 1, keepAliveTimeout: 60_000 });
+const headers = { 'content-type': 'application/json', authorization: 'Bearer bench' };
 
 const app = new Koa();
 app.use(async (ctx) => {
-  const answer = await agent.request({
-    origin: upstream,
-    path: '/v1/chat/completions',
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
-    body: ctx.req,
-  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of ctx.req) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers, body });
   ctx.status = answer.statusCode;
   ctx.type = 'application/json';
-  ctx.body = answer.body;
+  ctx.body = Buffer.from(await answer.body.arrayBuffer());
 });
 const server = app.listen(0, '127.0.0.1', () => {
   const address = server.address();
