@@ -32,6 +32,8 @@ export function historyOf({ projectId, keyId }: Book, { chats, tasks }: HistoryS
   return [
     // Skips foreign key checks and triggers, because only the rows that the operations read matter here.
     `set session_replication_role = replica`,
+    // The credits were there before the first request.
+    `update ledger_entry set created_at = clock_timestamp() - interval '31 days' where project_id = '${projectId}' and kind = 'topup'`,
     attempts('req', everyTwentieth, chats, 1),
     attempts('req', everyTwentieth, chats, 2).replaceAll("'att_2_0'", "'att_3_0'"),
     attempts('task', everyTask, tasks, 1).replaceAll("'att_1_0'", "'att_4_0'"),
