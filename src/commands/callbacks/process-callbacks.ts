@@ -7,6 +7,7 @@ import { deliverCallback, type DeliverDeps } from './deliver-callback.ts';
 /** The size of one claim. A process that dies delays the wake-up of no more callbacks than these. */
 const batchMax = 50;
 const batchesMax = 10;
+const lanes = 16;
 /** 50 a second, so that a sweep after hours without one does not overload the receivers. */
 const paceMs = 20;
 const signalTimeoutMs = 2_000;
@@ -34,8 +35,7 @@ export async function processCallbacks(
     });
     count.overdue += claimed.length;
     const signals = { reached: 0, unreachable: 0 };
-    // All at once, so that receivers that hang delay the rest of the batch by no more than one of their tries.
-    await inLanes(claimed, batchMax, async (next) => {
+    await inLanes(claimed, lanes, async (next) => {
       await inTurn();
       const handled = await handle(deps, next);
       if (handled === 'failed' || handled === 'unreachable') postponed.push(next.deliveryId);
