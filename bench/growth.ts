@@ -10,8 +10,9 @@ import { openUpkeep } from '../test/commands/jobs/upkeep.ts';
 import { admitted, newId, newTask, openBook, openLedger, taskEnd, type Book } from '../test/db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../test/db/chat-books.ts';
 import { createTestDatabase } from '../test/support/database.ts';
-import { historyOf } from '../test/support/history.ts';
+import { writeHistory } from '../test/support/history.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
+import { median, medianAndRange, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
@@ -44,10 +45,10 @@ export async function benchGrowth(): Promise<void> {
     for (let round = 0; round <= rounds; round++) {
       for (const side of [small, large]) {
         await side.db.query('bench-vacuum', 'vacuum analyze hold, credit_account, api_key, task, delivery, attempt');
-        for (const [name, { times, work }] of Object.entries(operations)) {
-          const prepared = await work.prepare?.(side, times);
+        for (const [name, { times, prepare, run }] of Object.entries(operations)) {
+          const prepared = await prepare?.(side, times);
           const began = cpuSeconds(servers.postgresPid);
-          await work.run(side, times, prepared);
+          await run(side, times, prepared);
           const ms = ((cpuSeconds(servers.postgresPid) - began) * 1_000) / times;
           // The first round warms up.
           if (round > 0) side.measured.set(name, [...(side.measured.get(name) ?? []), ms]);
@@ -77,11 +78,7 @@ async function openSide(chats: number): Promise<Side> {
     `insert into channel (id, name, adapter, base_url, credential, groups)
      values ('chn_1', 'bench', 'openai', 'http://127.0.0.1:1', 'sealed', '{default}')`,
   );
-  const filler = await database.open({ poolMax: 1, statementTimeoutMs: 3_600_000 });
-  const fill = { chats, tasks: chats / 5 };
-  for (const text of historyOf(book, fill)) await filler.query('', text);
-  await filler.query('', 'vacuum analyze');
-  await filler.query('', 'checkpoint');
+  await writeHistory(database.url, book, { chats, tasks: chats / 5 });
   // Builds the summaries and writes the first checkpoint, as the first night does.
   await maintain(db);
   say(`${chats} chats and ${chats / 5} tasks written in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
@@ -93,7 +90,9 @@ async function maintain(db: Database): Promise<void> {
   await runMaintenance(upkeep).finally(() => upkeep.removeFolder());
 }
 
-interface Work {
+interface Operation {
+  /** How often it runs in one measurement. */
+  times: number;
   /** What the operation needs and what is not measured. */
   prepare?: (side: Side, times: number) => Promise<string[]>;
   run: (side: Side, times: number, prepared?: string[]) => Promise<void>;
@@ -106,93 +105,81 @@ const repeat = (times: number, work: (n: number) => Promise<unknown>): Promise<v
     async (n) => void (await work(n)),
   );
 
-const operations: Record<string, { times: number; work: Work }> = {
+const operations: Record<string, Operation> = {
   chat: {
     times: 1_500,
-    work: {
-      run: async ({ db, book }, times) => {
-        const chats = openChatLedger(db);
-        await repeat(times, async () => {
-          const admission = anAdmission(book, { rpm: 1_000_000 });
-          await chats.admit(admission);
-          await chats.end(settledEnd(admission, 1));
-        });
-      },
+    run: async ({ db, book }, times) => {
+      const chats = openChatLedger(db);
+      await repeat(times, async () => {
+        const admission = anAdmission(book, { rpm: 1_000_000 });
+        await chats.admit(admission);
+        await chats.end(settledEnd(admission, 1));
+      });
     },
   },
   // With the reservation and the end of the task.
   create: {
     times: 500,
-    work: {
-      run: async ({ db, book }, times) => {
-        const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
-        await repeat(times, () => admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' })));
-        // Not left for the sweeps of later rounds.
-        const open = await listTasks(db, { projectId: book.projectId, status: 'queued', limit: times });
-        await repeat(open.length, (n) => ledger.finishTask(taskEnd(open[n]?.id ?? '', 'failed')));
-      },
+    run: async ({ db, book }, times) => {
+      const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
+      await repeat(times, () => admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' })));
+      // Not left for the sweeps of later rounds.
+      const open = await listTasks(db, { projectId: book.projectId, status: 'queued', limit: times });
+      await repeat(open.length, (n) => ledger.finishTask(taskEnd(open[n]?.id ?? '', 'failed')));
     },
   },
   poll: {
     times: 4_000,
-    work: {
-      run: ({ db }, times) => repeat(times, (n) => findTask(db, `task_0${String(n % 2_000).padStart(20, '0')}`)),
-    },
+    run: ({ db }, times) => repeat(times, (n) => findTask(db, `task_0${String(n % 2_000).padStart(20, '0')}`)),
   },
   list: {
     times: 500,
-    work: {
-      run: ({ db, book }, times) => repeat(times, () => listTasks(db, { projectId: book.projectId, limit: 20 })),
-    },
+    run: ({ db, book }, times) => repeat(times, () => listTasks(db, { projectId: book.projectId, limit: 20 })),
   },
   callback: {
     times: 300,
-    work: {
-      prepare: async ({ db, book }, times) => {
-        const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
-        const ids: string[] = [];
-        await repeat(times, async () => {
-          const { taskId } = await admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' }));
-          const attempt = await beginAttempt(db, { ...anAttempt, attemptId: newId('att'), taskId });
-          if (!attempt) throw new Error('the attempt did not begin');
-          await endAttempt(db, attempt, { outcome: 'ok', outputs: [] });
-          const end = taskEnd(taskId, 'succeeded');
-          await ledger.finishTask(end);
-          ids.push(end.deliveryId);
-        });
-        return ids;
-      },
-      run: async ({ db }, times, ids = []) =>
-        repeat(times, async (n) => {
-          const deliveryId = ids[n] ?? '';
-          const token = newId('token');
-          const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: 60 });
-          if (!claim) throw new Error('there is no delivery');
-          await readDelivery(db, deliveryId);
-          const ended = { state: 'delivered', delaySeconds: 0, status: 200, errorClass: null } as const;
-          await endDeliveryTry(db, { ...ended, deliveryId, token, claimedAt: claim.claimedAt });
-        }),
+    prepare: async ({ db, book }, times) => {
+      const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
+      const ids: string[] = [];
+      await repeat(times, async () => {
+        const { taskId } = await admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' }));
+        const attempt = await beginAttempt(db, { ...anAttempt, attemptId: newId('att'), taskId });
+        if (!attempt) throw new Error('the attempt did not begin');
+        await endAttempt(db, attempt, { outcome: 'ok', outputs: [] });
+        const end = taskEnd(taskId, 'succeeded');
+        await ledger.finishTask(end);
+        ids.push(end.deliveryId);
+      });
+      return ids;
     },
+    run: async ({ db }, times, ids = []) =>
+      repeat(times, async (n) => {
+        const deliveryId = ids[n] ?? '';
+        const token = newId('token');
+        const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: 60 });
+        if (!claim) throw new Error('there is no delivery');
+        await readDelivery(db, deliveryId);
+        const ended = { state: 'delivered', delaySeconds: 0, status: 200, errorClass: null } as const;
+        await endDeliveryTry(db, { ...ended, deliveryId, token, claimedAt: claim.claimedAt });
+      }),
   },
   sweep: {
     times: 150,
-    work: {
-      run: ({ db }, times) =>
-        repeat(times, async () => {
-          await expireChats(db, 100);
-          await listStaleTasks(db, 100);
-          await claimUnstartedTasks(db, 100, 60);
-          await claimSilentTasks(db, { openSeconds: 60, silentSeconds: 120, limit: 100 });
-          const late = { lateSeconds: 5, wakeUpSeconds: 300, limit: 100, except: [], adoptedOnly: false };
-          await claimOverdueDeliveries(db, late);
-        }),
-    },
+    run: ({ db }, times) =>
+      repeat(times, async () => {
+        await expireChats(db, 100);
+        await listStaleTasks(db, 100);
+        await claimUnstartedTasks(db, 100, 60);
+        await claimSilentTasks(db, { openSeconds: 60, silentSeconds: 120, limit: 100 });
+        const late = { lateSeconds: 5, wakeUpSeconds: 300, limit: 100, except: [], adoptedOnly: false };
+        await claimOverdueDeliveries(db, late);
+      }),
   },
   verify: {
     times: 10,
-    work: { run: ({ db }, times) => repeat(times, () => verifyLedger(db, 60, { full: false })) },
+    run: ({ db }, times) => repeat(times, () => verifyLedger(db, 60, { full: false })),
   },
-  maintenance: { times: 1, work: { run: ({ db }) => maintain(db) } },
+  maintenance: { times: 1, run: ({ db }) => maintain(db) },
 };
 
 const anAttempt = {
@@ -204,24 +191,18 @@ const anAttempt = {
   adapter: 'openai',
 };
 
-const median = (values: number[] = []): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
-
 function report(small: Side, large: Side): void {
-  const range = (values: number[] = []): string =>
-    `${median(values).toFixed(3)} (${Math.min(...values).toFixed(3)}–${Math.max(...values).toFixed(3)})`;
+  const range = ({ measured }: Side, name: string): string => medianAndRange(measured.get(name) ?? [], 3);
   say(`\nPostgreSQL CPU in ms for one operation, medians and ranges of ${rounds} rounds:\n`);
   say(`| operation | ${smallChats} chats | ${largeChats} chats |\n| --- | --- | --- |`);
-  for (const name of Object.keys(operations))
-    say(`| ${name} | ${range(small.measured.get(name))} | ${range(large.measured.get(name))} |`);
+  for (const name of Object.keys(operations)) say(`| ${name} | ${range(small, name)} | ${range(large, name)} |`);
   say('');
 }
 
 function sayRatios(small: Side, large: Side): void {
   const ratios = Object.keys(operations).map((name) => ({
     name,
-    ratio: median(large.measured.get(name)) / median(small.measured.get(name)),
+    ratio: median(large.measured.get(name) ?? []) / median(small.measured.get(name) ?? []),
   }));
   // Verification and maintenance read what has changed since the last night, so they have bounds of their own (docs/BENCHMARKS.md).
   if (ratios.some(({ name, ratio }) => ratio > ratioMax && !nightly.includes(name))) process.exitCode = 1;

@@ -8,6 +8,7 @@ import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../test/support/temporal-namespace.ts';
 import { cpuSeconds, ownCpuSeconds } from './cpu-seconds.ts';
 import { profiled } from './profiled.ts';
+import { median, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
 
 const rounds = 5;
@@ -221,6 +222,3 @@ function report(name: string, results: Round[]): void {
   );
   say(`  CPU ms per task      ${cpu}`);
 }
-
-const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,3 +1,4 @@
+import { openDatabase } from '../../src/db/database.ts';
 import type { Book } from '../db/books.ts';
 
 export interface HistorySize {
@@ -12,6 +13,22 @@ const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`
 /** The history covers 30 days and ends ten minutes ago. */
 const at = (total: number): string =>
   `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
+
+/** Writes a history as `historyOf` says, as the owner of the tables, and lets PostgreSQL know what it has. */
+export async function writeHistory(databaseUrl: string, book: Book, size: HistorySize): Promise<void> {
+  const database = openDatabase({
+    url: databaseUrl,
+    // The settings of the first statement hold for the session.
+    poolMax: 1,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 3_600_000,
+  });
+  try {
+    for (const text of [...historyOf(book, size), 'vacuum analyze', 'checkpoint']) await database.query('', text);
+  } finally {
+    await database.close();
+  }
+}
 
 /**
  * The statements that write a history of ended requests of one project, each of which cost one credit. The project needs that many

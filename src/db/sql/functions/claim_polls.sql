@@ -1,6 +1,7 @@
 -- Claims the due polls of parked jobs: of each channel at most as many as its free places, one project after the other and in
 -- each project the longest due first. The next poll of a claimed job is due after a tenth of the job's age, at least
--- p_least_seconds and at most p_most_seconds, shortened by up to a tenth so that jobs that are due together soon are not. That time is also the lease of this poll: lease_ms is what is left of it.
+-- p_least_seconds and at most p_most_seconds. It is shortened by up to a tenth at random, so that jobs which are due together do not
+-- stay together. That time is also the lease of this poll: lease_ms is what is left of it.
 -- wanted is false once the task has ended. Concurrent callers claim different rows and wait for nobody.
 -- The index gives the projects of a channel one by one, so the cost grows with the projects and the places, not with the jobs.
 create or replace function claim_polls(p_channel_ids text[], p_places int[], p_least_seconds float8, p_most_seconds float8)

@@ -16,7 +16,7 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  -- Account before key, as in lock_money.
+  -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
   perform from api_key k
   where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
     and (select count(*) from (
