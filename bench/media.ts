@@ -8,12 +8,16 @@ import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../test/support/temporal-namespace.ts';
 import { cpuSeconds, ownCpuSeconds } from './cpu-seconds.ts';
 import { profiled } from './profiled.ts';
-import { median, say } from './report.ts';
+import { median, medianAndRange, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
+import { countingStatements, countStatements, type CountedStatement } from './statements.ts';
 
-const rounds = 5;
+/** `npm run bench -- media --quick` takes three minutes. */
+const isQuick = process.argv.includes('--quick');
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 /** So many that the end of a round, in which no further tasks start, has little weight. */
-const tasksPerRound = 1_000;
+const tasksPerRound = isQuick ? 300 : 1_000;
+const countedTasks = 200;
 const connections = 64;
 /** The concurrency of the gateway's starter loop. */
 const bareStartsAtOnce = 8;
@@ -36,14 +40,17 @@ interface Round {
   createP50Ms: number;
   createP95Ms: number;
   cpuMsPerTask: Record<string, number>;
+  /** Of all processes but the sandbox, which plays the provider. */
+  totalCpuMsPerTask: number;
 }
 
 /**
  * Measures tasks finished per second, create latency and CPU per task of the gateway and of a bare workflow (two no-op local activities,
- * one no-op activity, same queues and settings) on the same servers, in interleaved rounds. Prints medians.
+ * one no-op activity, same queues and settings) on the same servers, in interleaved rounds. Prints medians and ranges, and the SQL
+ * statements of a task.
  */
 export async function benchMedia(): Promise<void> {
-  const servers = await startBenchServers();
+  const servers = await startBenchServers({ postgresSettings: countingStatements });
   const gateway = await startGateway({ env: { ...asInProduction, ...profiled } });
   const bare = await startBare(servers.temporalAddress);
   try {
@@ -59,17 +66,33 @@ export async function benchMedia(): Promise<void> {
     const barePids = { worker: bare.worker.pid ?? 0, temporal: servers.temporalPid, client: process.pid };
     await measureGateway(gateway, apiKey, watched, 50);
     await measureBare(bare, barePids, 50);
+    const statements = await countStatements(gateway.database, () =>
+      measureGateway(gateway, apiKey, watched, countedTasks),
+    );
     const results: { gateway: Round[]; bare: Round[] } = { gateway: [], bare: [] };
     for (let round = 1; round <= rounds; round++) {
       results.gateway.push(await measureGateway(gateway, apiKey, watched, tasksPerRound));
       results.bare.push(await measureBare(bare, barePids, tasksPerRound));
       const [ours, theirs] = [results.gateway.at(-1), results.bare.at(-1)];
-      say(`round ${round}: tollgate ${ours?.perSecond.toFixed(1)}/s, bare ${theirs?.perSecond.toFixed(1)}/s`);
+      say(
+        `round ${round}: tollgate ${ours?.perSecond.toFixed(1)}/s, ${ours?.totalCpuMsPerTask.toFixed(1)} ms; ` +
+          `bare ${theirs?.perSecond.toFixed(1)}/s, ${theirs?.totalCpuMsPerTask.toFixed(1)} ms of CPU per task`,
+      );
     }
     report('tollgate', results.gateway);
     report('bare workflow', results.bare);
-    const ratio = median(results.gateway.map((r) => r.perSecond)) / median(results.bare.map((r) => r.perSecond));
-    say(`\nratio to the bare workflow: ${ratio.toFixed(2)}`);
+    const ratios = (of: (round: Round) => number): string =>
+      medianAndRange(
+        results.gateway.map((ours, round) => {
+          const theirs = results.bare[round];
+          return theirs ? of(ours) / of(theirs) : NaN;
+        }),
+        2,
+      );
+    say('\nratio to the bare workflow inside each round:');
+    say(`  finished per second  ${ratios(({ perSecond }) => perSecond)}`);
+    say(`  CPU of all processes ${ratios(({ totalCpuMsPerTask }) => totalCpuMsPerTask)}`);
+    sayStatements(statements);
     const books = await gateway.verifyLedger();
     say(`ledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)}`);
     if (!books.ok) process.exitCode = 1;
@@ -208,17 +231,35 @@ function roundOf(
     createP50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
     createP95Ms: sorted[Math.floor(sorted.length * 0.95)] ?? 0,
     cpuMsPerTask: Object.fromEntries(perTask),
+    totalCpuMsPerTask: perTask.reduce((sum, [name, ms]) => sum + (name === 'sandbox' ? 0 : ms), 0),
   };
 }
 
 function report(name: string, results: Round[]): void {
-  const cpu = Object.keys(results[0]?.cpuMsPerTask ?? {})
-    .map((part) => `${part} ${median(results.map((r) => r.cpuMsPerTask[part] ?? 0)).toFixed(1)}`)
-    .join(', ');
-  say(`\n${name}, median of ${results.length} rounds of ${tasksPerRound}:`);
-  say(`  finished per second  ${median(results.map((r) => r.perSecond)).toFixed(1)}`);
+  const range = (of: (round: Round) => number, digits = 1): string => medianAndRange(results.map(of), digits);
+  const cpu = Object.keys(results[0]?.cpuMsPerTask ?? {}).map(
+    (part) => `${part} ${range(({ cpuMsPerTask }) => cpuMsPerTask[part] ?? 0)}`,
+  );
+  say(`\n${name}, median (range) of ${results.length} rounds of ${tasksPerRound}:`);
+  say(`  finished per second  ${range(({ perSecond }) => perSecond)}`);
   say(
     `  start latency        p50 ${median(results.map((r) => r.createP50Ms)).toFixed(0)} ms, p95 ${median(results.map((r) => r.createP95Ms)).toFixed(0)} ms`,
   );
-  say(`  CPU ms per task      ${cpu}`);
+  say(`  CPU ms per task      ${cpu.join(', ')}; all ${range((round) => round.totalCpuMsPerTask)}`);
+}
+
+/** The statements of loops, such as a sweep, are far fewer than tasks. */
+const callsPerTaskMin = 0.05;
+
+function sayStatements(statements: readonly CountedStatement[]): void {
+  const perTask = statements
+    .map(({ text, calls, ms }) => ({ text, calls: calls / countedTasks, ms: ms / countedTasks }))
+    .filter(({ text, calls }) => calls >= callsPerTaskMin && !text.includes('bench-'));
+  const sum = (of: 'calls' | 'ms', digits: number): string =>
+    perTask.reduce((total, statement) => total + statement[of], 0).toFixed(digits);
+  say(`\nstatements per task, in a burst of ${countedTasks} (calls that share a statement count as one):`);
+  for (const { text, calls, ms } of perTask) {
+    say(`  ${calls.toFixed(2)}  ${ms.toFixed(3)} ms  ${text.replace(/\s+/g, ' ').slice(0, 110)}`);
+  }
+  say(`  ${sum('calls', 2)}  ${sum('ms', 3)} ms  all`);
 }

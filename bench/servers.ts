@@ -15,7 +15,7 @@ export interface BenchServers {
 }
 
 /** Starts PostgreSQL and Temporal as `npm start` does, with fsync, and sets the variables that the test harness reads. */
-export async function startBenchServers(): Promise<BenchServers> {
+export async function startBenchServers({ postgresSettings = {} } = {}): Promise<BenchServers> {
   const guardian = startGuardian();
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
   guardian.removeFolder(folder);
@@ -23,7 +23,14 @@ export async function startBenchServers(): Promise<BenchServers> {
   if (!temporal) throw new Error('There is no Temporal server. `npm run bench` finds or installs one first.');
   const avoid = new Set<number>();
   const password = randomBytes(16).toString('hex');
-  const postgres = await startPostgres({ dir: join(folder, 'postgres'), port: 0, avoid, password, guardian });
+  const postgres = await startPostgres({
+    dir: join(folder, 'postgres'),
+    port: 0,
+    avoid,
+    password,
+    guardian,
+    settings: postgresSettings,
+  });
   const server = await startTemporal({
     binary: temporal.path,
     dbFile: join(folder, 'temporal.db'),
