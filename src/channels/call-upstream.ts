@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher } from 'undici';
 import type { JsonValue } from '../domain/json.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Upstream } from './channel.ts';
 import { multipart, type FormPart } from './multipart.ts';
 
@@ -23,8 +24,8 @@ export interface UpstreamCall {
   body?: RequestBody;
   /** Sent as multipart/form-data instead of `body`. */
   form?: FormPart[];
-  /** Aborts the call at any stage. */
-  signal: AbortSignal;
+  /** Aborts the call at any stage. A call that only its time may end needs none. */
+  signal?: AbortSignal;
   /** The whole call, in milliseconds. The default is `totalMs`. */
   timeoutMs?: number;
   /** Until the answer's headers, in milliseconds. The default is the caller's `headersMs`. */
@@ -47,7 +48,10 @@ export type CallOutcome =
   | { kind: 'not_sent'; detail: string }
   /** The request was sent and no status came back, so the provider may have acted on it. */
   | { kind: 'interrupted'; detail: string }
-  | { kind: 'answered'; status: number; headers: Record<string, string>; body: AnswerBody };
+  | { kind: 'answered'; status: number; headers: AnswerHeaders; body: AnswerBody };
+
+/** The headers that decide something. */
+export type AnswerHeaders = { [Name in 'content-encoding' | 'retry-after']?: string };
 
 export type AnswerBody =
   { json: unknown } | { unreadable: 'empty' | 'not_json' | 'cut_short' | 'timed_out' | 'too_large' | 'encoded' };
@@ -101,12 +105,12 @@ function callOnce(
   upstream: Upstream,
   call: UpstreamCall,
 ): Promise<CallOutcome> {
-  const url = URL.parse(`${upstream.baseUrl}${call.path}`);
-  if (!url) return Promise.resolve({ kind: 'not_sent', detail: 'the base URL is not a URL' });
+  const address = addressOf(`${upstream.baseUrl}${call.path}`);
+  if (!address) return Promise.resolve({ kind: 'not_sent', detail: 'the base URL is not a URL' });
   const bytesMax = call.bodyBytesMax ?? mediaJsonBytesMax;
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
-    let answer: { status: number; headers: Record<string, string> } | undefined;
+    let answer: { status: number; headers: AnswerHeaders } | undefined;
     let ended = false;
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -115,7 +119,7 @@ function callOnce(
       if (ended) return;
       ended = true;
       clearTimeout(timer);
-      call.signal.removeEventListener('abort', onAbort);
+      call.signal?.removeEventListener('abort', onAbort);
       resolve(outcome);
     };
     /** Ends the call before its answer is complete. */
@@ -128,50 +132,72 @@ function callOnce(
     };
     const onAbort = () => stop('ended by the caller');
     const timer = setTimeout(() => stop('timeout'), call.timeoutMs ?? timeouts.totalMs);
-    if (call.signal.aborted) return onAbort();
-    call.signal.addEventListener('abort', onAbort, { once: true });
+    if (call.signal?.aborted) return onAbort();
+    call.signal?.addEventListener('abort', onAbort, { once: true });
 
-    agent.dispatch(
-      { ...requestOf(url, upstream, call), headersTimeout: call.headersMs ?? timeouts.headersMs },
-      {
-        // Called before the request is written. Until then nothing was sent.
-        onRequestStart(started) {
-          if (ended) started.abort(new Error('ended before it was sent'));
-          else controller = started;
-        },
-        onResponseStart(_controller, status, headers) {
-          if (status >= 200) answer = { status, headers: oneValueEach(headers) };
-        },
-        onResponseData(_controller, chunk) {
-          bytes += chunk.length;
-          if (bytes <= bytesMax) chunks.push(chunk);
-          else if (answer) {
-            end({ kind: 'answered', ...answer, body: { unreadable: 'too_large' } });
-            controller?.abort(new Error('answer too large'));
-          }
-        },
-        onResponseEnd() {
-          if (!answer) return stop('no status');
-          const encoding = answer.headers['content-encoding'] ?? 'identity';
-          const body: AnswerBody = encoding === 'identity' ? parse(Buffer.concat(chunks)) : { unreadable: 'encoded' };
-          end({ kind: 'answered', ...answer, body });
-        },
-        onResponseError(_controller, error) {
-          stop(nameOf(error));
-        },
+    agent.dispatch(requestOf(address, upstream, call, call.headersMs ?? timeouts.headersMs), {
+      // Called before the request is written. Until then nothing was sent.
+      onRequestStart(started) {
+        if (ended) started.abort(new Error('ended before it was sent'));
+        else controller = started;
       },
-    );
+      onResponseStart(_controller, status, headers) {
+        if (status >= 200) answer = { status, headers: readHeaders(headers) };
+      },
+      onResponseData(_controller, chunk) {
+        bytes += chunk.length;
+        if (bytes <= bytesMax) chunks.push(chunk);
+        else if (answer) {
+          end({ kind: 'answered', ...answer, body: { unreadable: 'too_large' } });
+          controller?.abort(new Error('answer too large'));
+        }
+      },
+      onResponseEnd() {
+        if (!answer) return stop('no status');
+        const encoding = answer.headers['content-encoding'] ?? 'identity';
+        const [first] = chunks;
+        const whole = chunks.length === 1 && first ? first : Buffer.concat(chunks);
+        const body: AnswerBody = encoding === 'identity' ? parse(whole) : { unreadable: 'encoded' };
+        end({ kind: 'answered', ...answer, body });
+      },
+      onResponseError(_controller, error) {
+        stop(nameOf(error));
+      },
+    });
   });
 }
 
-function requestOf(url: URL, upstream: Upstream, call: UpstreamCall): Dispatcher.DispatchOptions {
+interface Address {
+  origin: string;
+  path: string;
+}
+
+/** Chats go to few addresses, and parsing one costs as much as half of a chat's validation. Media jobs have addresses of their own. */
+const addresses = new BoundedMap<Address>(1_000);
+
+function addressOf(text: string): Address | null {
+  const known = addresses.get(text);
+  if (known) return known;
+  const url = URL.parse(text);
+  if (!url) return null;
+  const address = { origin: url.origin, path: `${url.pathname}${url.search}` };
+  addresses.set(text, address);
+  return address;
+}
+
+function requestOf(
+  address: Address,
+  upstream: Upstream,
+  call: UpstreamCall,
+  headersTimeout: number,
+): Dispatcher.DispatchOptions {
   const content = call.form
     ? multipart(call.form)
     : call.body && { type: 'application/json', bytes: JSON.stringify(call.body) };
   return {
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
+    ...address,
     method: call.method,
+    headersTimeout,
     headers: {
       accept: 'application/json',
       ...(upstream.requestId !== undefined && { 'x-request-id': upstream.requestId }),
@@ -205,13 +231,15 @@ const parse = (bytes: Buffer): AnswerBody => {
   }
 };
 
-const oneValueEach = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? (value[0] ?? '') : (value ?? ''),
-    ]),
-  );
+/** undici has the names in lower case. */
+function readHeaders(headers: Record<string, string | string[] | undefined>): AnswerHeaders {
+  const read: AnswerHeaders = {};
+  for (const name of ['content-encoding', 'retry-after'] as const) {
+    const value = headers[name];
+    if (value !== undefined) read[name] = Array.isArray(value) ? (value[0] ?? '') : value;
+  }
+  return read;
+}
 
 /** An error's code or name, because the message could contain an address or a part of a reply. */
 const nameOf = (error: Error & { code?: unknown }): string =>

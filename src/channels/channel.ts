@@ -66,6 +66,9 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
+/** A chat ends by its time, so it needs no signal. */
+export type ChatOptions = Omit<CallOptions, 'signal'> & Partial<Pick<CallOptions, 'signal'>>;
+
 export interface StopOptions extends CallOptions {
   /**
    * What to do with a job that already runs. Most providers bill it even if they stop it. `spare` leaves it running, so that
@@ -86,7 +89,7 @@ export interface Adapter {
    * Calls once and never retries. After `transient` with the class `interrupted`, the gateway tries one more channel. After any
    * other `transient`, it tries the remaining channels.
    */
-  chat?(upstream: Upstream, request: UpstreamChat, options: CallOptions): Promise<Attempt<ChatReply>>;
+  chat?(upstream: Upstream, request: UpstreamChat, options: ChatOptions): Promise<Attempt<ChatReply>>;
   /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */
   chatSupports?: ChatSupports;
   /** Submits once and never retries. */

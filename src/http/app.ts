@@ -3,6 +3,7 @@ import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
+import { headerValues } from './credentials.ts';
 import { createFairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
@@ -155,7 +156,7 @@ function hasPath(ctx: AppContext): boolean {
 
 /** RFC 9112 §3.2. Node itself would answer without our request id and error body. */
 const demandHost: AppMiddleware = async (ctx, next) => {
-  const hosts = ctx.req.headersDistinct['host'] ?? [];
+  const hosts = headerValues(ctx.req, 'host');
   if (hosts.length > 1) {
     throw new GatewayError('invalid_value', { message: 'The Host header was sent twice.', param: 'Host' });
   }

@@ -6,15 +6,26 @@ import type { IncomingMessage } from 'node:http';
  */
 export function allCredentials(request: IncomingMessage, { gemini }: { gemini: boolean }): string[] {
   const names = gemini ? ['x-api-key', 'x-goog-api-key'] : ['x-api-key'];
-  const plain = names.flatMap((name) => request.headersDistinct[name] ?? []).filter((value) => value !== '');
+  const plain = names.flatMap((name) => headerValues(request, name)).filter((value) => value !== '');
   return [...new Set([...bearerCredentials(request), ...plain])];
 }
 
 /**
- * The distinct Bearer credentials. Read from `headersDistinct`, because Node keeps only the first Authorization header.
+ * The values of all headers of this name, which is given in lower case. Node keeps only the first Authorization header and the first
+ * Host, and its `headersDistinct` makes a list for each header of the request.
  */
+export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i];
+    if (header?.length === name.length && header.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '');
+  }
+  return values;
+}
+
+/** The distinct Bearer credentials. */
 export function bearerCredentials(request: IncomingMessage): string[] {
-  const headers = request.headersDistinct['authorization'] ?? [];
+  const headers = headerValues(request, 'authorization');
   return [...new Set(headers.flatMap((header) => /^bearer +(.+)$/i.exec(header)?.[1] ?? []))];
 }
 

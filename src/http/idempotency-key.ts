@@ -1,12 +1,13 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { AppContext } from './context.ts';
+import { headerValues } from './credentials.ts';
 
 /**
  * The `Idempotency-Key` header, 1 to 255 printable ASCII characters, bare or as a quoted string (IETF draft
  * "idempotency-key-header"). Null if none was sent. Throws `invalid_value` for anything else.
  */
 export function readIdempotencyKey(ctx: AppContext): string | null {
-  const headers = ctx.req.headersDistinct['idempotency-key'] ?? [];
+  const headers = headerValues(ctx.req, 'idempotency-key');
   if (headers.length === 0) return null;
   if (headers.length > 1) throw invalid('Idempotency-Key was sent twice.');
   const text = headers.join('').trim();

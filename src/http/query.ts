@@ -8,6 +8,7 @@ import type { AppContext, AppMiddleware } from './context.ts';
 export const demandKnownQuery =
   (known: readonly string[]): AppMiddleware =>
   async (ctx, next) => {
+    if (ctx.querystring === '') return next();
     const seen = new Set<string>();
     for (const name of new URLSearchParams(ctx.querystring).keys()) {
       const param = quoted(name);

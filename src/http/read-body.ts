@@ -40,7 +40,8 @@ export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise
   demandPlainJson(ctx.req);
   const chunks: Buffer[] = [];
   await receiveBody(ctx, limits, { what: 'body', take: (chunk) => void chunks.push(chunk) });
-  const bytes = Buffer.concat(chunks);
+  const [first] = chunks;
+  const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks);
   if (bytes.length === 0) throw invalid('The body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
@@ -166,16 +167,21 @@ export function drainRequest(
     };
     const onEnd = (): void => stop(resolve);
     const onGone = (cause?: Error): void => stop(() => reject(new ClientGone('The client disconnected', { cause })));
-    const timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
+    let timer: NodeJS.Timeout | undefined;
+    let windows: NodeJS.Timeout | undefined;
     let verdict: NodeJS.Immediate | undefined;
-    // After a pause of this process its timers fire before it reads what has arrived meanwhile, so the verdict waits for that.
-    const windows = setInterval(() => {
-      verdict = setImmediate(() => {
-        if (windowBytes < BYTES_PER_SECOND_MIN * RATE_WINDOW_SECONDS) stop(() => reject(tooSlow()));
-        windowBytes = 0;
-      });
-    }, RATE_WINDOW_SECONDS * 1_000);
     if (request.destroyed) return onGone();
+    // A short body has arrived as a whole by now and needs no limits.
+    if (!request.complete) {
+      timer = setTimeout(() => stop(() => reject(new GatewayError('request_timeout'))), timeoutMs);
+      // After a pause of this process its timers fire before it reads what has arrived meanwhile, so the verdict waits for that.
+      windows = setInterval(() => {
+        verdict = setImmediate(() => {
+          if (windowBytes < BYTES_PER_SECOND_MIN * RATE_WINDOW_SECONDS) stop(() => reject(tooSlow()));
+          windowBytes = 0;
+        });
+      }, RATE_WINDOW_SECONDS * 1_000);
+    }
     request.on('end', onEnd).on('error', onGone).on('close', onGone).on('data', onData).resume();
   });
 }

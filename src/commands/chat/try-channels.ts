@@ -124,17 +124,8 @@ async function callChannel(
     1,
     Math.min(config.chat.attemptTimeoutSeconds * 1000, Math.ceil(deadline - performance.now())),
   );
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), timeoutMs);
-  try {
-    return await adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), {
-      signal: timeout.signal,
-      timeoutMs,
-      headersMs: headersTimeoutMs,
-    });
-  } finally {
-    clearTimeout(timer);
-  }
+  const times = { timeoutMs, headersMs: headersTimeoutMs };
+  return adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), times);
 }
 
 /** The outcome of an attempt as its row stores it. */

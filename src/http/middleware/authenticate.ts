@@ -16,7 +16,8 @@ export function demandApiKey(
   failures: FailureThrottle,
 ): AppMiddleware {
   return async (ctx, next) => {
-    if (hasKeyInQuery(new URLSearchParams(ctx.querystring))) throw refuse(ctx, failures, 'invalid_api_key');
+    if (ctx.querystring !== '' && hasKeyInQuery(new URLSearchParams(ctx.querystring)))
+      throw refuse(ctx, failures, 'invalid_api_key');
     const credentials = allCredentials(ctx.req, { gemini: ctx.state.route?.dialect === 'gemini' });
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;

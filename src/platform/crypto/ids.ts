@@ -24,23 +24,50 @@ interface Sources {
 
 /** The generator behind `newId`, with an injected clock and random source. Each call returns a greater body than the last. */
 export function createIdBodies({ now, randomBytes: random }: Sources): () => string {
-  // 48 bits of time, then 80 random bits.
-  let last = 0n;
+  // 48 bits of time and two halves of 40 random bits. BigInt would cost six times as much.
+  let at = -1;
+  let high = 0;
+  let low = 0;
+  let time = '';
   return () => {
-    const fresh = (BigInt(now()) << 80n) + toBigInt(random(10));
-    // The step is random, so that ids of the same millisecond cannot be guessed from each other.
-    last = fresh > last ? fresh : last + 1n + toBigInt(random(6));
-    return last
-      .toString(32)
-      .padStart(26, '0')
-      .replace(/[i-v]/g, (digit) => ALPHABET.charAt(parseInt(digit, 32)));
+    const fresh = now();
+    if (fresh > at) {
+      at = fresh;
+      time = timeOf(at);
+      const bytes = random(10);
+      high = bytes.readUIntBE(0, 5);
+      low = bytes.readUIntBE(5, 5);
+    } else {
+      // The step is random, so that ids of the same millisecond cannot be guessed from each other.
+      const step = random(6).readUIntBE(0, 6) + 1;
+      low += step % HALF;
+      high += Math.floor(step / HALF) + Math.floor(low / HALF);
+      low %= HALF;
+      if (high >= HALF) {
+        // The random bits of this millisecond are used up: the id takes the next one.
+        high %= HALF;
+        at += 1;
+        time = timeOf(at);
+      }
+    }
+    return time + eightOf(high) + eightOf(low);
   };
 }
 
-const toBigInt = (bytes: Buffer): bigint => BigInt(`0x${bytes.toString('hex')}`);
+/** The ten characters of 48 bits of milliseconds. */
+const timeOf = (ms: number): string => quadOf(Math.floor(ms / HALF)).slice(-2) + eightOf(ms % HALF);
 
-/** Crockford's digits. Up to `h` they are those of `toString(32)`. */
+/** One half of the random bits: 40 bits are eight characters. */
+const HALF = 2 ** 40;
+
+/** Crockford's digits. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+/** The two characters of each number of ten bits. */
+const PAIRS = Array.from({ length: 1_024 }, (_, n) => `${ALPHABET[n >> 5] ?? ''}${ALPHABET[n & 31] ?? ''}`);
+/** Four characters, of 20 bits. */
+const quadOf = (n: number): string => `${PAIRS[n >> 10] ?? ''}${PAIRS[n & 1_023] ?? ''}`;
+/** Eight characters, of 40 bits. */
+const eightOf = (n: number): string => quadOf(Math.floor(n / 2 ** 20)) + quadOf(n % 2 ** 20);
 // 26 characters carry 130 bits, so the first one never exceeds 7.
 const BODY = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 

@@ -1,6 +1,8 @@
 import {
+  levels,
   pino,
   stdSerializers,
+  symbols,
   type Bindings,
   type ChildLoggerOptions,
   type DestinationStream,
@@ -85,5 +87,30 @@ function redactChildren(logger: Logger): Logger {
   });
 }
 
-// Written synchronously: the line that explains a crash must not be lost in a buffer.
-const stderr = (): DestinationStream => pino.destination({ dest: 2, sync: true });
+const INFO = levels.values['info'] ?? 30;
+
+/**
+ * Lines up to `info` are written together at the end of the turn of the event loop, because a write costs as much as the line.
+ * Warnings and errors are written immediately, with all lines before them: the line that explains a crash must not be lost in a buffer.
+ */
+function stderr(): DestinationStream & { lastLevel: number } {
+  const out = pino.destination({ dest: 2, sync: true });
+  let waiting = '';
+  const flush = (): void => {
+    const lines = waiting;
+    waiting = '';
+    if (lines !== '') out.write(lines);
+  };
+  process.on('exit', flush);
+  const stream = {
+    // pino sets `lastLevel` before each line of a stream with this mark.
+    [symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write(line: string) {
+      if (waiting === '') setImmediate(flush);
+      waiting += line;
+      if (this.lastLevel > INFO) flush();
+    },
+  };
+  return stream;
+}
