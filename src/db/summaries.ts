@@ -5,37 +5,40 @@ import { unixSeconds } from './unix-seconds.ts';
 export interface RebuiltMonth {
   /** `YYYY-MM`, UTC. */
   month: string;
-  /** `frozen`: rebuilt for the last time. `frozen_before`: another process had frozen the month, so nothing changed. */
+  /** `frozen`: rebuilt for the last time. `frozen_before`: another process had frozen its last day, so nothing changed. */
   state: 'rebuilt' | 'frozen' | 'frozen_before';
 }
 
-/** The UTC months from the first ledger entry to now that are not frozen yet, oldest first. */
-export async function listOpenMonths(database: Database): Promise<string[]> {
-  const rows = await database.query<{ month: string }>(
-    'open-months',
-    `select begun.month from (
-       select to_char(first_day, 'YYYY-MM') as month
-       from generate_series(
-         (select date_trunc('month', created_at at time zone 'UTC') from ledger_entry order by id limit 1),
-         clock_timestamp() at time zone 'UTC', interval '1 month') as first_day) begun
-     where not exists (select from summary_month s where s.month = begun.month and s.frozen_at is not null)
+/** The UTC days (`YYYY-MM-DD`) from the month of the first ledger entry to today that are not frozen yet, oldest first. */
+export async function listOpenDays(database: Database): Promise<string[]> {
+  const rows = await database.query<{ day: string }>(
+    'open-days',
+    `select to_char(begun.day, 'YYYY-MM-DD') as day
+     from generate_series(
+       (select date_trunc('month', created_at at time zone 'UTC') from ledger_entry order by id limit 1),
+       clock_timestamp() at time zone 'UTC', interval '1 day') as begun (day)
+     where not exists (select from summary_day s where s.day = begun.day::date and s.frozen_at is not null)
      order by 1`,
   );
-  return rows.map(({ month }) => month);
+  return rows.map(({ day }) => day);
 }
 
 /**
- * Rebuilds one month from the ledger and the attempts (rules "Jobs and retention"), unless it is frozen. A second call gives
- * the same rows. Entries younger than `lagSeconds` are left for the next call.
+ * Rebuilds one day from the ledger and the attempts (rules "Jobs and retention"), unless it is frozen, and with it the sums of its
+ * month. A second call gives the same rows. Entries younger than `lagSeconds` are left for the next call.
  */
-export async function rebuildMonth(
+export async function rebuildDay(
   database: Database,
-  given: { month: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
+  given: { day: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
 ): Promise<RebuiltMonth> {
-  const { month, creditValueMicroUsd, lagSeconds, freezeAfterDays } = given;
-  const values = [month, creditValueMicroUsd, lagSeconds, freezeAfterDays];
-  return { month, state: await longValue<RebuiltMonth['state']>(database, 'rebuild_summary', values) };
+  const { day, creditValueMicroUsd, lagSeconds, freezeAfterDays } = given;
+  const values = [day, creditValueMicroUsd, lagSeconds, freezeAfterDays];
+  const state = await longValue<RebuiltMonth['state']>(database, 'rebuild_summary', values);
+  return { month: monthOf(day), state };
 }
+
+/** The month of a day, as `YYYY-MM`. */
+export const monthOf = (day: string): string => day.slice(0, 7);
 
 export interface SummaryRow {
   projectId: string;

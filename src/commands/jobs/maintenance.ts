@@ -13,7 +13,7 @@ import {
   purgeTasks,
 } from '../../db/retention.ts';
 import { purgeJobRuns } from '../../db/jobs.ts';
-import { listOpenMonths, rebuildMonth, type RebuiltMonth } from '../../db/summaries.ts';
+import { listOpenDays, monthOf, rebuildDay, type RebuiltMonth } from '../../db/summaries.ts';
 import { verifyLedger } from '../../db/verify-ledger.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
@@ -61,7 +61,7 @@ export class MaintenanceError extends Error {
   }
 }
 
-/** A month is rebuilt for two whole days after its end, and frozen on the 3rd. */
+/** A day is rebuilt for two whole days after its end. So a month is frozen on the 3rd of the next one. */
 const freezeAfterDays = 2;
 const daySeconds = 86_400;
 /** Per kind of row and run. The next run continues. */
@@ -149,29 +149,31 @@ export async function runMaintenance(
   return summary;
 }
 
-/** Rebuilds each month on its own, so that a failure does not stop the later months. Throws the first error at the end. */
+/**
+ * Rebuilds each open day in a transaction of its own. A failure leaves the rest of its month to the next run and does not stop the
+ * later months. Throws the first error at the end.
+ */
 async function rebuildSummaries(
   { config, db, logger }: MaintenanceDeps,
   summary: MaintenanceSummary,
   signal?: AbortSignal,
 ): Promise<void> {
-  const errors: unknown[] = [];
-  for (const month of await listOpenMonths(db)) {
+  const { creditValueMicroUsd, lagSeconds } = config.accounting;
+  const errors = new Map<string, unknown>();
+  const rebuilt = new Map<string, RebuiltMonth>();
+  for (const day of await listOpenDays(db)) {
     if (signal?.aborted) break;
+    const month = monthOf(day);
+    if (errors.has(month)) continue;
     try {
-      const rebuilt = await rebuildMonth(db, {
-        month,
-        creditValueMicroUsd: config.accounting.creditValueMicroUsd,
-        lagSeconds: config.accounting.lagSeconds,
-        freezeAfterDays,
-      });
-      summary.months.push(rebuilt);
+      rebuilt.set(month, await rebuildDay(db, { day, creditValueMicroUsd, lagSeconds, freezeAfterDays }));
     } catch (error) {
-      errors.push(error);
+      errors.set(month, error);
       logger.error({ err: error, month, alarm: true }, 'the summary of a month could not be built');
     }
   }
-  if (errors.length > 0) throw errors[0];
+  summary.months = [...rebuilt.values()];
+  for (const error of errors.values()) throw error;
 }
 
 /** Verifies the ledger and then writes a checkpoint, because later checks trust the entries before a checkpoint. */

@@ -364,7 +364,9 @@ async function everything(): Promise<unknown> {
     file: '*',
     idempotency: '*',
     monthly_summary: '*',
-    summary_month: 'month, through_entry_id, frozen_at is not null as frozen',
+    summary_month: 'month, frozen_at is not null as frozen',
+    daily_summary: '*',
+    summary_day: 'day, through_entry_id, frozen_at is not null as frozen',
     ledger_checkpoint_account: 'project_id, credits',
     api_detail: '*',
   };

@@ -96,7 +96,7 @@ afterEach(async () => {
 const summaryRows = (): Promise<Record<string, unknown>[]> =>
   rowsOf(
     db,
-    'select s.*, m.through_entry_id, m.frozen_at is not null as frozen from monthly_summary s join summary_month m using (month) order by month, project_id, model_id, channel_id',
+    'select s.*, m.frozen_at is not null as frozen from monthly_summary s join summary_month m using (month) order by month, project_id, model_id, channel_id',
   );
 
 const row = (month: string, channel: string, over: Record<string, unknown>) => ({
@@ -195,19 +195,19 @@ describe('the monthly summary', () => {
     expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
   });
 
-  it('counts the cost of an open month up to the same moment as its revenue, and the whole cost of a frozen month', async () => {
+  it('counts the cost of an open day up to the same moment as its revenue, and the whole cost of a frozen day', async () => {
     const ledger = openLedger(db);
     const begun = async (taskId: string, cost: number): Promise<void> => {
       await admitted(ledger, newTask(book, 10, { taskId }));
       await attemptEndedOk(db, taskId);
       await run(db, `update attempt set cost_micro_usd = $2, operation = '{}' where request_id = $1`, [taskId, cost]);
     };
-    // One task began long ago and has just ended, the other has not ended.
+    // One task began minutes ago and has just ended, the other has not ended.
     await begun('task_new', 50);
     await ledger.finishTask(taskEnd('task_new', 'succeeded'));
     await begun('task_running', 7);
-    const longAgo = new Date(Date.parse(current.first) + 1_000).toISOString();
-    await run(db, `update attempt set started_at = $1 where request_id in ('task_new', 'task_running')`, [longAgo]);
+    const minutesAgo = new Date(Date.now() - 600_000).toISOString();
+    await run(db, `update attempt set started_at = $1 where request_id in ('task_new', 'task_running')`, [minutesAgo]);
     await begun('task_stuck', 3);
     await run(db, `update attempt set started_at = $1 where request_id = 'task_stuck'`, [newer.first]);
 
@@ -220,7 +220,7 @@ describe('the monthly summary', () => {
       );
       return sums;
     };
-    await moveRequest(db, 'task_now', longAgo);
+    await moveRequest(db, 'task_now', minutesAgo);
     await moveEntries(db, `request_id = 'task_now'`, new Date(Date.now() - 200_000).toISOString());
     expect(await built(100)).toEqual({ credits: 10, cost: 600 });
     expect(await built(0)).toEqual({ credits: 20, cost: 650 });
@@ -250,7 +250,14 @@ describe('the monthly summary', () => {
     ['one failure too many', ['update monthly_summary set failures = failures + 1, requests = requests + 1']],
     ['changed tokens', ['update monthly_summary set input_tokens = input_tokens + 1']],
     ['a wrong margin', ['update monthly_summary set margin_micro_usd = 0']],
+    [
+      'a changed cost',
+      ['update monthly_summary set cost_micro_usd = cost_micro_usd + 1, margin_micro_usd = margin_micro_usd - 1'],
+    ],
     ['deleted rows', ['delete from monthly_summary']],
+    ['a changed charge of a day', ['update daily_summary set credits_charged = credits_charged + 1']],
+    ['a failure too many on a day', ['update daily_summary set failures = failures + 1']],
+    ['deleted days', ['delete from daily_summary', 'delete from summary_day where day < current_date']],
     [
       'a row without ledger entries',
       [

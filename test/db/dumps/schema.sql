@@ -123,6 +123,19 @@ create table credit_account (
   reserved bigint not null default 0
 ) with (fillfactor=50);
 
+create table daily_summary (
+  channel_id text not null,
+  cost_micro_usd bigint not null,
+  credits_charged bigint not null,
+  day date not null,
+  failures bigint not null,
+  input_tokens bigint not null,
+  model_id text not null,
+  output_tokens bigint not null,
+  project_id text not null,
+  successes bigint not null
+);
+
 create table delivery (
   adopted_at timestamp with time zone,
   attempts integer not null default 0,
@@ -312,12 +325,18 @@ create table schema_migration (
   name character varying(255) not null
 );
 
+create table summary_day (
+  built_at timestamp with time zone not null,
+  day date not null,
+  frozen_at timestamp with time zone,
+  through_entry_id bigint not null
+);
+
 create table summary_month (
   built_at timestamp with time zone not null,
   credit_value_micro_usd bigint not null,
   frozen_at timestamp with time zone,
-  month text not null,
-  through_entry_id bigint not null
+  month text not null
 );
 
 create table task (
@@ -419,6 +438,8 @@ alter table credit_account add constraint credit_account_pkey PRIMARY KEY (proje
 
 alter table credit_account add constraint credit_account_reserved_check CHECK ((reserved >= 0));
 
+alter table daily_summary add constraint daily_summary_pkey PRIMARY KEY (day, project_id, model_id, channel_id);
+
 alter table delivery add constraint delivery_check CHECK (((state = 'pending'::text) = (ended_at IS NULL)));
 
 alter table delivery add constraint delivery_check1 CHECK (((state <> 'pending'::text) OR (url IS NOT NULL)));
@@ -490,6 +511,8 @@ alter table schema_function add constraint schema_function_pkey PRIMARY KEY (nam
 
 alter table schema_migration add constraint schema_migration_pkey PRIMARY KEY (id);
 
+alter table summary_day add constraint summary_day_pkey PRIMARY KEY (day);
+
 alter table summary_month add constraint summary_month_month_check CHECK ((month ~ '^[0-9]{4}-[0-9]{2}$'::text));
 
 alter table summary_month add constraint summary_month_pkey PRIMARY KEY (month);
@@ -521,6 +544,8 @@ alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN
 alter table channel_witness add constraint channel_witness_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
 alter table credit_account add constraint credit_account_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table daily_summary add constraint daily_summary_day_fkey FOREIGN KEY (day) REFERENCES summary_day(day);
 
 alter table delivery add constraint delivery_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
@@ -1697,33 +1722,37 @@ begin
   return found;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.rebuild_summary(p_month text, p_credit_value bigint, p_lag_seconds double precision, p_freeze_days integer)
+CREATE OR REPLACE FUNCTION public.rebuild_summary(p_day date, p_credit_value bigint, p_lag_seconds double precision, p_freeze_days integer)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
 declare
-  first timestamptz := (p_month || '-01')::timestamp at time zone 'UTC';
-  past timestamptz := ((p_month || '-01')::timestamp + interval '1 month') at time zone 'UTC';
+  first timestamptz := p_day::timestamp at time zone 'UTC';
+  past timestamptz := (p_day + 1)::timestamp at time zone 'UTC';
+  this_month text := to_char(p_day, 'YYYY-MM');
+  month_first date := date_trunc('month', p_day)::date;
+  month_past date := (date_trunc('month', p_day) + interval '1 month')::date;
   until timestamptz;
   through bigint;
   over boolean;
+  month_over boolean;
 begin
   perform pg_advisory_xact_lock(7107, hashtext('monthly_summary'));
-  if exists (select from summary_month where month = p_month and frozen_at is not null) then return 'frozen_before'; end if;
+  if exists (select from summary_day where day = p_day and frozen_at is not null) then return 'frozen_before'; end if;
   over := clock_timestamp() >= past + make_interval(days => p_freeze_days);
   until := clock_timestamp() - make_interval(secs => p_lag_seconds);
   select coalesce(max(id), 0) into through from ledger_entry where created_at <= until;
 
-  delete from monthly_summary where month = p_month;
-  insert into summary_month (month, through_entry_id, credit_value_micro_usd, built_at, frozen_at)
-  values (p_month, through, p_credit_value, clock_timestamp(), case when over then clock_timestamp() end)
-  on conflict (month) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
-    credit_value_micro_usd = excluded.credit_value_micro_usd, frozen_at = excluded.frozen_at;
+  delete from daily_summary where day = p_day;
+  insert into summary_day (day, through_entry_id, built_at, frozen_at)
+  values (p_day, through, clock_timestamp(), case when over then clock_timestamp() end)
+  on conflict (day) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
+    frozen_at = excluded.frozen_at;
 
-  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
-                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens)
-  select p_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures), sum(credits), sum(cost),
-         sum(credits) * p_credit_value - sum(cost), sum(input_tokens), sum(output_tokens)
+  insert into daily_summary (day, project_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
+                             input_tokens, output_tokens)
+  select p_day, project_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost), sum(input_tokens),
+         sum(output_tokens)
   from (
     select e.project_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
@@ -1735,10 +1764,10 @@ begin
     from ledger_entry e
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
-    -- A chat ends within minutes, so a day more holds every chat that began in this month.
+    -- A chat ends within minutes, so an hour more holds every chat that began on this day.
     select e.project_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
     from ledger_entry e
-    where e.created_at >= first and e.created_at < past + interval '1 day' and e.began_at >= first and e.began_at < past
+    where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
     select r.project_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
@@ -1748,7 +1777,22 @@ begin
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
   ) facts
   group by 2, 3, 4;
-  return case when over then 'frozen' else 'rebuilt' end;
+
+  select count(*) = month_past - month_first into month_over
+  from summary_day where day >= month_first and day < month_past and frozen_at is not null;
+  delete from monthly_summary where month = this_month;
+  insert into summary_month (month, credit_value_micro_usd, built_at, frozen_at)
+  values (this_month, p_credit_value, clock_timestamp(), case when month_over then clock_timestamp() end)
+  on conflict (month) do update set built_at = excluded.built_at, credit_value_micro_usd = excluded.credit_value_micro_usd,
+    frozen_at = excluded.frozen_at;
+  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
+                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens)
+  select this_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures),
+         sum(credits_charged), sum(cost_micro_usd), sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
+         sum(output_tokens)
+  from daily_summary where day >= month_first and day < month_past
+  group by 2, 3, 4;
+  return case when month_over then 'frozen' else 'rebuilt' end;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text, p_cooldown_seconds double precision, p_project_max integer)

@@ -23,20 +23,42 @@ create table retention_floor (
 );
 insert into retention_floor (api_detail_days) values (30);
 
+-- A day is rebuilt every night until two days after it. Then it is frozen.
+create table summary_day (
+  day date primary key,
+  -- The summary holds the day's entries up to this one.
+  through_entry_id bigint not null,
+  built_at timestamptz not null,
+  frozen_at timestamptz
+);
+
+create table daily_summary (
+  day date not null references summary_day (day),
+  project_id text not null,
+  -- Empty for a project's own adjustment; channel_id is also empty for a failure without any attempt.
+  model_id text not null,
+  channel_id text not null,
+  successes bigint not null,
+  failures bigint not null,
+  credits_charged bigint not null,
+  cost_micro_usd bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  primary key (day, project_id, model_id, channel_id)
+);
+
 create table summary_month (
   month text primary key check (month ~ '^[0-9]{4}-[0-9]{2}$'),
-  -- The summary holds the month's entries up to this one.
-  through_entry_id bigint not null,
   -- The value of a credit that the margins were computed with.
   credit_value_micro_usd bigint not null,
   built_at timestamptz not null,
   frozen_at timestamptz
 );
 
+-- The sums of the month's days.
 create table monthly_summary (
   month text not null references summary_month (month),
   project_id text not null,
-  -- Empty for a project's own adjustment; channel_id is also empty for a failure without any attempt.
   model_id text not null,
   channel_id text not null,
   requests bigint not null,
