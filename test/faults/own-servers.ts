@@ -14,6 +14,8 @@ export interface OwnServer {
   start(how?: { wiped: boolean }): Promise<void>;
   /** Sends a signal to the server and to its child processes. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Kills the server and its child processes, which flush nothing. Resolves when the server has ended. */
+  kill(): Promise<void>;
   /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
@@ -41,8 +43,11 @@ export async function ownTemporal(): Promise<OwnServer> {
   });
 }
 
-/** Starts a PostgreSQL for one test file and sets TEST_DATABASE_URL to it. Committed data survives a restart. */
-export async function ownPostgres(): Promise<OwnServer> {
+/**
+ * Starts a PostgreSQL for one test file and sets TEST_DATABASE_URL to it. Committed data survives a restart. `settings` are
+ * further server settings.
+ */
+export async function ownPostgres(settings: Record<string, string> = {}): Promise<OwnServer> {
   return ownServer({
     launch: ({ folder, guardian, ports }) =>
       startPostgres({
@@ -50,6 +55,7 @@ export async function ownPostgres(): Promise<OwnServer> {
         port: ports.port,
         keepPort: ports.keep,
         password: 'of-this-test',
+        settings,
         guardian,
       }),
     wipe: (folder) => rm(join(folder, 'postgres'), { recursive: true, force: true }),
@@ -75,9 +81,15 @@ interface Kind<Server> {
   announce(server: Server): void;
 }
 
-async function ownServer<Server extends { pid: number; port: number; uiPort?: number; stop(): Promise<void> }>(
-  kind: Kind<Server>,
-): Promise<OwnServer> {
+interface Running {
+  pid: number;
+  port: number;
+  uiPort?: number;
+  exited: Promise<string>;
+  stop(): Promise<void>;
+}
+
+async function ownServer<Server extends Running>(kind: Kind<Server>): Promise<OwnServer> {
   const guardian = startGuardian();
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-own-'));
   guardian.removeFolder(folder);
@@ -92,6 +104,10 @@ async function ownServer<Server extends { pid: number; port: number; uiPort?: nu
         server = await kind.launch({ folder, guardian, ports });
       },
       signal: (name) => familyOf(server.pid).forEach((pid) => process.kill(pid, name)),
+      async kill() {
+        for (const pid of familyOf(server.pid)) endNow(pid);
+        await server.exited;
+      },
       async close() {
         await server.stop();
         await guardian.close();
@@ -100,6 +116,15 @@ async function ownServer<Server extends { pid: number; port: number; uiPort?: nu
   } catch (error) {
     await guardian.close();
     throw error;
+  }
+}
+
+/** Kills a process. One that has ended meanwhile is no error. */
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
