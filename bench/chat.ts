@@ -1,14 +1,12 @@
-import { ensureChannel } from '../src/commands/channels/ensure-channel.ts';
-import { loadConfig } from '../src/config/load-config.ts';
-import { createSealer } from '../src/platform/crypto/seal.ts';
-import { startGateway, type Gateway } from '../test/support/gateway.ts';
+import { startGateway } from '../test/support/gateway.ts';
 import { writeHistory } from '../test/support/history.ts';
+import { addChatChannel, chatBody, makeKeys } from './chat-load.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { sendLoad, type LoadResult } from './http-load.ts';
 import { profiled } from './profiled.ts';
 import { median, medianAndRange, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
-import { startPart, type Part } from './start-part.ts';
+import { startPart } from './start-part.ts';
 
 /** `npm run bench -- chat --quick` takes two minutes. */
 const isQuick = process.argv.includes('--quick');
@@ -40,10 +38,11 @@ export async function benchChat(): Promise<void> {
     env: { LOG_LEVEL: 'info', ...profiled },
   });
   try {
-    await useOnly(gateway, upstream);
+    await gateway.database.query('bench-channels-off', 'update channel set enabled = false');
+    await addChatChannel(gateway, upstream);
     const book = await gateway.project({ credits: 2 * endedChats });
     await writeHistory(gateway.databaseUrl, book, { chats: endedChats, tasks: endedChats / 5 });
-    const keys = await makeKeys(gateway);
+    const keys = await makeKeys(gateway, keyCount);
     const cases = [
       {
         name: 'direct',
@@ -98,32 +97,6 @@ export async function benchChat(): Promise<void> {
   }
 }
 
-/** Replaces the sandbox's channels by one channel to the mock upstream. */
-async function useOnly(gateway: Gateway, upstream: Part): Promise<void> {
-  await gateway.database.query('bench-channels-off', 'update channel set enabled = false');
-  await ensureChannel(
-    { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).secrets.masterKeys) },
-    {
-      name: 'mock',
-      adapter: 'openai',
-      baseUrl: `${upstream.url}/v1`,
-      credential: 'bench',
-      groups: ['chat'],
-      priority: 1,
-      weight: 1,
-      actor: 'bench',
-    },
-  );
-}
-
-/** Keys with every feature that costs time: a rate limit, a budget and an account of their own. No limit is ever reached. */
-const makeKeys = async (gateway: Gateway): Promise<string[]> => {
-  const keys: string[] = [];
-  for (let n = 0; n < keyCount; n++)
-    keys.push((await gateway.project({ credits: 1_000_000_000, budget: 500_000_000, rpm: 1_000_000 })).apiKey);
-  return keys;
-};
-
 async function measure(asked: {
   url: string;
   path?: string;
@@ -142,23 +115,13 @@ async function measure(asked: {
     seconds: secondsPerMeasure,
     request: (n) => ({
       headers: { 'content-type': 'application/json', authorization: `Bearer ${asked.keys[n % asked.keys.length]}` },
-      body,
+      body: chatBody,
     }),
   });
   const after = cpuOf();
   const perThousand = (index: 0 | 1) => ((after[index] - before[index]) * 1_000) / load.requests;
   return { ...load, cpu: perThousand(0), postgresCpu: perThousand(1) };
 }
-
-const body = JSON.stringify({
-  model: 'gpt-5-mini',
-  messages: [
-    { role: 'system', content: 'You are a poet who works at a toll gate.' },
-    { role: 'user', content: 'Write a haiku about a toll gate. Do not explain it.' },
-  ],
-  max_tokens: 256,
-  temperature: 0.7,
-});
 
 function report(results: Map<string, Measure[]>, names: readonly string[]): void {
   const header = [

@@ -27,12 +27,12 @@ function timesOf(pid: number): ProcessTimes | null {
 /** CPU seconds that a process has used so far, without its children. Linux only. */
 export const ownCpuSeconds = (pid: number): number => (timesOf(pid)?.own ?? 0) / ticksPerSecond;
 
+/** The processes that a process has started and that still run. Linux only. */
+export const childrenOf = (pid: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && timesOf(Number(name))?.parent === pid)
+    .map(Number);
+
 /** CPU seconds that a process and its children have used so far, those that ended included. Linux only. */
-export function cpuSeconds(pid: number): number {
-  let ticks = timesOf(pid)?.ticks ?? 0;
-  for (const name of readdirSync('/proc')) {
-    const times = /^\d+$/.test(name) ? timesOf(Number(name)) : null;
-    if (times?.parent === pid) ticks += times.ticks;
-  }
-  return ticks / ticksPerSecond;
-}
+export const cpuSeconds = (pid: number): number =>
+  [pid, ...childrenOf(pid)].reduce((ticks, each) => ticks + (timesOf(each)?.ticks ?? 0), 0) / ticksPerSecond;

@@ -23,7 +23,7 @@ const connections = 64;
 const bareStartsAtOnce = 8;
 
 /** The production defaults. The settings of the tests poll more often. */
-const asInProduction = {
+export const asInProduction = {
   SWEEP_INTERVAL_SECONDS: '20',
   SWEEP_OPEN_SECONDS: '10',
   SWEEP_SILENT_SECONDS: '120',
