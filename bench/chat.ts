@@ -3,6 +3,7 @@ import { writeHistory } from '../test/support/history.ts';
 import { addChatChannel, chatBody, makeKeys } from './chat-load.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { sendLoad, type LoadResult } from './http-load.ts';
+import { readPeers } from './peers.ts';
 import { profiled } from './profiled.ts';
 import { median, medianAndRange, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
@@ -52,6 +53,10 @@ export async function benchChat(): Promise<void> {
         name: 'bare Koa',
         run: (connections: number) => measure({ url: proxy.url, pid: proxy.pid, keys: [''], connections }),
       },
+      ...readPeers(process.env['BENCH_PEERS'] ?? '', upstream.url).map(({ name, origin, path, headers, pid }) => ({
+        name,
+        run: (connections: number) => measure({ url: origin, path, pid, headers, keys: [''], connections }),
+      })),
       ...[keys, keys.slice(0, 1)].map((some) => ({
         name: some.length === 1 ? 'tollgate, 1 key' : `tollgate, ${some.length} keys`,
         run: (connections: number) =>
@@ -100,13 +105,17 @@ export async function benchChat(): Promise<void> {
 async function measure(asked: {
   url: string;
   path?: string;
-  pid: number;
+  pid: number | null;
+  headers?: Record<string, string>;
   postgresPid?: number;
   keys: readonly string[];
   connections: number;
 }): Promise<Measure> {
   const cpuOf = () =>
-    [cpuSeconds(asked.pid), asked.postgresPid === undefined ? 0 : cpuSeconds(asked.postgresPid)] as const;
+    [
+      asked.pid === null ? NaN : cpuSeconds(asked.pid),
+      asked.postgresPid === undefined ? 0 : cpuSeconds(asked.postgresPid),
+    ] as const;
   const before = cpuOf();
   const load = await sendLoad({
     origin: asked.url,
@@ -114,7 +123,11 @@ async function measure(asked: {
     connections: asked.connections,
     seconds: secondsPerMeasure,
     request: (n) => ({
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${asked.keys[n % asked.keys.length]}` },
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${asked.keys[n % asked.keys.length]}`,
+        ...asked.headers,
+      },
       body: chatBody,
     }),
   });
@@ -143,9 +156,9 @@ function report(results: Map<string, Measure[]>, names: readonly string[]): void
       of(name, 'perSecond').toFixed(0),
       of(name, 'p50Ms').toFixed(2),
       of(name, 'p99Ms').toFixed(2),
-      of(name, 'cpu').toFixed(3),
+      Number.isNaN(of(name, 'cpu')) ? '' : of(name, 'cpu').toFixed(3),
       name.startsWith('tollgate') ? of(name, 'postgresCpu').toFixed(3) : '',
-      name.startsWith('tollgate') ? ratiosToBareKoa(results, name, connections) : '',
+      ['direct', 'bare Koa'].includes(name) ? '' : ratiosToBareKoa(results, name, connections),
     ]);
   });
   say(`\nmedians of ${rounds} rounds of ${secondsPerMeasure} s:\n`);
