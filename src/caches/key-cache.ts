@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { findLiveKeys } from '../db/keys.ts';
+import { findLiveKeys } from '../db/live-keys.ts';
 import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';

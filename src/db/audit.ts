@@ -1,7 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { Statements, toColumns, type Database } from './database.ts';
-import { AuditEntry } from './entities/audit-entry.ts';
+import { Statements, toColumns } from './database.ts';
 
 export interface AuditRecord {
   actor: string;
@@ -21,22 +20,6 @@ export async function recordAudit(inside: Statements | EntityManager, record: Au
   const insertInto = 'insert into audit_entry (actor, action, subject, detail) values';
   if (inside instanceof Statements) await inside.query('record-audit', `${insertInto} ($1, $2, $3, $4::jsonb)`, values);
   else await inside.execute(`${insertInto} (?, ?, ?, ?::jsonb)`, values);
-}
-
-export interface AuditRow {
-  id: number;
-  at: Date;
-  actor: string;
-  action: string;
-  subject: string;
-  detail: JsonObject;
-}
-
-/** The changes of one subject or of all, newest first. */
-export async function listAudit(database: Database, subject: string | null, limit: number): Promise<AuditRow[]> {
-  const em = (await database.orm()).em.fork();
-  const entries = await em.find(AuditEntry, subject === null ? {} : { subject }, { orderBy: { id: 'desc' }, limit });
-  return entries.map(({ id, at, actor, action, subject, detail }) => ({ id, at, actor, action, subject, detail }));
 }
 
 /** The detail of a change: every given setting, under the name of its column, with its value before and after. */

@@ -12,7 +12,7 @@ import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
 import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
-import { findLiveKeys } from '../../src/db/keys.ts';
+import { findLiveKeys } from '../../src/db/live-keys.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
 import { claimPolls, parkJob } from '../../src/db/parked-jobs.ts';
 import {

@@ -16,7 +16,7 @@ import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { webhookHeaders } from '../../platform/crypto/webhook-signature.ts';
-import { callbackSecretContext } from '../projects/create-project.ts';
+import { callbackSecretContext } from '../projects/callback-secret.ts';
 import { presentTask } from '../tasks/present-task.ts';
 
 export type DeliverDeps = Pick<Deps, 'callbackSlots' | 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger'>;

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { recordAudit } from '../../db/audit.ts';
 import { CreditAccount } from '../../db/entities/credit-account.ts';
 import { Project } from '../../db/entities/project.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
 
 /** Creates a project with an empty account and a callback secret. */
 export async function createProject(
@@ -23,9 +23,3 @@ export async function createProject(
   });
   return { projectId, webhookSecret };
 }
-
-/** A new callback secret: 32 random bytes in the form of Standard Webhooks. */
-export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
-
-/** Binds a sealed callback secret to its project's row, so that it cannot be decrypted from another row. */
-export const callbackSecretContext = (projectId: string) => `project|callback_secret|${projectId}` as const;

@@ -2,7 +2,7 @@ import { recordAudit } from '../../db/audit.ts';
 import { readProjectSecret, replaceProjectSecret } from '../../db/projects.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
-import { callbackSecretContext, newWebhookSecret } from './create-project.ts';
+import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
 import { OperatorError } from '../operator-error.ts';
 
 /** How long the old callback secret signs beside the new one: a day, so that a receiver can be changed in working hours. */

@@ -3,7 +3,7 @@ import type { Statements } from '../../db/database.ts';
 import { listSealed, replaceSealed, type SealedPlace, type SealedValue } from '../../db/sealed-values.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError, type SealContext, type Sealer } from '../../platform/crypto/seal.ts';
-import { callbackSecretContext } from './create-project.ts';
+import { callbackSecretContext } from './callback-secret.ts';
 import { credentialContext } from '../channels/unseal-credential.ts';
 
 /**

@@ -2,7 +2,7 @@ import { addChannel } from '../../commands/channels/add-channel.ts';
 import { credentialContext } from '../../commands/channels/unseal-credential.ts';
 import { setChannelEnabled } from '../../commands/channels/set-channel-enabled.ts';
 import { setChannel } from '../../commands/channels/set-channel.ts';
-import { listAudit } from '../../db/audit.ts';
+import { listAudit } from '../../db/list-audit.ts';
 import { listChannels, type ChannelRow } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError } from '../../platform/crypto/seal.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { deliverCallback, type DeliverDeps } from '../../../src/commands/callbacks/deliver-callback.ts';
-import { callbackSecretContext, newWebhookSecret } from '../../../src/commands/projects/create-project.ts';
+import { callbackSecretContext, newWebhookSecret } from '../../../src/commands/projects/callback-secret.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';

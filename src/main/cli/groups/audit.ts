@@ -1,4 +1,4 @@
-import { listAudit } from '../../../db/audit.ts';
+import { listAudit } from '../../../db/list-audit.ts';
 import { command, group, option } from '../define-command.ts';
 import { rowLimit, shortText } from '../input.ts';
 import { database } from '../operator-deps.ts';
