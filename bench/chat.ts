@@ -36,7 +36,7 @@ export async function benchChat(): Promise<void> {
   const gateway = await startGateway({
     sandbox: false,
     workers: 0,
-    env: { LOG_LEVEL: 'info', ...profiled },
+    env: { LOG_LEVEL: 'info', API_PROCESSES: process.env['BENCH_API_PROCESSES'] ?? '1', ...profiled },
   });
   try {
     await gateway.database.query('bench-channels-off', 'update channel set enabled = false');

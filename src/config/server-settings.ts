@@ -67,6 +67,9 @@ export const serverSettings = {
   http: z.object({
     host: text('HOST', '127.0.0.1').describe('The address on which the API and the worker listen.'),
     port: integer('PORT', 8080, { max: 65_535 }).describe('The port of the API; 0 takes a free one.'),
+    processes: integer('API_PROCESSES', 1, { min: 1, max: 64 }).describe(
+      'API processes that share `PORT`, at most one for each core. Each has its own caches, limits and `DATABASE_POOL_MAX` connections.',
+    ),
     adminPort: optionalPort('ADMIN_PORT').describe(
       'When set, `/api/internal/*`, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
     ),

@@ -51,7 +51,9 @@ async function startHealthListener(): Promise<{ stopping(): void; close(): Promi
     await assertSchemaVersion(db, { acceptNewer: true });
     return true;
   };
-  const app = createApp({ ...deps, authenticate: () => Promise.resolve(null), isReady }, [metricsRoute(deps)]);
+  const app = createApp({ ...deps, authenticate: () => Promise.resolve(null), isReady }, [
+    metricsRoute({ read: () => Promise.resolve(deps.metrics.read()) }),
+  ]);
   const server = await startHttpServer(app, {
     host: config.http.host,
     port: config.worker.healthPort,

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
 import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
-import { createSupervisor, type RunningChild } from '../../src/main/dev/supervisor.ts';
+import { createSupervisor, type RunningChild } from '../../src/main/servers/supervisor.ts';
 import { processStart } from '../../src/main/servers/process-identity.ts';
 
 // Each test starts servers, and some kill and restart them.

@@ -1,25 +1,24 @@
-import type { Metrics } from '../../platform/observe/metrics.ts';
+import type { Counters } from '../../platform/observe/metrics.ts';
 import type { Route } from '../route.ts';
 
 /**
- * `GET /metrics`: the counters of this process in Prometheus' text format, each named `tollgate_…`. It needs no credential, so it
+ * `GET /metrics`: the counters of this API server in Prometheus' text format, each named `tollgate_…`. It needs no credential, so it
  * belongs on a listener that only operators can reach.
  */
-export const metricsRoute = ({ metrics }: { metrics: Pick<Metrics, 'read'> }): Route => ({
+export const metricsRoute = ({ read }: { read: () => Promise<Counters> }): Route => ({
   method: 'GET',
   path: '/metrics',
   auth: 'none',
   dialect: 'openai',
   body: 'none',
-  handler: (ctx) => {
+  handler: async (ctx) => {
     ctx.set('content-type', 'text/plain; version=0.0.4; charset=utf-8');
-    ctx.body = inPrometheusText(metrics.read());
-    return Promise.resolve();
+    ctx.body = inPrometheusText(await read());
   },
 });
 
 /** All lines of a metric family must follow its TYPE line, or Prometheus refuses the page. */
-function inPrometheusText(counters: Record<string, number>): string {
+function inPrometheusText(counters: Counters): string {
   const families = new Map<string, string[]>();
   for (const [name, value] of Object.entries(counters)) {
     const family = `tollgate_${name.split('{', 1).join('')}`;

@@ -6,7 +6,7 @@ import { startTemporal, temporalFile } from '../servers/temporal.ts';
 import type { Ports } from './dev-ports.ts';
 import { startNodeChild, type NodeChildOptions } from './node-child.ts';
 import { StartRefused } from './start-refused.ts';
-import type { Supervisor } from './supervisor.ts';
+import type { Supervisor } from '../servers/supervisor.ts';
 
 /** The options that every server of the stack is started with. */
 export interface ServerContext {

@@ -12,7 +12,7 @@ import { noteChildren, stopFormerChildren } from './former-children.ts';
 import { parseJson } from './json-file.ts';
 import { runNodeOnce, startNodeChild } from './node-child.ts';
 import { withProgress } from './progress.ts';
-import { createSupervisor } from './supervisor.ts';
+import { createSupervisor } from '../servers/supervisor.ts';
 
 export interface DevStackOptions {
   env: Record<string, string | undefined>;

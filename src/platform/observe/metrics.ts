@@ -1,3 +1,6 @@
+/** Values by name. A name may end in a label: `alarms_total{reason="…"}`. */
+export type Counters = Record<string, number>;
+
 /** The counters of a process for its operators. */
 export interface Metrics {
   creditsUndercharged(credits: number): void;
@@ -7,13 +10,13 @@ export interface Metrics {
   apiDetailsLost(rows: number): void;
   /** Counts polls of parked jobs; a poll is late if it starts more than a second after it is due. */
   pollsStarted(polls: { onTime: number; late: number }): void;
-  /** All counters by name. A name may end in a label: `alarms_total{reason="…"}`. */
-  read(): Record<string, number>;
+  /** All counters. */
+  read(): Counters;
 }
 
 /** The counters of one process, starting at zero. `/metrics` shows them. */
 export function createMetrics(): Metrics {
-  const counters: Record<string, number> = {
+  const counters: Counters = {
     credits_undercharged_total: 0,
     api_details_lost_total: 0,
     polls_total: 0,

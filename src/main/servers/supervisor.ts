@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LaunchedProcess } from '../servers/launch.ts';
+import type { LaunchedProcess } from './launch.ts';
 
 /** A child process that can be restarted. */
 export interface ChildPlan<Child extends RunningChild = RunningChild> {

@@ -1,0 +1,125 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Config } from '../config/load-config.ts';
+import { createLogger } from '../platform/observe/logger.ts';
+import type { Counters } from '../platform/observe/metrics.ts';
+import { announce, stopOnSignals } from './run-process.ts';
+import { createSupervisor, type RunningChild } from './servers/supervisor.ts';
+
+/** What the processes of one API server tell each other. */
+type Message =
+  /** A process is ready. */
+  | { kind: 'ready'; listening: string }
+  /** A process was asked for `/metrics`, and the first process asks all. */
+  | { kind: 'counters_wanted'; id: number }
+  | { kind: 'counters'; id: number; counters: Counters };
+
+/**
+ * Runs `API_PROCESSES` API servers on one port (https://nodejs.org/api/cluster.html) and starts one again when it ends. Each has its
+ * own caches, limits and connections. Exits with 1 if the first of them cannot start.
+ */
+export async function runApiProcesses({ http, logging }: Pick<Config, 'http' | 'logging'>): Promise<void> {
+  const logger = createLogger(logging.level, 'api');
+  cluster.setupPrimary({ stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const supervisor = createSupervisor({ say: (text) => logger.warn(text), onPids: () => undefined });
+  const names = Array.from({ length: http.processes }, (_, n) => `api process ${n + 1}`);
+  stopOnSignals(
+    () => supervisor.stop(names),
+    (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),
+  );
+  try {
+    // One after the other, because with PORT=0 the first one chooses the port of all.
+    let listening = '';
+    for (const name of names) ({ listening } = await supervisor.start({ name, start: startOne }));
+    announce(listening);
+  } catch {
+    // The process has printed why.
+    await supervisor.stop(names);
+    process.exit(1);
+  }
+}
+
+async function startOne(): Promise<RunningChild & { listening: string }> {
+  // A process ends with this one by its own channel to it.
+  const worker = cluster.fork({ TOLLGATE_PARENT_PIPE: '' });
+  const exited = new Promise<string>((resolve) => {
+    worker.once('exit', (code, signal) => resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`));
+  });
+  const ready = Promise.withResolvers<string>();
+  worker.on('message', (message: Message) => {
+    if (message.kind === 'ready') ready.resolve(message.listening);
+    if (message.kind === 'counters_wanted') void answerCounters(worker, message.id);
+  });
+  void exited.then((how) => ready.reject(new Error(how)));
+  const stop = async (): Promise<void> => {
+    worker.process.kill('SIGTERM');
+    await exited;
+  };
+  return { pid: worker.process.pid ?? 0, exited, stop, listening: await ready.promise };
+}
+
+/** A process that does not answer for this time is left out. */
+const countersWaitMs = 1_000;
+let asked = 0;
+
+/** Sends one process the sums of the counters of all. */
+async function answerCounters(to: Worker, id: number): Promise<void> {
+  const workers = Object.values(cluster.workers ?? {}).flatMap((worker) => (worker?.isConnected() ? [worker] : []));
+  const all = await Promise.all(workers.map(askCounters));
+  if (to.isConnected()) send(to, { kind: 'counters', id, counters: sumsOf(all) });
+}
+
+function askCounters(worker: Worker): Promise<Counters> {
+  const id = ++asked;
+  return new Promise((resolve) => {
+    const settle = (counters: Counters): void => {
+      clearTimeout(timer);
+      worker.off('message', onMessage);
+      resolve(counters);
+    };
+    const onMessage = (message: Message): void => {
+      if (message.kind === 'counters' && message.id === id) settle(message.counters);
+    };
+    const timer = setTimeout(() => settle({}), countersWaitMs);
+    worker.on('message', onMessage);
+    send(worker, { kind: 'counters_wanted', id });
+  });
+}
+
+const send = (worker: Worker, message: Message): void => void worker.send(message);
+
+function sumsOf(all: readonly Counters[]): Counters {
+  const sums: Counters = {};
+  for (const counters of all)
+    for (const [name, value] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + value;
+  return sums;
+}
+
+/**
+ * The counters of all API processes, for one of them. A process that runs alone, and one whose first process does not answer, has
+ * its own.
+ */
+export function sharedCounters(own: () => Counters): () => Promise<Counters> {
+  if (!cluster.isWorker) return () => Promise.resolve(own());
+  const waiting = new Map<number, (counters: Counters) => void>();
+  process.on('message', (message: Message) => {
+    if (message.kind === 'counters_wanted') tellPrimary({ kind: 'counters', id: message.id, counters: own() });
+    if (message.kind === 'counters') waiting.get(message.id)?.(message.counters);
+  });
+  return () => {
+    const id = ++asked;
+    return new Promise<Counters>((resolve) => {
+      const timer = setTimeout(() => resolve(own()), 2 * countersWaitMs);
+      waiting.set(id, (counters) => {
+        clearTimeout(timer);
+        resolve(counters);
+      });
+      tellPrimary({ kind: 'counters_wanted', id });
+    }).finally(() => waiting.delete(id));
+  };
+}
+
+/** Tells the supervisor, or the first process where there are several, that this API server is ready. */
+export const announceApi = (listening: string): void =>
+  cluster.isWorker ? tellPrimary({ kind: 'ready', listening }) : announce(listening);
+
+const tellPrimary = (message: Message): void => void process.send?.(message);

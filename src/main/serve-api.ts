@@ -1,0 +1,98 @@
+import { createTaskAdmission } from '../commands/tasks/task-admission.ts';
+import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
+import { createStorageGuard } from '../commands/files/storage-guard.ts';
+import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
+import { createRetryBudget } from '../commands/chat/retry-budget.ts';
+import { createUndeliveredChats } from '../commands/chat/undelivered-chats.ts';
+import { createSignedFiles } from '../commands/files/open-signed-file.ts';
+import { ensureDetailPartitions } from '../db/detail-rows.ts';
+import { assertSchemaVersion } from '../db/migrate.ts';
+import { createApp } from '../http/app.ts';
+import { createRoutes } from '../http/routes.ts';
+import { metricsRoute } from '../http/routes/metrics.ts';
+import { startHttpServer } from '../http/server.ts';
+import { createImageDecoder } from '../platform/media/decode-image.ts';
+import { buildDeps } from './build-deps.ts';
+import { announceApi, sharedCounters } from './api-processes.ts';
+import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
+
+const config = configOrExit();
+const { deps, close } = await doneOrExit(() => buildDeps(config, 'api'));
+const { logger, db } = deps;
+await doneOrExit(() => assertSchemaVersion(db));
+
+// Missing partitions must not prevent the start: the detail rows are lost and counted.
+await ensureDetailPartitions(db).catch((error: unknown) => {
+  logger.warn({ err: error, alarm: true }, 'the partitions of API details could not be created');
+});
+const details = createDetailRecorder(deps);
+const undelivered = createUndeliveredChats(deps);
+/** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
+const RETRY_SHARE = 0.2;
+const httpDeps = {
+  ...deps,
+  recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
+  admission: createTaskAdmission(deps),
+  storage: createStorageGuard(deps),
+  retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
+  undelivered,
+  decodeImage: createImageDecoder({
+    // Each picture has its own process, which may take `memoryBytesMax` and a whole core.
+    concurrencyMax: 2,
+    waitingMax: 32,
+    timeoutSeconds: 10,
+    pixelsMax: 40_000_000,
+    // By measurement: 9 megapixels of lossy WebP, 5 of other WebP, 14 to 24 of progressive JPEG.
+    memoryBytesMax: 110_000_000,
+    bytesMax: UPLOAD_STORED_MAX_BYTES,
+  }),
+  authenticate: (secret: string) => deps.keys.find(secret),
+  isReady: async () => {
+    await assertSchemaVersion(db, { acceptNewer: true });
+    return true;
+  },
+  signedFiles: createSignedFiles(deps),
+};
+const routes = createRoutes(httpDeps);
+/** The longest time that the caller of a job waits. The run itself continues in a worker. */
+const adminDrainSeconds = 10;
+const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
+const admin = await startAdminListener();
+const publicRoutes = admin ? routes.filter((route) => !isInternal(route)) : routes;
+const app = createApp(httpDeps, publicRoutes, { probes: admin === null });
+const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
+logger.info({ url: server.url }, 'the API server is ready');
+announceApi(server.url);
+
+stopOnSignals(
+  async () => {
+    admin?.stopping();
+    await server.close();
+    await admin?.close();
+    await Promise.all([details.close(), undelivered.close()]);
+    await close();
+  },
+  (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),
+);
+
+/**
+ * With ADMIN_PORT: serves the internal routes, health probes and metrics on a port of their own. It answers until the public
+ * listener has drained, so that load balancers notice the stop.
+ */
+async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
+  if (config.http.adminPort === null) return null;
+  const adminApp = createApp(httpDeps, [
+    ...routes.filter(isInternal),
+    metricsRoute({ read: sharedCounters(() => deps.metrics.read()) }),
+  ]);
+  const listener = await startHttpServer(adminApp, {
+    host: config.http.adminHost || config.http.host,
+    port: config.http.adminPort,
+    config: { ...config.http, shutdownReadyDelaySeconds: 0 },
+  });
+  logger.info({ url: listener.url }, 'the admin listener is ready');
+  return {
+    stopping: () => void adminApp.emit('stopping'),
+    close: () => listener.close({ drainSeconds: adminDrainSeconds }),
+  };
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+
+const processes = 2;
+let gateway: Gateway;
+let adminPort: number;
+beforeAll(async () => {
+  adminPort = await choosePort(0, new Set());
+  const env = { API_PROCESSES: String(processes), ADMIN_PORT: String(adminPort), LOG_LEVEL: 'info' };
+  gateway = await startGateway({ env, workers: 0, sandbox: false });
+});
+afterAll(() => gateway?.stop());
+
+const logLines = (): { msg: string; pid: number; path?: string }[] =>
+  readFileSync(join(gateway.logFolder, 'api-1.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as ReturnType<typeof logLines>[number]);
+/** The processes that have become ready, in this order. */
+const readyPids = (): number[] =>
+  logLines()
+    .filter(({ msg }) => msg === 'the API server is ready')
+    .map(({ pid }) => pid);
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+/** On a connection of its own, so that any of the processes may get it. */
+const listModels = (apiKey: string): Promise<number> =>
+  fetch(`${gateway.baseUrl}/api/v1/models`, {
+    headers: { authorization: `Bearer ${apiKey}`, connection: 'close' },
+  }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+
+describe('an API server of two processes', () => {
+  it('shares one port, and each process answers', async () => {
+    const { apiKey } = await gateway.project();
+    const answering = (): Set<number> =>
+      new Set(
+        logLines()
+          .filter(({ path }) => path === '/api/v1/models')
+          .map(({ pid }) => pid),
+      );
+    await eventually(async () => {
+      expect(await listModels(apiKey)).toBe(200);
+      return answering().size === processes;
+    });
+    expect([...answering()].sort()).toEqual(readyPids().sort());
+  });
+
+  it('counts the requests of a key exactly over both', async () => {
+    const { apiKey } = await gateway.project({ rpm: 20 });
+    const body = { model: 'no-such-model', messages: [{ role: 'user', content: 'hello' }] };
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => (await gateway.create(apiKey, '/api/v1/chat/completions', body)).status),
+    );
+    expect(statuses.filter((status) => status !== 429)).toHaveLength(20);
+  });
+
+  it('shows the counters of both on the admin port, whichever of them answers', async () => {
+    const page = () => fetch(`http://127.0.0.1:${adminPort}/metrics`).then((answer) => answer.text());
+    const pages = await Promise.all(Array.from({ length: 4 }, page));
+    expect(new Set(pages).size).toBe(1);
+    expect(pages[0]).toContain('tollgate_polls_total 0');
+  });
+
+  it('keeps answering while a killed process is started again', async () => {
+    const { apiKey } = await gateway.project();
+    const [first = 0] = readyPids();
+    process.kill(first, 'SIGKILL');
+    await eventually(() => Promise.resolve(!isAlive(first)));
+    expect(await listModels(apiKey)).toBe(200);
+    await eventually(() => Promise.resolve(readyPids().length === processes + 1));
+    expect(isAlive(readyPids().at(-1) ?? 0)).toBe(true);
+  });
+
+  it('ends all its processes on SIGTERM', async () => {
+    const pids = readyPids().slice(1);
+    expect(pids.every(isAlive)).toBe(true);
+    await gateway.kill('api-1', 'SIGTERM');
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+});
