@@ -1,5 +1,5 @@
 import type { JsonObject } from '../domain/json.ts';
-import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
+import { isTerminal, type TaskErrorCode, type TaskOutput, type TaskStatus, type TaskType } from '../domain/task.ts';
 import type { Database, Statements } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -52,17 +52,23 @@ export interface TaskFilter {
   limit: number;
 }
 
-/** The newest admitted tasks first. The limit comes before the join, so that only listed tasks have their callbacks read. */
-export const listTasks = (database: Database, filter: TaskFilter): Promise<TaskView[]> =>
-  database.query(
-    'list-tasks',
+/**
+ * The newest admitted tasks first. The limit comes before the join, so that only listed tasks have their callbacks read. Running tasks
+ * are found by the index of these alone, however many have ended.
+ */
+export const listTasks = (database: Database, filter: TaskFilter): Promise<TaskView[]> => {
+  const isRunning = filter.status !== undefined && !isTerminal(filter.status);
+  return database.query(
+    isRunning ? 'list-running-tasks' : 'list-tasks',
     `select ${viewColumns} from (
        select * from task t
-       where admission = 'reserved' and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
+       where admission = 'reserved' ${isRunning ? 'and completed_at is null' : ''}
+         and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
          and (not $3::boolean or (outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
        order by id desc limit $4) t ${withDelivery} order by t.id desc`,
     [filter.projectId ?? null, filter.status ?? null, filter.unknownOnly ?? false, filter.limit],
   );
+};
 
 /** A task whose workflow is to be started. */
 export interface TaskStart extends Pick<TaskView, 'projectId' | 'type' | 'modelId' | 'input'> {

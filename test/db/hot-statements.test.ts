@@ -243,6 +243,9 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('finish a task', () => ledger.finishTask(end));
   await note('poll a task', () => findTask(db, task.taskId));
   await note('list the newest tasks of a project', () => listTasks(db, { projectId: book.projectId, limit: 20 }));
+  await note('list the queued tasks of a project', () =>
+    listTasks(db, { projectId: book.projectId, status: 'queued', limit: 20 }),
+  );
 
   const token = newId('token');
   const claim = await note('claim a delivery', () =>
