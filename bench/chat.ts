@@ -5,7 +5,7 @@ import { cpuSeconds } from './cpu-seconds.ts';
 import { sendLoad, type LoadResult } from './http-load.ts';
 import { readPeers } from './peers.ts';
 import { profiled } from './profiled.ts';
-import { median, medianAndRange, say } from './report.ts';
+import { median, medianAndRange, say, sayTable } from './report.ts';
 import { startBenchServers } from './servers.ts';
 import { startPart } from './start-part.ts';
 
@@ -162,11 +162,7 @@ function report(results: Map<string, Measure[]>, names: readonly string[]): void
     ]);
   });
   say(`\nmedians of ${rounds} rounds of ${secondsPerMeasure} s:\n`);
-  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => (line[column] ?? '').length)));
-  for (const line of [header, ...lines])
-    say(
-      `| ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`,
-    );
+  sayTable(header, lines);
 }
 
 /** The ratio of CPU inside each round, as its median and its range. */

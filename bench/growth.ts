@@ -10,7 +10,7 @@ import { openUpkeep } from '../test/commands/jobs/upkeep.ts';
 import { admitted, newId, newTask, openBook, openLedger, taskEnd, type Book } from '../test/db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../test/db/chat-books.ts';
 import { createTestDatabase } from '../test/support/database.ts';
-import { writeHistory } from '../test/support/history.ts';
+import { historyTask, writeHistory } from '../test/support/history.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { median, medianAndRange, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
@@ -130,7 +130,7 @@ const operations: Record<string, Operation> = {
   },
   poll: {
     times: 4_000,
-    run: ({ db }, times) => repeat(times, (n) => findTask(db, `task_0${String(n % 2_000).padStart(20, '0')}`)),
+    run: ({ db }, times) => repeat(times, (n) => findTask(db, historyTask(1 + (n % 2_000)))),
   },
   list: {
     times: 500,

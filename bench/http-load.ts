@@ -5,8 +5,10 @@ export interface Load {
   path: string;
   connections: number;
   seconds: number;
-  /** Headers and body of the n-th request. */
-  request: (n: number) => { headers: Record<string, string>; body: string };
+  /** Headers and body of the n-th request, and its path if it has one of its own. A request without a body is a GET. */
+  request: (n: number) => { headers: Record<string, string>; body?: string; path?: string };
+  /** The expected status of every answer; 200 by default. */
+  status?: number;
 }
 
 export interface LoadResult {
@@ -16,8 +18,15 @@ export interface LoadResult {
   p99Ms: number;
 }
 
-/** Sends requests one after the other on each connection, for the given time. Any answer but 200 fails the run. */
-export async function sendLoad({ origin, path, connections, seconds, request }: Load): Promise<LoadResult> {
+/** Sends requests one after the other on each connection, for the given time. Any other status fails the run. */
+export async function sendLoad({
+  origin,
+  connections,
+  seconds,
+  request,
+  status = 200,
+  ...load
+}: Load): Promise<LoadResult> {
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const latencies: number[] = [];
   let next = 0;
@@ -25,11 +34,11 @@ export async function sendLoad({ origin, path, connections, seconds, request }: 
   const until = began + seconds * 1_000;
   const lane = async (): Promise<void> => {
     while (performance.now() < until) {
-      const { headers, body } = request(next++);
+      const { headers, body, path = load.path } = request(next++);
       const at = performance.now();
-      const answer = await pool.request({ method: 'POST', path, headers, body });
+      const answer = await pool.request({ method: body === undefined ? 'GET' : 'POST', path, headers, body });
       const text = await answer.body.text();
-      if (answer.statusCode !== 200)
+      if (answer.statusCode !== status)
         throw new Error(`The request was answered with ${answer.statusCode}: ${text.slice(0, 300)}`);
       latencies.push(performance.now() - at);
     }

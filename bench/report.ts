@@ -8,3 +8,13 @@ export const medianAndRange = (values: readonly number[], digits: number): strin
 
 /** Prints one line. */
 export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** Prints a table in Markdown. The first column is aligned to the left, the others to the right. */
+export function sayTable(header: readonly string[], lines: readonly (readonly string[])[]): void {
+  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => (line[column] ?? '').length)));
+  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  for (const line of [header, rule, ...lines])
+    say(
+      `| ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`,
+    );
+}

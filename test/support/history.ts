@@ -8,8 +8,10 @@ export interface HistorySize {
   tasks: number;
 }
 
-/** Ids rise with time, as those of the operations do. */
-const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 20, '0')`;
+/** Ids rise with time, as those of the operations do, and have their format, so that routes accept them. */
+const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 25, '0')`;
+/** The id of the n-th task of a history, counted from 1. */
+export const historyTask = (n: number): string => `task_0${String(n).padStart(25, '0')}`;
 /** The history covers 30 days and ends ten minutes ago. */
 const at = (total: number): string =>
   `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
