@@ -1,12 +1,14 @@
 import type { Adapters } from './channels/registry.ts';
 import type { CatalogCache } from './caches/catalog-cache.ts';
 import type { ChannelCache } from './caches/channel-cache.ts';
+import type { TaskAnswers } from './caches/task-answers.ts';
 import type { KeyCache } from './caches/key-cache.ts';
 import type { SendSlots } from './platform/send-slots.ts';
 import type { Config } from './config/load-config.ts';
 import type { Database } from './db/database.ts';
 import type { ChatLedger } from './db/chat-ledger.ts';
 import type { Ledger } from './db/ledger.ts';
+import type { TaskReader } from './db/task-reader.ts';
 import type { RateLimiter } from './db/rate-limiter.ts';
 import type { MemoryBudget } from './platform/memory-budget.ts';
 import type { Egress } from './platform/egress/egress.ts';
@@ -25,6 +27,8 @@ export interface Deps {
   ledger: Ledger;
   chatLedger: ChatLedger;
   rateLimiter: RateLimiter;
+  taskReader: TaskReader;
+  taskAnswers: TaskAnswers;
   catalog: CatalogCache;
   channels: ChannelCache;
   keys: KeyCache;

@@ -5,7 +5,7 @@ import { listModels } from '../db/models.ts';
 import { createCached } from './cached.ts';
 
 export interface CatalogCache {
-  /** All entries in the catalog's order, inactive and hidden ones too. */
+  /** All entries in the catalog's order, inactive and hidden ones too. The same array until the catalog changes. */
   entries(): Promise<readonly CatalogEntry[]>;
   find(modelId: string): Promise<CatalogEntry | null>;
   /** The model of a legacy alias, and the parameters that the alias presets. */
@@ -15,8 +15,13 @@ export interface CatalogCache {
 
 /** The catalog, at most `keptMs` old. An accepted task stores its own price, so an outdated catalog cannot change it. */
 export function createCatalogCache(db: Database, keptMs: number): CatalogCache {
+  let before: { entries: readonly CatalogEntry[]; text: string } | null = null;
   const cached = createCached(keptMs, async () => {
-    const entries = await listModels(db);
+    const read = await listModels(db);
+    const text = JSON.stringify(read);
+    // What was rendered from an equal catalog stays valid.
+    if (before?.text !== text) before = { entries: read, text };
+    const { entries } = before;
     const aliases = entries.flatMap(({ model, private: hidden }) =>
       Object.entries(hidden.aliases).map(([alias, preset]) => [alias, { modelId: model.id, preset }] as const),
     );

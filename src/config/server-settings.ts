@@ -39,7 +39,7 @@ export const serverSettings = {
       'The same database as the role that owns the tables, for `migrate` only; empty: `DATABASE_URL`. `migrate` gives the role of `DATABASE_URL` what API servers, workers and the command line need, and nothing else.',
     ),
     listenUrl: secret('DATABASE_LISTEN_URL', databaseUrl.default('')).describe(
-      'A direct connection for LISTEN where `DATABASE_URL` leads to a pooler; empty: `DATABASE_URL`. Without notifications caches are up to 5 seconds old.',
+      'A direct connection for LISTEN where `DATABASE_URL` leads to a pooler; empty: `DATABASE_URL`. Without notifications caches are up to 5 seconds old, and every poll reads PostgreSQL.',
     ),
     poolMax: integer('DATABASE_POOL_MAX', 10, { min: 1, max: 500 }).describe(
       'Connections of one process. Keep the sum of all processes below `max_connections` − 10.',

@@ -9,4 +9,27 @@ export const isNotModified = (ctx: AppContext, etag: string): boolean => {
   return header === '*' || header.split(',').some((item) => strong(item.trim()) === strong(etag));
 };
 
+/** A body with a strong entity tag. Each encoded representation of a resource has a tag of its own. */
+export interface Representation {
+  body: Buffer;
+  etag: string;
+  coding?: 'br' | 'zstd' | 'gzip';
+}
+
+/**
+ * Answers a JSON body, or 304 if the client has it. A cache of the client may store the answer but has to ask again before each use (RFC
+ * 9111 §5.2.2.4), and no cache that others share may store it.
+ */
+export function answerRepresentation(ctx: AppContext, { body, etag, coding }: Representation): void {
+  ctx.set('ETag', etag);
+  ctx.set('Cache-Control', 'private, no-cache');
+  if (isNotModified(ctx, etag)) {
+    ctx.status = 304;
+    return;
+  }
+  ctx.type = 'application/json; charset=utf-8';
+  if (coding) ctx.set('Content-Encoding', coding);
+  ctx.body = body;
+}
+
 const strong = (tag: string): string => tag.replace(/^W\//, '');

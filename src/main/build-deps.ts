@@ -2,6 +2,7 @@ import { createUpstreamCaller, type UpstreamTimeouts } from '../channels/call-up
 import { createAdapters } from '../channels/registry.ts';
 import { createCatalogCache } from '../caches/catalog-cache.ts';
 import { createChannelCache } from '../caches/channel-cache.ts';
+import { createTaskAnswers } from '../caches/task-answers.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
 import { createSendSlots } from '../platform/send-slots.ts';
 import { probeChannel } from '../commands/channels/probe-channel.ts';
@@ -11,6 +12,7 @@ import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
 import { Ledger } from '../db/ledger.ts';
 import { RateLimiter } from '../db/rate-limiter.ts';
+import { TaskReader } from '../db/task-reader.ts';
 import { listenForChanges } from '../db/listen.ts';
 import type { Deps } from '../deps.ts';
 import { createMemoryBudget } from '../platform/memory-budget.ts';
@@ -55,6 +57,9 @@ const keyCacheMs = 2_000;
 /** Chats that are admitted or settled in one commit. */
 const chatBatchMax = 128;
 
+/** Tasks that one statement reads. */
+const tasksReadMax = 128;
+
 /** Builds the dependencies of a process. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
   const logger = createLogger(config.logging.level, name);
@@ -80,11 +85,13 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
   const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics, probe });
   const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
+  const taskAnswers = createTaskAnswers(() => listener.isCurrent());
   const listener = listenForChanges({
     url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
     logger,
-    onChange: (table) => {
-      if (table === 'model') catalog.forget();
+    onChange: (table, ids) => {
+      if (table === 'task') taskAnswers.forget(ids);
+      else if (table === 'model') catalog.forget();
       else if (table === 'channel' || table === 'channel_health') channels.forget();
       else keys.forget();
     },
@@ -95,6 +102,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const ledger = new Ledger(db, { membersMax: config.tasks.createBatchMax, patienceMs });
   const chatBatches = { membersMax: chatBatchMax, patienceMs };
   const chatLedger = new ChatLedger(db, chatBatches);
+  const taskReader = new TaskReader(db, { membersMax: tasksReadMax, patienceMs });
   const rateLimiter = new RateLimiter(db, chatBatches);
   const deps: Deps = {
     config,
@@ -103,6 +111,8 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     ledger,
     chatLedger,
     rateLimiter,
+    taskReader,
+    taskAnswers,
     catalog,
     channels,
     keys,
@@ -119,7 +129,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   return {
     deps,
     async close() {
-      await Promise.all([ledger.flush(), chatLedger.flush(), rateLimiter.flush()]);
+      await Promise.all([ledger.flush(), chatLedger.flush(), taskReader.flush(), rateLimiter.flush()]);
       await listener.close();
       await workflows.close();
       await Promise.all([caller.close(), egress.close()]);

@@ -1,20 +1,39 @@
-/** A map with at most `max` keys: one more removes the oldest. Setting a key again makes it the newest. */
-export class BoundedMap<V> extends Map<string, V> {
+/**
+ * A map whose values weigh at most `max` together: one more removes the oldest. Each weighs 1 unless `weightOf` says otherwise, and a
+ * value above `max` is not kept. Setting a key again makes it the newest.
+ */
+export class BoundedMap<V extends NonNullable<unknown>> extends Map<string, V> {
   readonly #max: number;
+  readonly #weightOf: (value: V) => number;
+  #weight = 0;
 
-  constructor(max: number) {
+  constructor(max: number, weightOf: (value: V) => number = () => 1) {
     super();
     this.#max = max;
+    this.#weightOf = weightOf;
   }
 
   override set(key: string, value: V): this {
     this.delete(key);
     super.set(key, value);
+    this.#weight += this.#weightOf(value);
     for (const oldest of this.keys()) {
-      if (this.size <= this.#max) break;
+      if (this.#weight <= this.#max) break;
       this.delete(oldest);
     }
     return this;
+  }
+
+  override delete(key: string): boolean {
+    const value = this.get(key);
+    if (value === undefined) return super.delete(key);
+    this.#weight -= this.#weightOf(value);
+    return super.delete(key);
+  }
+
+  override clear(): void {
+    this.#weight = 0;
+    super.clear();
   }
 
   /** The value of a key, made if it is missing. */

@@ -19,6 +19,7 @@ import {
   claimSilentTasks,
   claimUnstartedTasks,
   findTask,
+  findTasks,
   listStaleTasks,
   listTasks,
   oldestUnstartedSeconds,
@@ -241,7 +242,8 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('end an attempt', () => endAttempt(db, attempt, { outcome: 'ok', outputs: [] }));
   const end = taskEnd(task.taskId, 'succeeded');
   await note('finish a task', () => ledger.finishTask(end));
-  await note('poll a task', () => findTask(db, task.taskId));
+  await note('read a task', () => findTask(db, task.taskId));
+  await note('poll a task', () => findTasks(db, [task.taskId]));
   await note('list the newest tasks of a project', () => listTasks(db, { projectId: book.projectId, limit: 20 }));
   await note('list the queued tasks of a project', () =>
     listTasks(db, { projectId: book.projectId, status: 'queued', limit: 20 }),

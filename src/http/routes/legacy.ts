@@ -1,4 +1,4 @@
-import { showTaskOf } from '../../commands/tasks/show-task.ts';
+import { answerTaskRead, type TaskForm } from '../../commands/tasks/show-task.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -11,12 +11,13 @@ import {
   legacyWorkflowStatus,
   type LegacyTask,
 } from '../dialects/legacy-task.ts';
+import { answerRepresentation } from '../etag.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { queryValue } from '../query.ts';
 import type { Route } from '../route.ts';
 import { createTask } from './media.ts';
 
-type LegacyDeps = Parameters<typeof createTask>[0] & Parameters<typeof showTaskOf>[0] & Pick<Deps, 'urls'>;
+type LegacyDeps = Parameters<typeof createTask>[0] & Parameters<typeof answerTaskRead>[0] & Pick<Deps, 'urls'>;
 
 /**
  * The routes for clients of the former platform (spec §4.6). The three reads accept a task of either type, created on any route.
@@ -61,13 +62,16 @@ const readLegacy = (
   deps: LegacyDeps,
   param: string,
   present: (task: LegacyTask) => JsonObject,
-): Pick<Route, 'query' | 'handler'> => ({
-  query: [param],
-  handler: async (ctx) => {
-    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: demandTaskId(ctx, param) });
-    ctx.body = present(toLegacyTask(deps, task));
-  },
-});
+): Pick<Route, 'query' | 'handler'> => {
+  const form: TaskForm = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
+  return {
+    query: [param],
+    handler: async (ctx) => {
+      const asked = { projectId: keyOf(ctx).projectId, taskId: demandTaskId(ctx, param) };
+      answerRepresentation(ctx, await answerTaskRead(deps, asked, form));
+    },
+  };
+};
 
 function demandTaskId(ctx: AppContext, param: string): string {
   const value = queryValue(ctx, param);
@@ -75,7 +79,7 @@ function demandTaskId(ctx: AppContext, param: string): string {
   throw new GatewayError('missing_parameter', { message: `The query parameter ${param} is required.`, param });
 }
 
-type TaskView = Awaited<ReturnType<typeof showTaskOf>>;
+type TaskView = Parameters<TaskForm['present']>[0];
 
 const toLegacyTask = ({ urls }: LegacyDeps, { id, status, progress, errorCode, output }: TaskView): LegacyTask => ({
   id,

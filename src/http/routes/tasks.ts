@@ -2,19 +2,22 @@ import { listTaskAttempts } from '../../commands/tasks/list-task-attempts.ts';
 import { cancelTask } from '../../commands/tasks/cancel-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { clientRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
-import { showTaskOf } from '../../commands/tasks/show-task.ts';
+import { answerTaskRead, showTaskOf, type TaskForm } from '../../commands/tasks/show-task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { answerRepresentation } from '../etag.ts';
 
 type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];
 type CancelDeps = TaskDeps & Parameters<typeof cancelTask>[0];
 type RedeliverDeps = TaskDeps & Parameters<typeof redeliverCallback>[0];
 
 /** `GET /api/v1/tasks/{task_id}` (spec §4.5). */
-export const showTask =
-  (deps: TaskDeps): AppMiddleware =>
-  async (ctx) => {
-    ctx.body = presentTask(deps, await ownTask(deps, ctx));
+export const showTask = (deps: TaskDeps & Parameters<typeof answerTaskRead>[0]): AppMiddleware => {
+  const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
+  return async (ctx) => {
+    const asked = { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' };
+    answerRepresentation(ctx, await answerTaskRead(deps, asked, form));
   };
+};
 
 /** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` if the task continues. */
 export const cancelTaskRoute =

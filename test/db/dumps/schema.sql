@@ -1446,6 +1446,7 @@ begin
   update attempt set result = null, outputs = null where request_id = any (due) and (result is not null or outputs is not null);
   update task set input = null, output = null, callback_url = null where id = any (due);
   get diagnostics tasks = row_count;
+  perform notify_tasks(due);
   return next;
 end $function$;
 
@@ -1656,6 +1657,16 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.notify_tasks(p_ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('tollgate_change', 'task ' || string_agg(id, ' '))
+  from unnest(p_ids) with ordinality given (id, ord)
+  group by (ord - 1) / 200;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.purge_chat_attempts(p_seconds double precision, p_limit integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1707,6 +1718,7 @@ begin
   delete from attempt where request_id = any (due);
   delete from task where id = any (due);
   get diagnostics purged = row_count;
+  perform notify_tasks(due);
   return purged;
 end $function$;
 
@@ -1820,6 +1832,7 @@ begin
   where task_id = p_task_id and state = 'pending';
   insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
   values (p_delivery_id, t.id, t.project_id, p_event_id, t.callback_url, clock_timestamp(), p_delivery_id);
+  perform notify_tasks(array[p_task_id]);
   return 'started';
 end $function$;
 

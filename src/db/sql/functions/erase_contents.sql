@@ -18,5 +18,6 @@ begin
   update attempt set result = null, outputs = null where request_id = any (due) and (result is not null or outputs is not null);
   update task set input = null, output = null, callback_url = null where id = any (due);
   get diagnostics tasks = row_count;
+  perform notify_tasks(due);
   return next;
 end $$;

@@ -18,5 +18,6 @@ begin
   delete from attempt where request_id = any (due);
   delete from task where id = any (due);
   get diagnostics purged = row_count;
+  perform notify_tasks(due);
   return purged;
 end $$;

@@ -27,5 +27,6 @@ begin
   where task_id = p_task_id and state = 'pending';
   insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
   values (p_delivery_id, t.id, t.project_id, p_event_id, t.callback_url, clock_timestamp(), p_delivery_id);
+  perform notify_tasks(array[p_task_id]);
   return 'started';
 end $$;
