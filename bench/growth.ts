@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { runMaintenance } from '../src/commands/jobs/maintenance.ts';
 import { beginAttempt, endAttempt } from '../src/db/attempts.ts';
 import { expireChats } from '../src/db/chat-ledger.ts';
@@ -57,6 +58,7 @@ export async function benchGrowth(): Promise<void> {
       say(round === 0 ? 'warmed up' : `round ${round} of ${rounds}`);
     }
     report(small, large);
+    await sayChatsMeanwhile(large);
     for (const side of [small, large]) {
       const books = await verifyLedger(side.db, 60);
       say(`ledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)}`);
@@ -190,6 +192,46 @@ const anAttempt = {
   probeSeconds: 30,
   adapter: 'openai',
 };
+
+/** Chats each second while their latency is taken: about a tenth of what the tables can take. */
+const steadyChatsPerSecond = 100;
+const quietSeconds = 10;
+
+/** Prints the p95 of chats in the database, quiet and while the nightly work runs over the large history. */
+async function sayChatsMeanwhile(side: Side): Promise<void> {
+  // A day's worth of chats, so that the night has something to do.
+  await operations['chat']?.run(side, 1_500);
+  const nightly = (async () => {
+    await setTimeout(quietSeconds * 1_000);
+    const began = performance.now();
+    await verifyLedger(side.db, 60, { full: false });
+    await maintain(side.db);
+    return { began, ended: performance.now() };
+  })();
+  const chats = openChatLedger(side.db);
+  const took: { at: number; ms: number }[] = [];
+  const running: Promise<unknown>[] = [];
+  let isOver = false;
+  void nightly.finally(() => (isOver = true)).catch(() => undefined);
+  while (!isOver) {
+    const at = performance.now();
+    const admission = anAdmission(side.book, { rpm: 1_000_000 });
+    const done = chats.admit(admission).then(() => chats.end(settledEnd(admission, 1)));
+    running.push(done.then(() => took.push({ at, ms: performance.now() - at })));
+    await setTimeout(1_000 / steadyChatsPerSecond);
+  }
+  await Promise.all(running);
+  const { began, ended } = await nightly;
+  const p95 = (times: { ms: number }[]): string => {
+    const sorted = times.map(({ ms }) => ms).sort((a, b) => a - b);
+    return `${(sorted[Math.floor(sorted.length * 0.95)] ?? NaN).toFixed(1)} ms`;
+  };
+  const quiet = took.filter(({ at }) => at < began);
+  const meanwhile = took.filter(({ at }) => at >= began);
+  say(
+    `chats at ${steadyChatsPerSecond} a second: p95 ${p95(quiet)} quiet, ${p95(meanwhile)} during ${((ended - began) / 1_000).toFixed(1)} s of verification and maintenance`,
+  );
+}
 
 function report(small: Side, large: Side): void {
   const range = ({ measured }: Side, name: string): string => medianAndRange(measured.get(name) ?? [], 3);
