@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+/** Answers a request, whose body is text. */
+type Serve = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /** A provider with OpenAI's wire format that a test can stop, restart and make misbehave. */
 export interface ChatUpstream {
@@ -23,15 +24,17 @@ export interface ChatUpstream {
 export async function startChatUpstream(): Promise<ChatUpstream> {
   let serve: Serve = goodAnswer();
   let serveProbe: Serve = modelList;
-  const answer: Serve = (request, response) => {
-    request.resume();
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
       if (request.method === 'GET') {
         upstream.probes += 1;
-        return serveProbe(request, response);
+        return serveProbe(request, response, body);
       }
       upstream.chats.push(performance.now());
-      serve(request, response);
+      serve(request, response, body);
     });
   };
   const listen = (port: number): Promise<Server> =>
@@ -68,8 +71,8 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
 
 /** Answers with a chat completion after `latencyMs`. It costs one or two credits. */
 export const goodAnswer =
-  (latencyMs = 20): Serve =>
-  (_request, response) =>
+  (latencyMs = 20) =>
+  (_request: IncomingMessage, response: ServerResponse): void =>
     void setTimeout(() => reply(response, 200, completion), latencyMs);
 
 /** Answers with an error in the provider's format. */
@@ -90,7 +93,12 @@ export const completion = {
   usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
 };
 
-function reply(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function reply(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }
