@@ -241,10 +241,10 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the production npm scripts', () => {
-  it('run the program without pre and post scripts', () => {
+  it('run the command of docker-compose.yml, without pre and post scripts', () => {
     const { scripts } = z.object({ scripts: Strings }).parse(JSON.parse(read('package.json')));
     for (const name of ours) {
-      expect(scripts[name]).toBe(`exec node src/main/${name}.ts`);
+      expect(scripts[name]).toBe(`exec ${service(name).command?.join(' ')}`);
       expect([scripts[`pre${name}`], scripts[`post${name}`]]).toEqual([undefined, undefined]);
     }
   });

@@ -26,6 +26,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   // After its first try a callback waits 600 s, unless the test calls endWait.
   gateway = await startGateway({
+    temporalClient: true,
     env: {
       ...quickCallbacks,
       CALLBACK_LADDER_SECONDS: '600,0.2,0.2,0.2,0.2,0.2,0.2',

@@ -40,6 +40,7 @@ const startCredits = 1_000;
 beforeAll(async () => {
   receiver = await startReceiver();
   gateway = await startGateway({
+    temporalClient: true,
     workers: 0,
     env: {
       ...quickCallbacks,

@@ -19,6 +19,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   postgres = await ownPostgres();
   gateway = await startGateway({
+    temporalClient: true,
     env: {
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
       SUBMIT_TIMEOUT_SECONDS: '4',

@@ -8,7 +8,10 @@ import { sideBySide } from '../support/side-by-side.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway({ env: { SWEEP_SILENT_SECONDS: '3', ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '2' } });
+  gateway = await startGateway({
+    temporalClient: true,
+    env: { SWEEP_SILENT_SECONDS: '3', ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '2' },
+  });
 });
 afterAll(() => gateway.stop());
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));

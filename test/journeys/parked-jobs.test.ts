@@ -13,6 +13,7 @@ import { sideBySide } from '../support/side-by-side.ts';
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
+    temporalClient: true,
     env: { POLL_INLINE_SECONDS: '0.2', VIDEO_DEADLINE_SECONDS: '8', CANCEL_WAIT_SECONDS: '5' },
   });
   // The other families of the catalog's models answer the submit with the result, or cannot be asked to stop.

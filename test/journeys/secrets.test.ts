@@ -20,7 +20,7 @@ const privateTexts = Object.fromEntries(
 beforeAll(async () => {
   const port = await choosePort(0, new Set());
   adminUrl = `http://127.0.0.1:${port}`;
-  gateway = await startGateway({ env: { ADMIN_PORT: String(port), LOG_LEVEL: 'trace' } });
+  gateway = await startGateway({ temporalClient: true, env: { ADMIN_PORT: String(port), LOG_LEVEL: 'trace' } });
   project = await gateway.project({ credits: 1_000, rpm: 1_000 });
   const { apiKey } = project;
 

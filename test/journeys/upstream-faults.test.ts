@@ -10,6 +10,7 @@ let gateway: Gateway;
 let project: TestProject;
 beforeAll(async () => {
   gateway = await startGateway({
+    temporalClient: true,
     env: {
       SUBMIT_TIMEOUT_SECONDS: '6',
       POLL_MISSING_GRACE_SECONDS: '0',

@@ -8,7 +8,8 @@ import { createApiClient, type ApiClient } from './api-client.ts';
 import { createTestDatabase } from './database.ts';
 import { quickSettings } from './gateway-settings.ts';
 import { startProgram, type Program } from './program.ts';
-import { createOperator, type Operator } from './operator.ts';
+import type { Operator } from './operator.ts';
+import { createRemoteOperator } from './run-helper-client.ts';
 import { leadChannelsTo } from './templates.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
@@ -22,6 +23,8 @@ export interface GatewayOptions {
   workers?: number;
   /** False: the channels lead to a port where nobody listens. */
   sandbox?: boolean;
+  /** True: `temporal` has a client. */
+  temporalClient?: boolean;
   /** A migrated database instead of a new one. `stop` drops it. */
   scratch?: { url: string; runtimeUrl: string; drop(): Promise<void> };
 }
@@ -74,7 +77,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const template = hasUsualCatalog && !options.scratch ? process.env['TEST_GATEWAY_TEMPLATE'] : undefined;
     const scratch = options.scratch ?? (await createTestDatabase({ template }));
     undo.push(() => scratch.drop());
-    const temporal = await createTemporalNamespace();
+    const temporal = await createTemporalNamespace({ withClient: options.temporalClient ?? false });
     undo.push(() => temporal.close());
     const database = openDatabase({
       url: scratch.url,
@@ -131,7 +134,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       return { name };
     };
 
-    const operator = createOperator(database, env);
+    const operator = createRemoteOperator(scratch.url, env);
+    undo.push(() => operator.leave());
     const prepare = () => (template ? leadChannelsTo(sandboxUrl, database) : operator.prepare());
     await all([prepare(), ...(sandbox ? [startSandbox()] : [])]);
     await all([

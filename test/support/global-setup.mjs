@@ -8,11 +8,13 @@ import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal } from '../../src/main/servers/temporal.ts';
 import { lightTemporal } from './light-temporal.ts';
 import { projectFolder } from './program.ts';
+import { serveRunHelper } from './run-helper.ts';
 import { makeTemplates } from './templates.ts';
 
 /**
  * Starts one PostgreSQL and one Temporal server for the whole run, on free ports and in a folder of their own. Test files find
- * them as TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY. In
+ * them as TEST_DATABASE_URL (its owner may create databases), TEST_TEMPORAL_ADDRESS and TEST_TEMPORAL_BINARY, and the helper of the
+ * run (`run-helper.ts`) as TEST_RUN_HELPER. In
  * TEST_COMPILE_CACHE, our programs keep their compiled code for the next start and the next run. The guardian stops both servers
  * and removes the folder, also when the run is interrupted or killed.
  */
@@ -55,6 +57,9 @@ export default async function globalSetup() {
     process.env.TEST_TEMPORAL_BINARY = temporal.path;
     process.env.TEST_COMPILE_CACHE = join(projectFolder, 'node_modules', '.cache', 'tollgate', 'compiled');
     await Promise.all([preparePostgres(), prepareTemporal()]);
+    const helper = await serveRunHelper();
+    globalThis.tollgateTestHelper = helper;
+    process.env.TEST_RUN_HELPER = helper.url;
   } catch (error) {
     // No reporter exists yet; the run still ends with its line.
     process.on('exit', () => process.stdout.write('0 passed, 1 failed\n'));

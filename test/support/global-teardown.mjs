@@ -1,4 +1,5 @@
-/** Stops the servers that global-setup.mjs started and removes their folder. */
+/** Stops the helper and the servers that global-setup.mjs started and removes their folder. */
 export default async function globalTeardown() {
+  await globalThis.tollgateTestHelper?.close();
   await globalThis.tollgateTestGuardian?.close();
 }

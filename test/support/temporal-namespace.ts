@@ -1,90 +1,41 @@
-import { Client, Connection } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
-import { msToTs } from '@temporalio/common/lib/time.js';
-import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { jobNames, scheduleIdOf } from '../../src/domain/job.ts';
-import { searchAttributes } from '../../src/domain/workflow-contract.ts';
+import type { Client, Connection } from '@temporalio/client';
+import type { OpenedNamespace } from './register-namespace.ts';
+import { askRunHelper } from './run-helper-client.ts';
 import { testServer } from './test-server.ts';
 
 export interface TemporalNamespace {
   address: string;
   namespace: string;
+  /** Both throw in a namespace that was created without a client. */
   connection: Connection;
   client: Client;
   close(): Promise<void>;
 }
 
 /**
- * Creates a namespace on the server of TEST_TEMPORAL_ADDRESS, with our search attributes. Task queues have fixed names, so two
- * test files need two namespaces. Resolves once a workflow can be started in the namespace.
+ * Creates a namespace on the server of TEST_TEMPORAL_ADDRESS, with our search attributes. Resolves once a workflow can be started in
+ * it. The client is opened only on request, because loading its packages takes half a second of CPU time in each test file.
  */
-export async function createTemporalNamespace(): Promise<TemporalNamespace> {
+export async function createTemporalNamespace({ withClient = false } = {}): Promise<TemporalNamespace> {
   const address = testServer('TEST_TEMPORAL_ADDRESS');
-  const namespace = `test-${randomBytes(6).toString('hex')}`;
-  const connection = await Connection.connect({ address, connectTimeout: 30_000 });
-  try {
-    await connection.withDeadline(Date.now() + readyMs, () =>
-      connection.workflowService.registerNamespace({
-        namespace,
-        workflowExecutionRetentionPeriod: msToTs('1 day'),
-      }),
-    );
-    const client = new Client({ connection, namespace });
-    await eventually(() =>
-      connection.operatorService.addSearchAttributes({
-        namespace,
-        searchAttributes: Object.fromEntries(Object.values(searchAttributes).map((name) => [name, keywordType])),
-      }),
-    );
-    await eventually(() => startAndForget(client));
-    return {
-      address,
-      namespace,
-      connection,
-      client,
-      async close() {
-        // The Schedules would keep starting jobs on the server that the test files share.
-        const ends = jobNames.map((name) => client.schedule.getHandle(scheduleIdOf(name)).delete());
-        await client.withDeadline(Date.now() + 2_000, () => Promise.allSettled(ends));
-        await connection.close();
-      },
-    };
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-}
-
-const readyMs = 60_000;
-const keywordType = 2;
-
-/** Retries, because the server knows a namespace and its attributes only shortly after it has accepted them. */
-async function eventually(work: () => Promise<unknown>): Promise<void> {
-  const until = Date.now() + readyMs;
-  for (;;) {
-    const isLast = Date.now() > until;
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (isLast) throw error;
-    }
-    await sleep(100);
-  }
-}
-
-/** Starts a workflow with each attribute, on a queue without a worker, to check that the namespace is ready. */
-async function startAndForget(client: Client): Promise<void> {
-  const handle = await client.workflow.start('probe', {
-    workflowId: `probe-${randomBytes(4).toString('hex')}`,
-    taskQueue: 'nobody',
-    typedSearchAttributes: new TypedSearchAttributes(
-      Object.values(searchAttributes).map((name) => ({
-        key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-        value: 'probe',
-      })),
-    ),
-  });
-  await handle.terminate();
+  const namespace = await askRunHelper('createNamespace', { address });
+  const opened = withClient ? await (await import('./register-namespace.ts')).openNamespace(address, namespace) : null;
+  const required = (): OpenedNamespace => {
+    if (!opened) throw new Error('This namespace was created without a client.');
+    return opened;
+  };
+  return {
+    address,
+    namespace,
+    get connection() {
+      return required().connection;
+    },
+    get client() {
+      return required().client;
+    },
+    async close() {
+      await askRunHelper('endSchedules', { address, namespace });
+      await opened?.connection.close();
+    },
+  };
 }

@@ -30,6 +30,7 @@ export const historiesFolder = new URL('histories/', import.meta.url);
 export async function recordHistories(only: readonly string[] = []): Promise<void> {
   const receiver = await startReceiver();
   const gateway = await startGateway({
+    temporalClient: true,
     env: {
       ...quickCallbacks,
       CREATE_WAIT_MS: '1500',

@@ -19,6 +19,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   const { port } = new URL(receiver.at(''));
   gateway = await startGateway({
+    temporalClient: true,
     env: {
       // No sweep, so that all work here is done by a job or by Temporal.
       SWEEP_INTERVAL_SECONDS: '3600',

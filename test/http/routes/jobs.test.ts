@@ -19,7 +19,7 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   // The sweeps are off, so every change in these tests comes from a job.
-  gateway = await startGateway({ apis: 2, workers: 2, env: { SWEEP_INTERVAL_SECONDS: '3600' } });
+  gateway = await startGateway({ temporalClient: true, apis: 2, workers: 2, env: { SWEEP_INTERVAL_SECONDS: '3600' } });
 });
 afterAll(() => gateway?.stop());
 

@@ -264,7 +264,7 @@ describe('the resources of uploads', () => {
     const body = await jpeg(3_000, 2_000);
     const memory = watchMemory(apiPid());
     try {
-      const answers = await Promise.all(Array.from({ length: 12 }, () => sendPicture(sender(), body)));
+      const answers = await Promise.all(Array.from({ length: 6 }, () => sendPicture(sender(), body)));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     } finally {
       memory.stop();

@@ -1,0 +1,46 @@
+import type { Operator } from './operator.ts';
+import type { HelperTasks, RunHelper } from './run-helper.ts';
+
+let own: Promise<RunHelper> | null = null;
+
+/**
+ * Lets the helper of the run (`run-helper.ts`) do one task and returns its result. Without a run, such as in a benchmark, this process
+ * does it.
+ */
+export async function askRunHelper<Name extends keyof HelperTasks>(
+  name: Name,
+  given: Parameters<HelperTasks[Name]>[0],
+): Promise<Awaited<ReturnType<HelperTasks[Name]>>> {
+  const url = process.env['TEST_RUN_HELPER'];
+  if (url === undefined) {
+    own ??= import('./run-helper.ts').then(({ createRunHelper }) => createRunHelper());
+    const task = (await own).tasks[name] as (
+      given: Parameters<HelperTasks[Name]>[0],
+    ) => Promise<Awaited<ReturnType<HelperTasks[Name]>>>;
+    return task(given);
+  }
+  const response = await fetch(`${url}/${name}`, { method: 'POST', body: JSON.stringify(given) });
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()) as Awaited<ReturnType<HelperTasks[Name]>>;
+}
+
+/** An operator whose commands run in the helper. `leave` ends its connections to the database. */
+export function createRemoteOperator(
+  databaseUrl: string,
+  env: Record<string, string>,
+): Operator & { prepare(): Promise<void>; leave(): Promise<void> } {
+  const place = { databaseUrl, env };
+  return {
+    async prepare() {
+      await askRunHelper('prepare', place);
+    },
+    project: (options) => askRunHelper('project', { ...place, ...(options && { options }) }),
+    key: (projectId, options) => askRunHelper('key', { ...place, projectId, ...(options && { options }) }),
+    async addCredits(projectId, amount) {
+      await askRunHelper('addCredits', { ...place, projectId, amount });
+    },
+    async leave() {
+      await askRunHelper('leave', { databaseUrl });
+    },
+  };
+}

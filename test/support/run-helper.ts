@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import type { Connection } from '@temporalio/client';
+import { openDatabase, type Database } from '../../src/db/database.ts';
+import { createOperator, type KeyOptions, type Operator, type TestProject } from './operator.ts';
+import { connectToTemporal, endSchedules, registerNamespace } from './register-namespace.ts';
+
+/** The gateway that an operator's work is for. */
+interface Place {
+  databaseUrl: string;
+  env: Record<string, string>;
+}
+
+/** What the helper does: the parameter and the result of each task. */
+export interface HelperTasks {
+  createNamespace: (given: { address: string }) => Promise<string>;
+  endSchedules: (given: { address: string; namespace: string }) => Promise<null>;
+  prepare: (given: Place) => Promise<null>;
+  project: (given: Place & { options?: KeyOptions & { credits?: number } }) => Promise<TestProject>;
+  key: (given: Place & { projectId: string; options?: KeyOptions }) => Promise<{ keyId: string; apiKey: string }>;
+  addCredits: (given: Place & { projectId: string; amount: number }) => Promise<null>;
+  /** Closes the connections to a database that will be dropped. */
+  leave: (given: { databaseUrl: string }) => Promise<null>;
+}
+
+export interface RunHelper {
+  tasks: HelperTasks;
+  close(): Promise<void>;
+}
+
+/**
+ * Does the work that needs Temporal's client or MikroORM. Jest loads every package again for each test file, so a run does this work
+ * in one process for all of its files.
+ */
+export function createRunHelper(): RunHelper {
+  const connections = new Map<string, Promise<Connection>>();
+  const operators = new Map<string, { database: Database; operator: Operator & { prepare(): Promise<void> } }>();
+  const temporal = (address: string): Promise<Connection> => {
+    const connection = connections.get(address) ?? connectToTemporal(address);
+    connections.set(address, connection);
+    return connection;
+  };
+  const operatorAt = ({ databaseUrl, env }: Place) => {
+    const known = operators.get(databaseUrl);
+    if (known) return known.operator;
+    const database = openDatabase({
+      url: databaseUrl,
+      poolMax: 2,
+      connectTimeoutMs: 30_000,
+      statementTimeoutMs: 60_000,
+    });
+    const operator = createOperator(database, env);
+    operators.set(databaseUrl, { database, operator });
+    return operator;
+  };
+  const leave = async (databaseUrl: string): Promise<null> => {
+    const known = operators.get(databaseUrl);
+    operators.delete(databaseUrl);
+    await known?.database.close();
+    return null;
+  };
+  return {
+    tasks: {
+      createNamespace: async ({ address }) => registerNamespace(await temporal(address)),
+      endSchedules: async ({ address, namespace }) => endSchedules(await temporal(address), namespace).then(() => null),
+      prepare: (place) =>
+        operatorAt(place)
+          .prepare()
+          .then(() => null),
+      project: (place) => operatorAt(place).project(place.options),
+      key: (place) => operatorAt(place).key(place.projectId, place.options),
+      addCredits: (place) =>
+        operatorAt(place)
+          .addCredits(place.projectId, place.amount)
+          .then(() => null),
+      leave: ({ databaseUrl }) => leave(databaseUrl),
+    },
+    async close() {
+      await Promise.allSettled([...operators.keys()].map(leave));
+      for (const connection of connections.values()) await (await connection).close();
+    },
+  };
+}
+
+/** Serves the tasks of a helper on loopback, for the processes of the run. */
+export async function serveRunHelper(): Promise<{ url: string; close(): Promise<void> }> {
+  const helper = createRunHelper();
+  const tasks = new Map<string, (given: never) => Promise<unknown>>(Object.entries(helper.tasks));
+  const answer = async (request: IncomingMessage): Promise<unknown> => {
+    const task = tasks.get(request.url?.slice(1) ?? '');
+    if (!task) throw new Error(`The helper of the run does not know ${request.url}`);
+    return task((await json(request)) as never);
+  };
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (value) => response.end(JSON.stringify(value)),
+      (error: unknown) => response.writeHead(500).end(error instanceof Error ? error.stack : String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The helper of the run has no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await helper.close();
+    },
+  };
+}
