@@ -13,6 +13,7 @@ import { anAdmission, openChatLedger, settledEnd } from '../test/db/chat-books.t
 import { createTestDatabase } from '../test/support/database.ts';
 import { historyTask, writeHistory } from '../test/support/history.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
+import { explainAll, plansDuring } from './plans.ts';
 import { median, medianAndRange, say } from './report.ts';
 import { startBenchServers } from './servers.ts';
 
@@ -26,6 +27,8 @@ const lanes = 8;
 
 interface Side {
   db: Database;
+  /** New sessions of the same database. */
+  open: () => Promise<Database>;
   book: Book;
   /** PostgreSQL's CPU in milliseconds for one operation, per round. */
   measured: Map<string, number[]>;
@@ -58,6 +61,7 @@ export async function benchGrowth(): Promise<void> {
       say(round === 0 ? 'warmed up' : `round ${round} of ${rounds}`);
     }
     report(small, large);
+    await comparePlans(small, large, servers.postgresLog);
     await sayChatsMeanwhile(large);
     for (const side of [small, large]) {
       const books = await verifyLedger(side.db, 60);
@@ -84,7 +88,7 @@ async function openSide(chats: number): Promise<Side> {
   // Builds the summaries and writes the first checkpoint, as the first night does.
   await maintain(db);
   say(`${chats} chats and ${chats / 5} tasks written in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
-  return { db, book, measured: new Map() };
+  return { db, open: () => database.open({ poolMax: lanes }), book, measured: new Map() };
 }
 
 async function maintain(db: Database): Promise<void> {
@@ -192,6 +196,32 @@ const anAttempt = {
   probeSeconds: 30,
   adapter: 'openai',
 };
+
+/** Prints the statements whose plans differ between the two histories, and which way each goes. */
+async function comparePlans(small: Side, large: Side, logFile: string): Promise<void> {
+  let compared = 0;
+  for (const [name, { prepare, run }] of Object.entries(operations)) {
+    if (nightly.includes(name)) continue;
+    const [few, many] = [await plansOf(small), await plansOf(large)];
+    for (const [statement, shapes] of few) {
+      compared += 1;
+      const others = many.get(statement) ?? new Set();
+      if ([...others].every((shape) => shapes.has(shape))) continue;
+      say(`${name}: another plan on the large history\n  ${statement.replaceAll(/\s+/g, ' ').slice(0, 200)}`);
+      say(`  small: ${[...shapes].join(' | ')}\n  large: ${[...others].join(' | ')}`);
+    }
+    async function plansOf(side: Side): Promise<Map<string, Set<string>>> {
+      await explainAll(side.db);
+      const db = await side.open();
+      // So often that PostgreSQL chooses its generic plans.
+      const prepared = await prepare?.({ ...side, db }, planRuns);
+      return plansDuring(logFile, () => run({ ...side, db }, planRuns, prepared));
+    }
+  }
+  say(`\nplans of ${compared} statements compared`);
+}
+
+const planRuns = 60;
 
 /** Chats each second while their latency is taken: about a tenth of what the tables can take. */
 const steadyChatsPerSecond = 100;

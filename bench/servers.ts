@@ -9,6 +9,8 @@ import { startTemporal } from '../src/main/servers/temporal.ts';
 
 export interface BenchServers {
   postgresPid: number;
+  /** The file that PostgreSQL logs to. */
+  postgresLog: string;
   temporalPid: number;
   temporalAddress: string;
   close(): Promise<void>;
@@ -23,7 +25,9 @@ export async function startBenchServers({ postgresSettings = {} } = {}): Promise
   if (!temporal) throw new Error('There is no Temporal server. `npm run bench` finds or installs one first.');
   const avoid = new Set<number>();
   const password = randomBytes(16).toString('hex');
+  const postgresLog = join(folder, 'postgres.log');
   const postgres = await startPostgres({
+    logFile: postgresLog,
     dir: join(folder, 'postgres'),
     port: 0,
     avoid,
@@ -44,6 +48,7 @@ export async function startBenchServers({ postgresSettings = {} } = {}): Promise
   process.env['TEST_TEMPORAL_BINARY'] = temporal.path;
   return {
     postgresPid: postgres.pid,
+    postgresLog,
     temporalPid: server.pid,
     temporalAddress: server.address,
     close: () => guardian.close(),
