@@ -27,7 +27,7 @@ export function answerRepresentation(ctx: AppContext, { body, etag, coding }: Re
     ctx.status = 304;
     return;
   }
-  ctx.type = 'application/json; charset=utf-8';
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
   if (coding) ctx.set('Content-Encoding', coding);
   ctx.body = body;
 }

@@ -33,7 +33,7 @@ export const listModels = ({ catalog }: ModelDeps): AppMiddleware => {
     const name = models === null ? '*' : JSON.stringify([...models].sort());
     const isAllowed = models === null ? undefined : (id: string) => models.includes(id);
     const list = rendered(entries).getOrMake(name, () => renderList(modelList(entries, isAllowed)));
-    ctx.vary('Accept-Encoding');
+    ctx.set('Vary', 'Accept-Encoding');
     const coding = ctx.get('accept-encoding') === '' ? false : ctx.acceptsEncodings([...codings, 'identity']);
     const coded = coding === false || coding === 'identity' ? undefined : (await list.coded).get(coding);
     answerRepresentation(ctx, coded ?? list.plain);
