@@ -4,7 +4,7 @@ import { beginAttempt, endAttempt } from '../src/db/attempts.ts';
 import { expireChats } from '../src/db/chat-ledger.ts';
 import type { Database } from '../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../src/db/deliveries.ts';
-import { claimSilentTasks, claimUnstartedTasks, findTasks, listStaleTasks, listTasks } from '../src/db/tasks.ts';
+import { claimSilentTasks, claimUnstartedTasks, findTask, listStaleTasks, listTasks } from '../src/db/tasks.ts';
 import { verifyLedger } from '../src/db/verify-ledger.ts';
 import { inLanes } from '../src/platform/in-lanes.ts';
 import { openUpkeep } from '../test/commands/jobs/upkeep.ts';
@@ -136,7 +136,7 @@ const operations: Record<string, Operation> = {
   },
   poll: {
     times: 4_000,
-    run: ({ db }, times) => repeat(times, (n) => findTasks(db, [historyTask(1 + (n % 2_000))])),
+    run: ({ db }, times) => repeat(times, (n) => findTask(db, historyTask(1 + (n % 2_000)))),
   },
   list: {
     times: 500,

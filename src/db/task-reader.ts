@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
-import { findTasks, type TaskView } from './tasks.ts';
+import { findTask, findTasks, type TaskView } from './tasks.ts';
 
 /** Reads tasks by their ids. Reads of one turn of the event loop, and those that arrive during a read, share a statement. */
 export class TaskReader {
@@ -21,6 +21,9 @@ export class TaskReader {
 }
 
 async function readTogether(database: Database, ids: readonly string[]): Promise<(TaskView | null)[]> {
+  // PostgreSQL plans the statement for several ids anew each time, which costs a lone poll more than the read.
+  const [lone] = ids;
+  if (lone !== undefined && ids.length === 1) return [await findTask(database, lone)];
   const found = new Map((await findTasks(database, [...new Set(ids)])).map((task) => [task.id, task]));
   return ids.map((id) => found.get(id) ?? null);
 }
