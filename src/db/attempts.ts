@@ -1,8 +1,10 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskSnapshot } from '../domain/task-snapshot.ts';
+import { mediaInputKeys } from '../domain/parameters.ts';
 import type { TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { AttemptOutcome, ErrorClass, UpstreamOutput } from '../domain/upstream.ts';
-import type { Database } from './database.ts';
+import { toMembers, type Database } from './database.ts';
+import type { FileDraft } from './files.ts';
 
 /** The attempt row that an attempt activity begins with or resumes from. */
 export interface AttemptMemory {
@@ -49,6 +51,34 @@ export async function findTaskForAttempt(
      from task where id = $1 and admission = 'reserved'`,
     [taskId, channelId],
   );
+}
+
+/** The ids under which an attempt begins, and the adapter that the caller will use. */
+export interface AttemptStart {
+  attemptId: string;
+  taskId: string;
+  channelId: string;
+  fence: string;
+  /** How long a submit may be in flight, by the type of the task. */
+  submitSeconds: Readonly<Record<TaskType, number>>;
+  /** How long this attempt may be the one probe of a tripped channel. */
+  probeSeconds: number;
+  adapter: string;
+}
+
+/**
+ * An admitted task as an attempt needs it, or null. `started`: the attempt's row was inserted as well, as by `beginAttempt`. That is
+ * the case unless an attempt exists, the request names media inputs, or no attempt may begin. Called again with the same fencing
+ * token before anything was sent, it returns the same.
+ */
+export async function startAttempt(
+  database: Database,
+  { attemptId, taskId, channelId, fence, submitSeconds, probeSeconds, adapter }: AttemptStart,
+): Promise<(AttemptTask & { started: boolean }) | null> {
+  const { image, video } = submitSeconds;
+  const args = [attemptId, taskId, channelId, fence, image, video, probeSeconds, adapter, mediaInputKeys];
+  const [row] = await database.call<AttemptTask & { started: boolean }>('start_attempt', args);
+  return row ?? null;
 }
 
 /**
@@ -103,12 +133,36 @@ export async function saveOperation(database: Database, held: Held, operation: J
   return row?.ours ?? false;
 }
 
-/** Saves the addresses of the results before they are copied, so that copying can resume. */
-export async function saveResult(database: Database, held: Held, result: UpstreamOutput[]): Promise<boolean> {
+/**
+ * Saves the addresses of the results before they are copied, so that copying can resume, and the rows of the files before their bytes
+ * (`draftFiles`). `result` is null if the results have no addresses.
+ */
+export async function saveResult(
+  database: Database,
+  held: Held,
+  result: UpstreamOutput[] | null,
+  files: { projectId: string; taskId: string; drafts: readonly FileDraft[]; keptSeconds: number },
+): Promise<boolean> {
   return database.returnsRow(
     'save-result',
-    `update attempt set result = $3::jsonb where id = $1 and fence = $2 and outcome is null returning 1`,
-    [held.attemptId, held.fence, JSON.stringify(result)],
+    `with held as (
+       update attempt set result = $3::jsonb where id = $1 and fence = $2 and outcome is null returning 1
+     ), drafted as (
+       insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, expires_at)
+       select draft.id, $5, $6, 'output', draft.storage_key, 'application/octet-stream', 0, '',
+              date_trunc('second', clock_timestamp()) + make_interval(secs => $7)
+       from jsonb_to_recordset($4::jsonb) as draft (id text, storage_key text), held
+     )
+     select 1 from held`,
+    [
+      held.attemptId,
+      held.fence,
+      result && JSON.stringify(result),
+      toMembers(files.drafts),
+      files.projectId,
+      files.taskId,
+      files.keptSeconds,
+    ],
   );
 }
 
@@ -165,14 +219,18 @@ export interface TaskRouting {
   attempted: { channelId: string; name: string; outcome: AttemptMemory['outcome'] }[];
 }
 
+/** `TaskRouting` of the task `t`, as JSON. */
+export const routingJson = `jsonb_build_object('modelId', t.model_id, 'groups', t.snapshot -> 'groups',
+  'families', array(select jsonb_object_keys(t.snapshot -> 'upstream')),
+  'attempted', array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome)
+                     from attempt where request_id = t.id order by n))`;
+
 /** The facts that decide which channels an admitted task may try, or null if there is no such task. */
 export async function findTaskRouting(database: Database, taskId: string): Promise<TaskRouting | null> {
-  return database.first<TaskRouting>(
+  const row = await database.first<{ routing: TaskRouting }>(
     'task-routing',
-    `select model_id, snapshot -> 'groups' as groups, array(select jsonb_object_keys(snapshot -> 'upstream')) as families,
-       array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome)
-             from attempt where request_id = task.id order by n) as attempted
-     from task where id = $1 and admission = 'reserved'`,
+    `select ${routingJson} as routing from task t where id = $1 and admission = 'reserved'`,
     [taskId],
   );
+  return row?.routing ?? null;
 }

@@ -2,7 +2,9 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskSnapshot } from '../domain/task-snapshot.ts';
 import type { TaskErrorCode, TaskStatus, TaskType } from '../domain/task.ts';
-import { toMembers, type Database, type Statements } from './database.ts';
+import { routingJson, type TaskRouting } from './attempts.ts';
+import { toColumns, toMembers, type Database, type Statements } from './database.ts';
+import type { FileDraft, FileRow } from './files.ts';
 import type { IdempotencyBinding } from './idempotency.ts';
 import { GroupCommit, type GroupLimits } from './group-commit.ts';
 
@@ -36,6 +38,18 @@ export interface Admission {
   refusalCode: ErrorCode | null;
   remainingMs: number;
   status: TaskStatus;
+  /** What decides its channels: for a workflow, of an admitted task that has not ended. */
+  routing: TaskRouting | null;
+}
+
+/** A stored file, whose row still is a draft. */
+export type CopiedFile = FileDraft & Pick<FileRow, 'mimeType' | 'bytes' | 'sha256' | 'width' | 'height' | 'duration'>;
+
+/** The end of an attempt with its results, and of its task. */
+export interface AttemptFinish extends TaskEnd {
+  attemptId: string;
+  fence: string;
+  files: CopiedFile[];
 }
 
 export interface TaskEnd {
@@ -65,6 +79,7 @@ export class Ledger {
   readonly #creates: GroupCommit<NewTask, CreateVerdict>;
   readonly #reserves: GroupCommit<{ taskId: string; byWorkflow: boolean }, Admission>;
   readonly #finishes: GroupCommit<TaskEnd, Finish>;
+  readonly #attemptFinishes: GroupCommit<AttemptFinish, Finish | null>;
 
   constructor(database: Database, limits: GroupLimits & { inFlightPerProjectMax?: number }) {
     const { inFlightPerProjectMax = IN_FLIGHT_PER_PROJECT_MAX, ...group } = limits;
@@ -74,6 +89,7 @@ export class Ledger {
       run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax),
     });
     this.#finishes = new GroupCommit({ ...group, run: (ends) => finishTasks(database, ends) });
+    this.#attemptFinishes = new GroupCommit({ ...group, run: (ends) => finishAttempts(database, ends) });
   }
 
   /** Writes the task and its idempotency row, or nothing (rules "Media tasks", point 1). */
@@ -91,9 +107,18 @@ export class Ledger {
     return this.#finishes.submit(end);
   }
 
+  /**
+   * Ends an attempt with its results, and its task, in one transaction. Null if another holder has ended the attempt or taken it over;
+   * then nothing changes. Called again with the same fencing token, it returns the stored end.
+   */
+  finishAttempt(end: AttemptFinish): Promise<Finish | null> {
+    return this.#attemptFinishes.submit(end);
+  }
+
   /** Resolves when every call so far has its answer. Call it before the process ends. */
   async flush(): Promise<void> {
-    await Promise.all([this.#creates.flush(), this.#reserves.flush(), this.#finishes.flush()]);
+    const groups = [this.#creates, this.#reserves, this.#finishes, this.#attemptFinishes];
+    await Promise.all(groups.map((group) => group.flush()));
   }
 }
 
@@ -116,13 +141,24 @@ async function reserveTasks(
   // The workflow and the route may ask for the same task in one batch; each task is decided once.
   const ids = [...new Set(asked.map(({ taskId }) => taskId))];
   const byWorkflow = asked.some((member) => member.byWorkflow);
-  const rows = await database.call<Admission>('reserve_tasks', [ids, byWorkflow, inFlightPerProjectMax]);
-  const found = new Map(rows.map((row) => [row.taskId, row]));
-  return asked.map(
-    ({ taskId }) =>
-      found.get(taskId) ?? { taskId, admitted: false, refusalCode: 'task_not_found', remainingMs: 0, status: 'failed' },
+  const rows = await database.query<Admission>(
+    'reserve-tasks',
+    `select r.*, case when $2 and r.admitted and r.status in ('queued', 'processing')
+                   then (select ${routingJson} from task t where t.id = r.task_id) end as routing
+     from reserve_tasks($1, $2, $3) r`,
+    [ids, byWorkflow, inFlightPerProjectMax],
   );
+  const found = new Map(rows.map((row) => [row.taskId, row]));
+  return asked.map(({ taskId }) => found.get(taskId) ?? { taskId, ...unknownTask });
 }
+
+const unknownTask = {
+  admitted: false,
+  refusalCode: 'task_not_found',
+  remainingMs: 0,
+  status: 'failed',
+  routing: null,
+} as const;
 
 /** Ends tasks as `finishTask` does, in the transaction of these statements. */
 export async function finishTasks(inside: Statements, ends: TaskEnd[]): Promise<Finish[]> {
@@ -133,4 +169,14 @@ export async function finishTasks(inside: Statements, ends: TaskEnd[]): Promise<
   );
   if (rows.length !== ends.length) throw new Error('a task to be finished does not exist');
   return rows;
+}
+
+async function finishAttempts(database: Database, ends: AttemptFinish[]): Promise<(Finish | null)[]> {
+  const members = ends.map(({ files, ...end }) => ({ ...end, files: files.map(toColumns) }));
+  const rows = await database.query<Finish & { ours: boolean }>(
+    'finish-attempts',
+    'select ours, finished, status, error_code, delivery_id from finish_attempts($1::jsonb)',
+    [toMembers(members)],
+  );
+  return rows.map(({ ours, ...finish }) => (ours ? finish : null));
 }

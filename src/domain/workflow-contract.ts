@@ -88,14 +88,16 @@ export interface AttemptInput {
   channelId: string;
   /** The workflow understands the report `parked`. */
   parkable?: true;
+  /** The workflow understands the `end` of a report. */
+  reportsEnd?: true;
 }
 
 /**
  * `skipped`: the channel is no longer available, no call was made. `over`: the task has ended meanwhile. `parked`: the job runs
- * on without an activity, and `collectSignal` says when the attempt can go on.
+ * on without an activity, and `collectSignal` says when the attempt can go on. `end`: the attempt has ended the task.
  */
 export type AttemptReport =
-  | { kind: AttemptOutcome; code: TaskErrorCode | null }
+  | { kind: AttemptOutcome; code: TaskErrorCode | null; end?: FinishReport }
   | { kind: 'skipped' }
   | { kind: 'over' }
   | { kind: 'deadline' }

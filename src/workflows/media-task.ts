@@ -56,7 +56,7 @@ export async function mediaTask({ taskId, projectId }: MediaTaskInput): Promise<
   }
 
   let cancellation: Error | undefined;
-  let outcome: TaskOutcome;
+  let outcome: TaskOutcome | Ended;
   try {
     outcome = await tryChannels({ taskId, projectId }, plan, collects);
   } catch (error) {
@@ -65,7 +65,8 @@ export async function mediaTask({ taskId, projectId }: MediaTaskInput): Promise<
     outcome = { kind: 'canceled' };
   }
   // Also protects the settlement and the callback from a cancellation that arrives now.
-  const { status, deliveryId } = await shielded.run(() => finish(taskId, outcome));
+  const { status, deliveryId } =
+    outcome.kind === 'ended' ? outcome.end : await shielded.run(() => finish(taskId, outcome));
   if (deliveryId !== null) await deliver(deliveryId);
   // The Temporal UI shows a canceled task as canceled, after its credits are back.
   if (cancellation !== undefined) throw cancellation;
@@ -85,10 +86,16 @@ function listenForCollects(): Collects {
   return collects;
 }
 
+/** The attempt has ended the task. */
+interface Ended {
+  kind: 'ended';
+  end: FinishReport;
+}
+
 type TaskIds = Pick<MediaTaskInput, 'taskId' | 'projectId'>;
 
 /** Tries the drawn channels in order until one succeeds, a channel refuses the request, or no channel is left. */
-async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Collects): Promise<TaskOutcome> {
+async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Collects): Promise<TaskOutcome | Ended> {
   const lifetimeMs = plan.remainingMs;
   const deadline = Date.now() + lifetimeMs;
   if (lifetimeMs <= 0) return failed('task_timeout');
@@ -143,10 +150,11 @@ async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Collects): P
 }
 
 /** The task's outcome after this report; null if the next channel may try. */
-function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' | 'parked' }>): TaskOutcome | null {
+function outcomeOf(report: Exclude<AttemptReport, { kind: 'skipped' | 'parked' }>): TaskOutcome | Ended | null {
   switch (report.kind) {
     case 'ok':
-      return { kind: 'succeeded' };
+      // A run that finds the recorded outcome of an earlier one does not know the task's end.
+      return report.end ? { kind: 'ended', end: report.end } : { kind: 'succeeded' };
     case 'transient':
       return null;
     case 'refused':
@@ -188,13 +196,15 @@ function attemptOn(
     priority: { fairnessKey: projectId },
     summary: channel.name,
   });
-  return attempt({ taskId, channelId: channel.id, parkable: true }).catch((error: unknown): AttemptReport => {
-    // If no retry fits before the deadline, the cause is the last failure, and only the retry state shows the timeout.
-    const timedOut =
-      error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');
-    if (timedOut) return { kind: 'deadline' };
-    throw error;
-  });
+  return attempt({ taskId, channelId: channel.id, parkable: true, reportsEnd: true }).catch(
+    (error: unknown): AttemptReport => {
+      // If no retry fits before the deadline, the cause is the last failure, and only the retry state shows the timeout.
+      const timedOut =
+        error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');
+      if (timedOut) return { kind: 'deadline' };
+      throw error;
+    },
+  );
 }
 
 const redraw = (taskId: string): Promise<ChannelDraw> => durably((money) => money.drawChannels(taskId));

@@ -64,6 +64,13 @@ async function newAttempt({ submitSeconds = 60 } = {}) {
   return { taskId, channelId, begin };
 }
 
+/** The draft of a file, with its place. */
+function files(name: string) {
+  const storageKey = `outputs/${name}-${newId('key')}`;
+  const drafts = [{ id: newId('file'), storageKey }];
+  return [storageKey, { projectId: book.projectId, taskId: newId('task'), drafts, keptSeconds: 60 }] as const;
+}
+
 /** Ends the time in which the submit may still be in flight. */
 const passSubmitDeadline = ({ attemptId }: AttemptMemory) =>
   run(db, `update attempt set submit_deadline = clock_timestamp() - interval '1 second' where id = $1`, [attemptId]);
@@ -114,7 +121,8 @@ describe('beginning an attempt', () => {
     const { begin } = await newAttempt();
     const first = (await begin())!;
     await saveOperation(db, first, { id: 'job-2' });
-    await saveResult(db, first, [{ url: 'https://example.com/a.png' }]);
+    const [, draft] = files('a');
+    expect(await saveResult(db, first, [{ url: 'https://example.com/a.png' }], draft)).toBe(true);
     expect(await begin(other)).toMatchObject({
       fresh: false,
       operation: { id: 'job-2' },
@@ -238,7 +246,9 @@ describe('a worker whose attempt was taken over', () => {
 
   it('neither ends the attempt nor saves a result', async () => {
     const { late, holder } = await fencedOut();
-    expect(await saveResult(db, late, [{ url: 'https://example.com/late.png' }])).toBe(false);
+    const [storageKey, draft] = files('late');
+    expect(await saveResult(db, late, [{ url: 'https://example.com/late.png' }], draft)).toBe(false);
+    expect(await rowsOf(db, 'select id from file where storage_key = $1', [storageKey])).toEqual([]);
     expect(await endAttempt(db, late, { outcome: 'ok', outputs: [] })).toBe(false);
     expect(await rowOf(holder)).toMatchObject({ result: null, outcome: null });
     expect(await endAttempt(other, holder, { outcome: 'unknown' })).toBe(true);

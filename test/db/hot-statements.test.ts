@@ -6,6 +6,8 @@ import {
   findTaskRouting,
   markSeen,
   saveOperation,
+  saveResult,
+  startAttempt,
   type AttemptMemory,
 } from '../../src/db/attempts.ts';
 import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
@@ -231,6 +233,22 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   const task = newTask(book, 1, { ...idempotently(newId('idem')), callbackUrl: 'https://example.com/hook' });
   await note('create a task', () => ledger.createTask(task));
   await note('reserve a task', () => ledger.reserveTask(task.taskId, true));
+  const short = await admitted(ledger, newTask(book, 1, { snapshot }));
+  const held = { attemptId: newId('att'), fence: newId('fence') };
+  const start = { ...held, taskId: short.taskId, channelId, probeSeconds: 30, adapter: 'openai' };
+  expect(
+    await note('start an attempt', () => startAttempt(db, { ...start, submitSeconds: { image: 60, video: 60 } })),
+  ).toMatchObject({ started: true });
+  const draft = { id: newId('file'), storageKey: `outputs/${held.attemptId}` };
+  const drafted = { projectId: book.projectId, taskId: short.taskId, drafts: [draft], keptSeconds: 60 };
+  await note('save a job id', () => saveOperation(db, held, { id: 'job' }));
+  await note('save a result', () => saveResult(db, held, [{ url: 'https://example.com/a.png' }], drafted));
+  const media = { mimeType: 'image/png', bytes: 1, sha256: 'aa', width: 1, height: 1, duration: null };
+  expect(
+    await note('finish an attempt', () =>
+      ledger.finishAttempt({ ...taskEnd(short.taskId, 'succeeded'), ...held, files: [{ ...draft, ...media }] }),
+    ),
+  ).toMatchObject({ finished: true });
   await note('read the routing of a task', () => findTaskRouting(db, task.taskId));
   await note('read a task for its attempt', () => findTaskForAttempt(db, task.taskId, channelId));
   const attempt = await note('begin an attempt', () => begin(db, task.taskId));
@@ -278,6 +296,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   return noted;
 }
 
+const snapshot = { groups: ['default'], upstream: { openai: { model: 'm', cost_micro_usd: 1, parameters: {} } } };
 const pollBounds = { leastSeconds: 5, mostSeconds: 60 };
 
 const begin = (db: Database, taskId: string): Promise<AttemptMemory | null> =>

@@ -121,7 +121,7 @@ async function killWorkers(): Promise<void> {
   ]);
   await recordCrash('mid_stale_batch', stale, staleProject);
 
-  // Temporal retries this activity after ten seconds. This crash comes first, so that no later worker crashes at the retry.
+  // Temporal repeats the attempt after its heartbeat timeout. This crash comes first, so that no later worker crashes at the repetition.
   await crashAt('after_result_before_finish_tx');
 
   const retention = await armed('mid_retention_delete:3', { MAINTENANCE_BATCH_MAX: '2' });
@@ -141,8 +141,8 @@ async function killWorkers(): Promise<void> {
   await crashAt('after_finish_commit_before_ack', { callback: true });
   const { name } = await gateway.startWorker();
   const finishing = await gateway.project({ credits: startCredits });
-  // The row of the callback is the last one that finish_tasks writes.
-  await killedBefore({ verb: 'finish_tasks', table: 'delivery' }, name, async () => {
+  // The row of the callback is the last one that finish_attempts writes.
+  await killedBefore({ verb: 'finish_attempts', table: 'delivery' }, name, async () => {
     await accept(finishing, 'in_finish_before_commit', { callback_url: receiver.at('in_finish_before_commit') });
   });
   await recordCrash('in_finish_before_commit', name, finishing);
@@ -441,13 +441,13 @@ describe('a worker that is killed', () => {
 
   it('between the result and the end of the task leaves a result that the next worker charges once', async () => {
     const { seen } = crashOf('after_result_before_finish_tx');
-    expect(seen).toMatchObject({ attempts: 1, outcome: 'ok', ended: 0, money: 'held', reserved: imageCredits });
+    expect(seen).toMatchObject({ attempts: 1, operations: 1, outcome: null, files: 1, ended: 0, money: 'held' });
     await expectOneTask('after_result_before_finish_tx', { end: succeeded });
   });
 
-  it('before finish_tasks commits leaves the task unfinished, and the next worker ends and settles the task once', async () => {
+  it('before finish_attempts commits leaves attempt and task unfinished, and the next worker ends and settles the task once', async () => {
     const { seen } = crashOf('in_finish_before_commit');
-    expect(seen).toMatchObject({ outcome: 'ok', ended: 0, money: 'held', reserved: imageCredits, delivery: null });
+    expect(seen).toMatchObject({ outcome: null, ended: 0, money: 'held', reserved: imageCredits, delivery: null });
     await expectOneTask('in_finish_before_commit', { end: succeeded });
     await expectDelivered('in_finish_before_commit', 0);
   });

@@ -32,7 +32,9 @@ describe('a recorded history', () => {
       'failed-callback',
       'failover',
       'happy',
+      'happy-before-attempts-end-tasks',
       'parked',
+      'parked-before-attempts-end-tasks',
       'refused',
       'rejected-402',
       'resumed',
@@ -41,6 +43,7 @@ describe('a recorded history', () => {
       'unknown',
       'waited-for-channel',
       'with-callback',
+      'with-callback-before-attempts-end-tasks',
     ]);
   });
 
@@ -61,20 +64,20 @@ describe('a recorded history', () => {
 });
 
 describe('the number of history events of a task', () => {
-  it('is 15 if it succeeds without a callback', () => {
-    expect(eventsOf('happy')).toHaveLength(15);
+  it('is 14 if it succeeds without a callback', () => {
+    expect(eventsOf('happy')).toHaveLength(14);
     expect(eventsOf('happy')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
   });
 
-  it('is 21 if its callback is delivered at the first try', () => {
-    expect(eventsOf('with-callback')).toHaveLength(21);
+  it('is 20 if its callback is delivered at the first try', () => {
+    expect(eventsOf('with-callback')).toHaveLength(20);
     expect(eventsOf('with-callback')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
   });
 });
 
 describe('the number of history events of a task whose job is parked', () => {
-  it('is 27: a timer, the signal to collect and a second activity', () => {
-    expect(eventsOf('parked')).toHaveLength(27);
+  it('is 26: a timer, the signal to collect and a second activity', () => {
+    expect(eventsOf('parked')).toHaveLength(26);
     expect(eventsOf('parked')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
     expect(eventsOf('parked').filter((type) => type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(1);
   });

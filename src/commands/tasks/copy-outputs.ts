@@ -1,6 +1,7 @@
-import { draftFiles, recordFile, type FileDraft } from '../../db/files.ts';
+import type { FileDraft } from '../../db/files.ts';
+import type { CopiedFile } from '../../db/ledger.ts';
 import type { Deps } from '../../deps.ts';
-import type { TaskErrorCode, TaskOutput, TaskType } from '../../domain/task.ts';
+import type { TaskErrorCode, TaskType } from '../../domain/task.ts';
 import type { UpstreamOutput } from '../../domain/upstream.ts';
 import { decodeDataUri } from '../../platform/media/data-uri.ts';
 import { FileTooLargeError, type Stored } from '../../platform/files/file-store.ts';
@@ -12,13 +13,10 @@ import { discardFiles } from '../files/discard-files.ts';
 type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
 
 export interface CopyInput {
-  attemptId: string;
-  /** Part of the file names, so that a run that lost the attempt cannot overwrite the files of the run that took it over. */
-  fence: string;
-  projectId: string;
   taskId: string;
   type: TaskType;
-  results: UpstreamOutput[];
+  /** The results with their files, whose rows were written before (`draftFiles`). */
+  copies: readonly OutputCopy[];
   /** The channel's own configured origin is operator-trusted; every other URL goes through the egress guard. */
   channelBaseUrl: string;
   /** Sent to that origin only. Some providers require the credential to download a file. */
@@ -27,15 +25,34 @@ export interface CopyInput {
   signal: AbortSignal;
 }
 
+/** One result and its file. */
+export interface OutputCopy {
+  result: UpstreamOutput;
+  draft: FileDraft;
+}
+
 export type CopyReport =
-  | { kind: 'copied'; outputs: TaskOutput[] }
+  | { kind: 'copied'; files: CopiedFile[] }
   | { kind: 'failed'; code: TaskErrorCode; detail: string }
   | { kind: 'interrupted' };
 
 /** No model sells as many results per request, so a reply with more is broken. */
-const outputsMax = 16;
+export const outputsMax = 16;
 /** For one transfer of a result: the largest video at 4 MB/s. */
 const fetchTimeoutMs = 120_000;
+
+/**
+ * New files for the results of an attempt. The fencing token is part of their names, so that a run that lost the attempt cannot
+ * overwrite the files of the run that took it over.
+ */
+export const planCopies = (
+  { attemptId, fence }: { attemptId: string; fence: string },
+  results: readonly UpstreamOutput[],
+): OutputCopy[] =>
+  results.map((result, index) => {
+    const storageKey = `outputs/${attemptId}-${fence}-${index}`;
+    return { result, draft: { id: newId('file'), storageKey } };
+  });
 
 /**
  * Copies every result into our own file store, hashed and measured, before the upstream's links expire. A transfer that the
@@ -43,31 +60,22 @@ const fetchTimeoutMs = 120_000;
  * too large, not media) fails without a retry; a 404 fails after a few. A failed copy leaves no file behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
-  if (input.results.length > outputsMax) {
-    return { kind: 'failed', code: 'upstream_invalid_response', detail: 'the job returned more results than allowed' };
-  }
-  const copies = input.results.map((result, index) => {
-    const storageKey = `outputs/${input.attemptId}-${input.fence}-${index}`;
-    return { result, draft: { id: newId('file'), storageKey } };
-  });
-  const drafts = copies.map(({ draft }) => draft);
-  await draftFiles(deps.db, { ...fileFields(deps, input), drafts });
-  const outputs: TaskOutput[] = [];
-  for (const { result, draft } of copies) {
+  const files: CopiedFile[] = [];
+  for (const { result, draft } of input.copies) {
     const copied = await copyWithRetries(deps, input, result, draft);
     if (copied.kind !== 'copied') {
-      await discardFiles(deps, drafts);
+      await discardFiles(
+        deps,
+        input.copies.map((copy) => copy.draft),
+      );
       return copied;
     }
-    outputs.push(copied.output);
+    files.push(copied.file);
   }
-  return { kind: 'copied', outputs };
+  return { kind: 'copied', files };
 }
 
-const fileFields = ({ config }: CopyDeps, { projectId, taskId }: CopyInput) =>
-  ({ projectId, taskId, purpose: 'output', keptSeconds: config.retention.contentSeconds }) as const;
-
-type Copied = { kind: 'copied'; output: TaskOutput } | Exclude<CopyReport, { kind: 'copied' }>;
+type Copied = { kind: 'copied'; file: CopiedFile } | Exclude<CopyReport, { kind: 'copied' }>;
 type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
 type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
 type Measured = { kind: 'measured'; media: MediaProbe } & Pick<Stored, 'bytes' | 'sha256'>;
@@ -86,7 +94,7 @@ async function copyWithRetries(
   for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
     const fetched = await copyOnce(deps, input, result, draft.storageKey);
     if (input.signal.aborted) return { kind: 'interrupted' };
-    if (fetched.kind === 'measured') return record(deps, input, result, draft, fetched);
+    if (fetched.kind === 'measured') return { kind: 'copied', file: fileOf(input.type, result, draft, fetched) };
     if (fetched.kind !== 'again') return fetched;
     detail = fetched.detail;
     if (detail === notFound && ++missing >= missingTriesMax) {
@@ -188,34 +196,17 @@ function redirectOf(
   return [301, 302, 303, 307, 308].includes(answer.status ?? 0) ? (URL.parse(location, url)?.href ?? null) : null;
 }
 
-async function record(
-  deps: CopyDeps,
-  input: CopyInput,
+const fileOf = (
+  type: TaskType,
   result: UpstreamOutput,
   draft: FileDraft,
   { media, bytes, sha256 }: Measured,
-): Promise<Copied> {
-  const file = await recordFile(deps.db, {
-    ...draft,
-    ...fileFields(deps, input),
-    mimeType: media.mime_type,
-    bytes,
-    sha256,
-    width: media.width ?? result.width ?? null,
-    height: media.height ?? result.height ?? null,
-    duration: input.type === 'image' ? null : (media.duration ?? result.duration ?? null),
-  });
-  return {
-    kind: 'copied',
-    output: {
-      file_id: file.id,
-      mime_type: file.mimeType,
-      bytes: file.bytes,
-      width: file.width,
-      height: file.height,
-      duration: file.duration,
-      sha256: file.sha256,
-      expires_at: file.expiresAt,
-    },
-  };
-}
+): CopiedFile => ({
+  ...draft,
+  mimeType: media.mime_type,
+  bytes,
+  sha256,
+  width: media.width ?? result.width ?? null,
+  height: media.height ?? result.height ?? null,
+  duration: type === 'image' ? null : (media.duration ?? result.duration ?? null),
+});

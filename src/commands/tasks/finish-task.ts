@@ -13,7 +13,6 @@ export async function finishTask(
   { config, ledger, logger }: Pick<Deps, 'config' | 'ledger' | 'logger'>,
   { taskId, outcome }: FinishInput,
 ): Promise<FinishReport & { finished: boolean }> {
-  if (outcome.kind === 'succeeded') crashPoint('after_result_before_finish_tx');
   const finish = await ledger.finishTask(taskEndOf(config, { taskId, outcome }));
   if (finish.finished) {
     crashPoint('after_finish_commit_before_ack');

@@ -1,5 +1,5 @@
 import { findPendingDelivery } from '../../db/deliveries.ts';
-import { findTaskRouting } from '../../db/attempts.ts';
+import { findTaskRouting, type TaskRouting } from '../../db/attempts.ts';
 import type { Deps } from '../../deps.ts';
 import { ATTEMPTS_MAX, drawOrder } from '../../domain/routing.ts';
 import { isTerminal } from '../../domain/task.ts';
@@ -23,7 +23,8 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
     ...deliveryLimits(config.callbacks),
   };
   const ended = isTerminal(admission.status);
-  const draw = admission.admitted && !ended && admission.remainingMs > 0 ? await drawChannels(deps, taskId) : nothing;
+  const { routing } = admission;
+  const draw = routing && admission.remainingMs > 0 ? await drawFor(deps, routing) : nothing;
   const deliveryId = ended && admission.admitted ? await findPendingDelivery(deps.db, taskId) : null;
   return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, deliveryId, draw, limits };
 }
@@ -34,14 +35,17 @@ export const deliveryLimits = (callbacks: Deps['config']['callbacks']): Delivery
   deliveryTryMs: callbacks.leaseSeconds * 1000,
 });
 
+/** Draws the channels for a task again, after waiting or after failed attempts. */
+export async function drawChannels(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
+  const routing = await findTaskRouting(deps.db, taskId);
+  return routing ? drawFor(deps, routing) : nothing;
+}
+
 /**
  * Draws the channels for a task. Those with an attempt come first and in their order, because their rows hold the outcomes. The
  * available channels that the task has not tried follow, up to the limit of attempts.
  */
-export async function drawChannels(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
-  const routing = await findTaskRouting(deps.db, taskId);
-  if (!routing) return nothing;
-  const { modelId, groups, families, attempted } = routing;
+async function drawFor(deps: PlanDeps, { modelId, groups, families, attempted }: TaskRouting): Promise<ChannelDraw> {
   const { channels, nowMs } = await deps.channels.list();
   const tried = new Set(attempted.map(({ channelId }) => channelId));
   const { order, availableAtMs } = drawOrder(channels, { modelId, groups, families, tried, nowMs }, deps.random);

@@ -1,24 +1,28 @@
-import { findTaskForAttempt } from '../../db/attempts.ts';
+import { findTaskForAttempt, startAttempt, type AttemptTask } from '../../db/attempts.ts';
 import { isTerminal } from '../../domain/task.ts';
+import { newId } from '../../platform/crypto/ids.ts';
 import type { AttemptInput, AttemptReport } from '../../domain/workflow-contract.ts';
 import { begin, recordedReport } from './attempt/begin.ts';
 import { copyResults } from './attempt/copy-results.ts';
-import { stopEndedTask } from './attempt/leave.ts';
+import { leaveEndedTask } from './attempt/leave.ts';
 import { lookUpSubmit } from './attempt/look-up-submit.ts';
 import { pollJob } from './attempt/poll-job.ts';
 import { prepareInputs, releaseInputs } from './attempt/prepare-inputs.ts';
-import { recordEnd } from './attempt/record-end.ts';
+import { recordEnd, recordResults } from './attempt/record-end.ts';
 import {
   AttemptInterrupted,
-  findUsableChannel,
+  findCallableChannel,
+  submitLeaseSecondsOf,
+  usableFor,
   type AttemptDeps,
   type AttemptRun,
   type AttemptSignals,
+  type CallableChannel,
 } from './attempt/run.ts';
 import { submit } from './attempt/submit.ts';
 
 /**
- * Runs a media task on one channel, from submit to stored outputs. The attempt row records its progress and is written before
+ * Runs a media task on one channel, from submit to stored outputs, and ends the task if it succeeds. The attempt row records its progress and is written before
  * the call, so Temporal may run the attempt again at any point. It submits at most once, resumes polling the submitted job, and
  * reports an outcome that is already recorded. A job that takes longer than `POLL_INLINE_SECONDS` is parked, if the workflow can
  * wait for it; a later run collects its result. It returns every outcome. It throws only if the database is unavailable, the
@@ -29,12 +33,13 @@ export async function runAttempt(
   input: AttemptInput,
   signals: AttemptSignals,
 ): Promise<AttemptReport> {
-  const task = await findTaskForAttempt(deps.db, input.taskId, input.channelId);
-  if (!task || isTerminal(task.status)) return (await stopEndedTask(deps, input.taskId)).report;
+  const callable = await findCallableChannel(deps, input.channelId);
+  const { task, started } = await startOrRead(deps, input, callable);
+  if (!task || isTerminal(task.status)) return (await leaveEndedTask(deps, input.taskId, task?.status)).report;
   // Before the channel and the inputs are looked at, because an outcome stands whatever has become of them.
   if (task.begun && task.begun.outcome !== null) return recordedReport(task.begun);
-  if (task.remainingMs <= 0) return { kind: 'deadline' };
-  const channel = await findUsableChannel(deps, task, input.channelId);
+  if (!started && task.remainingMs <= 0) return { kind: 'deadline' };
+  const channel = callable && usableFor(task, callable);
   if (!channel) return skip(deps, input);
 
   const deadline = performance.now() + task.remainingMs;
@@ -45,7 +50,9 @@ export async function runAttempt(
     channel,
     signals,
     inputs: { held: null, request: null },
+    started,
     parkable: input.parkable === true,
+    reportsEnd: input.reportsEnd === true,
     remainingMs,
   };
   try {
@@ -56,6 +63,30 @@ export async function runAttempt(
   }
 }
 
+/** Reads the task and, if nothing has to be prepared, begins its attempt in the same statement. */
+async function startOrRead(
+  deps: AttemptDeps,
+  { taskId, channelId }: AttemptInput,
+  callable: CallableChannel | null,
+): Promise<{ task: AttemptTask | null; started: AttemptRun['started'] }> {
+  if (!callable) return { task: await findTaskForAttempt(deps.db, taskId, channelId), started: null };
+  const { row, adapter } = callable;
+  const holder = { attemptId: newId('att'), fence: newId('att') };
+  const begunAt = performance.now();
+  const task = await startAttempt(deps.db, {
+    ...holder,
+    taskId,
+    channelId,
+    submitSeconds: {
+      image: submitLeaseSecondsOf(deps, adapter, 'image'),
+      video: submitLeaseSecondsOf(deps, adapter, 'video'),
+    },
+    probeSeconds: deps.config.breaker.probeSeconds,
+    adapter: row.adapter,
+  });
+  return { task, started: task?.started ? { holder, begunAt } : null };
+}
+
 /** Each stage takes the result of an earlier one; `begin` enters at the stage that the row has reached. */
 async function runStages(run: AttemptRun): Promise<AttemptReport> {
   const begun = await begin(run);
@@ -63,6 +94,7 @@ async function runStages(run: AttemptRun): Promise<AttemptReport> {
   const found = submitted.stage === 'unanswered' ? await lookUpSubmit(run, submitted) : submitted;
   const polled = found.stage === 'accepted' ? await pollJob(run, found) : found;
   const copied = polled.stage === 'finished' ? await copyResults(run, polled) : polled;
+  if (copied.stage === 'copied') return recordResults(run, copied);
   return copied.stage === 'decided' ? recordEnd(run, copied) : copied.report;
 }
 

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
-import { copyOutputs, type CopyReport } from '../../../src/commands/tasks/copy-outputs.ts';
+import { copyOutputs, planCopies, type CopyReport } from '../../../src/commands/tasks/copy-outputs.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { draftFiles, recordFile } from '../../../src/db/files.ts';
 import type { TaskType } from '../../../src/domain/task.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 import { createFileStore, type FileStore } from '../../../src/platform/files/file-store.ts';
@@ -44,12 +45,12 @@ afterEach(async () => {
 });
 
 describe('the copy of a result', () => {
-  it('is stored, measured and recorded', async () => {
+  it('is stored and measured', async () => {
     serve = (_request, response) => response.end(png);
     const report = await copy(`${channel.url}/a.png`);
     expect(report).toMatchObject({
       kind: 'copied',
-      outputs: [{ mime_type: 'image/png', bytes: png.length, width: 64, height: 48 }],
+      files: [{ mimeType: 'image/png', bytes: png.length, width: 64, height: 48 }],
     });
     expect(stored()).toHaveLength(1);
   });
@@ -232,7 +233,7 @@ describe('two runs of one attempt', () => {
     serve = (_request, response) => response.end(png);
     const report = await copyAs(task, newId('att'), { url: `${channel.url}/a.png` });
     const [kept] = await filesOf(task);
-    expect(report).toMatchObject({ kind: 'copied', outputs: [{ sha256: kept?.sha256 }] });
+    expect(report).toMatchObject({ kind: 'copied', files: [{ sha256: kept?.sha256 }] });
 
     // The provider's link has expired meanwhile, or returns another picture.
     const other = await picture({ width: 64, height: 48, seed: 2 });
@@ -297,8 +298,8 @@ async function accepted(): Promise<Accepted> {
   return { taskId, projectId: book.projectId };
 }
 
-/** Copies one result as the run with the fencing token `fence`. */
-function copyAs(
+/** Copies one result as the run with the fencing token `fence`: between its draft and its record, as an attempt does. */
+async function copyAs(
   { taskId, projectId }: Accepted,
   fence: string,
   given: { url: string; type?: TaskType; forMs?: number | (() => number); allowCidrs?: string[]; files?: FileStore },
@@ -307,21 +308,23 @@ function copyAs(
   const begunAt = performance.now();
   // The default of production: only the channel's own origin is trusted.
   const egress = createEgress({ allowCidrs: given.allowCidrs ?? [], callbackPorts: [] });
-  return copyOutputs(
+  const copies = planCopies({ attemptId: `att_${taskId}`, fence }, [{ url: given.url }]);
+  const fields = { projectId, taskId, purpose: 'output', keptSeconds: 60 } as const;
+  await draftFiles(db, { ...fields, drafts: copies.map(({ draft }) => draft) });
+  const report = await copyOutputs(
     { config, db, files: given.files ?? files, egress, logger: pino({ level: 'silent' }) },
     {
-      attemptId: `att_${taskId}`,
-      fence,
-      projectId,
       taskId,
       type: given.type ?? 'image',
-      results: [{ url: given.url }],
+      copies,
       channelBaseUrl: `${channel.url}/some/path`,
       channelHeaders: { 'x-goog-api-key': 'the-key' },
       remainingMs: () => (typeof forMs === 'number' ? begunAt + forMs - performance.now() : forMs()),
       signal: new AbortController().signal,
     },
   );
+  if (report.kind === 'copied') for (const file of report.files) await recordFile(db, { ...file, ...fields });
+  return report;
 }
 
 const filesOf = ({ taskId }: Accepted): Promise<{ storageKey: string; sha256: string; expires: boolean }[]> =>

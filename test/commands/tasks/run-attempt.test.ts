@@ -333,6 +333,7 @@ async function prepared(
   const deps: AttemptDeps = {
     config,
     db,
+    ledger,
     logger,
     sealer,
     channels: createChannelCache(db, 1_000, config.breaker, {

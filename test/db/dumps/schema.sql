@@ -1471,6 +1471,63 @@ begin
       array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n])));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.finish_attempts(members jsonb)
+ RETURNS TABLE(ours boolean, finished boolean, status text, error_code text, delivery_id text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
+  member jsonb;
+  held attempt;
+  kept_until timestamptz;
+  recorded int;
+  is_ours boolean[] := '{}';
+  ending jsonb := '[]';
+begin
+  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  perform from hold where id = any (ids) order by id for no key update;
+  perform from task where id = any (ids) order by id for no key update;
+
+  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
+    select * into held from attempt where id = member->>'attempt_id' for update;
+    ours := found and held.fence = member->>'fence' and coalesce(held.outcome, 'ok') = 'ok';
+    is_ours := is_ours || ours;
+    continue when not ours;
+    ending := ending || member;
+    continue when held.outcome is not null;
+
+    kept_until := date_trunc('second', clock_timestamp()) + make_interval(secs => (member->>'retention_seconds')::float8);
+    insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration, expires_at)
+    select f.id, t.project_id, t.id, 'output', f.storage_key, f.mime_type, f.bytes, f.sha256, f.width, f.height, f.duration, kept_until
+    from task t cross join jsonb_to_recordset(member->'files') as f (
+      id text, storage_key text, mime_type text, bytes bigint, sha256 text, width int, height int, duration float8)
+    where t.id = member->>'task_id'
+    on conflict (storage_key) do update set mime_type = excluded.mime_type, bytes = excluded.bytes, sha256 = excluded.sha256,
+      width = excluded.width, height = excluded.height, duration = excluded.duration, expires_at = excluded.expires_at
+    where file.deleted_at is null;
+    get diagnostics recorded = row_count;
+    if recorded <> jsonb_array_length(member->'files') then
+      raise exception 'a file of attempt % was not recorded, because retention has deleted its draft', held.id;
+    end if;
+    update attempt set outcome = 'ok', ended_at = clock_timestamp(), next_poll_at = null, outputs = (
+      select jsonb_agg(jsonb_build_object(
+        'file_id', f->'id', 'mime_type', f->'mime_type', 'bytes', f->'bytes', 'width', f->'width', 'height', f->'height',
+        'duration', f->'duration', 'sha256', f->'sha256', 'expires_at', extract(epoch from kept_until)::bigint) order by ord)
+      from jsonb_array_elements(member->'files') with ordinality as given (f, ord))
+    where id = held.id;
+  end loop;
+
+  return query
+    select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
+    from unnest(is_ours) with ordinality as asked (ours, n)
+    left join (select e.*, row_number() over () as place from finish_tasks(ending) e) f
+      on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
+    order by asked.n;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
  RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
@@ -1931,6 +1988,44 @@ begin
   if replayed then return 0; end if;
   delete from idempotency i where i.request_id = p_request_id;
   return (select a.given from adjust_credits(p_request_id, null, 'the answer was not delivered') a);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.start_attempt(p_id text, p_task_id text, p_channel_id text, p_fence text, p_image_submit_seconds double precision, p_video_submit_seconds double precision, p_probe_seconds double precision, p_adapter text, p_input_keys text[])
+ RETURNS TABLE(task_id text, project_id text, request_id text, type text, model_id text, status text, input jsonb, snapshot jsonb, remaining_ms double precision, cancel_requested boolean, begun jsonb, started boolean)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  t task;
+  a attempt;
+  mapping jsonb;
+begin
+  select * into t from task where task.id = p_task_id and task.admission = 'reserved' for no key update;
+  if not found then return; end if;
+  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id;
+  started := found and a.id = p_id and a.fence = p_fence and a.outcome is null and a.operation is null;
+  mapping := t.snapshot -> 'upstream' -> p_adapter;
+  if not found and mapping is not null and t.completed_at is null and t.deadline_at > clock_timestamp()
+     and not coalesce(t.input ?| p_input_keys, true) then
+    select b.fresh into started from begin_attempt(
+      p_id, p_task_id, p_channel_id, p_fence,
+      case t.type when 'image' then p_image_submit_seconds else p_video_submit_seconds end,
+      (mapping ->> 'cost_micro_usd')::bigint, p_probe_seconds, p_adapter) b;
+  elsif a.id is not null and not started then
+    begun := jsonb_build_object('outcome', a.outcome, 'code', a.code);
+  end if;
+  task_id := t.id;
+  project_id := t.project_id;
+  request_id := t.request_id;
+  type := t.type;
+  model_id := t.model_id;
+  status := t.status;
+  input := t.input;
+  snapshot := t.snapshot;
+  remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
+  cancel_requested := t.cancel_requested_at is not null;
+  started := coalesce(started, false);
+  return next;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.write_ledger_checkpoint(p_lag_seconds double precision, p_kept integer)

@@ -18,6 +18,7 @@ import {
 export async function begin(
   run: AttemptRun,
 ): Promise<FreshAttempt | UnansweredSubmit | AcceptedJob | FinishedJob | ReportedAttempt> {
+  if (run.started) return { stage: 'fresh', ...run.started };
   const taken = await takeRow(run);
   if (!taken) {
     // A task with a cancel request begins no attempt on any channel.

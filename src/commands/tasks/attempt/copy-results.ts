@@ -1,31 +1,33 @@
-import { saveResult } from '../../../db/attempts.ts';
-import type { UpstreamOutput } from '../../../domain/upstream.ts';
-import { copyOutputs } from '../copy-outputs.ts';
+import { saveResult, type AttemptEnd } from '../../../db/attempts.ts';
+import type { TaskErrorCode } from '../../../domain/task.ts';
+import { copyOutputs, outputsMax, planCopies } from '../copy-outputs.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
-import { decided, type AttemptHolder, type Ending, type FinishedJob, type ReportedAttempt } from './stages.ts';
+import { decided, type CopiedResults, type Ending, type FinishedJob } from './stages.ts';
 
-/** Saves the addresses of the results, so that copying can resume. Inline results are too large for a row. */
-export async function takeResults(
-  run: AttemptRun,
-  holder: AttemptHolder,
-  results: UpstreamOutput[],
-): Promise<FinishedJob | ReportedAttempt> {
-  const isInline = results.some(({ url }) => url.startsWith('data:'));
-  const ours = isInline || (await saveResult(run.deps.db, holder, results));
-  return ours ? { stage: 'finished', holder, results } : leaveToNewHolder(run);
-}
-
-/** Copies the results into our file store before the upstream's links expire. A later run can start the copy again. */
-export async function copyResults(run: AttemptRun, { holder, results }: FinishedJob): Promise<Ending> {
+/**
+ * Saves the addresses of the results and the rows of their files, then copies the results into our file store before the upstream's
+ * links expire. A later run can start the copy again.
+ */
+export async function copyResults(run: AttemptRun, { holder, results }: FinishedJob): Promise<CopiedResults | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
-  const copied = await copyOutputs(deps, {
-    attemptId: holder.attemptId,
-    fence: holder.fence,
+  if (results.length > outputsMax) {
+    return decided(holder, unusable('upstream_invalid_response', 'the job returned more results than allowed'));
+  }
+  const copies = planCopies(holder, results);
+  // Inline results are too large for a row.
+  const isInline = results.some(({ url }) => url.startsWith('data:'));
+  const ours = await saveResult(deps.db, holder, isInline ? null : results, {
     projectId: task.projectId,
     taskId: task.taskId,
+    drafts: copies.map(({ draft }) => draft),
+    keptSeconds: deps.config.retention.contentSeconds,
+  });
+  if (!ours) return leaveToNewHolder(run);
+  const copied = await copyOutputs(deps, {
+    taskId: task.taskId,
     type: task.type,
-    results,
+    copies,
     channelBaseUrl: channel.row.baseUrl,
     channelHeaders: channel.adapter.outputHeaders?.(channel.upstream) ?? {},
     remainingMs,
@@ -33,11 +35,18 @@ export async function copyResults(run: AttemptRun, { holder, results }: Finished
   });
   switch (copied.kind) {
     case 'copied':
-      return decided(holder, { outcome: 'ok', outputs: copied.outputs });
+      return { stage: 'copied', holder, files: copied.files };
     case 'failed':
-      return decided(holder, { outcome: 'refused', code: copied.code, errorClass: 'output', detail: copied.detail });
+      return decided(holder, unusable(copied.code, copied.detail));
     case 'interrupted':
       if (signals.shutdown.aborted) throw new AttemptInterrupted('shutting down while copying outputs');
       return giveUp(run, holder);
   }
 }
+
+const unusable = (code: TaskErrorCode, detail: string): AttemptEnd => ({
+  outcome: 'refused',
+  code,
+  errorClass: 'output',
+  detail,
+});

@@ -1,5 +1,5 @@
 import { endAttempt, findTaskForAttempt } from '../../../db/attempts.ts';
-import { isTerminal } from '../../../domain/task.ts';
+import { isTerminal, type TaskStatus } from '../../../domain/task.ts';
 import { stopUpstream } from '../stop-upstream.ts';
 import { AttemptInterrupted, type AttemptDeps, type AttemptRun } from './run.ts';
 import { reported, type AttemptHolder, type ReportedAttempt } from './stages.ts';
@@ -10,10 +10,19 @@ export async function stopEndedTask(deps: AttemptDeps, taskId: string): Promise<
   return reported({ kind: 'over' });
 }
 
+/** Reports how the task has ended: this attempt succeeded, or its job is not wanted any more and is stopped. */
+export const leaveEndedTask = async (
+  deps: AttemptDeps,
+  taskId: string,
+  status: TaskStatus | undefined,
+): Promise<ReportedAttempt> =>
+  // Only the attempt that succeeded is run again after that.
+  status === 'succeeded' ? reported({ kind: 'ok', code: null }) : stopEndedTask(deps, taskId);
+
 /** Leaves the attempt to the run that has taken its row over. Until the task ends, only that run may report the outcome. */
 export async function leaveToNewHolder({ deps, task: { taskId } }: AttemptRun): Promise<ReportedAttempt> {
   const task = await findTaskForAttempt(deps.db, taskId);
-  if (!task || isTerminal(task.status)) return stopEndedTask(deps, taskId);
+  if (!task || isTerminal(task.status)) return leaveEndedTask(deps, taskId, task?.status);
   throw new AttemptInterrupted('another run has taken this attempt over');
 }
 

@@ -4,7 +4,6 @@ import { markMissing, parkJob, readAcceptedJob } from '../../../db/parked-jobs.t
 import type { PollResult } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { parkedPollBounds } from '../parked-poll-bounds.ts';
-import { takeResults } from './copy-results.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { seenEveryMs } from './prepare-inputs.ts';
 import { callSignal, waitUnlessShutdown, type AttemptRun } from './run.ts';
@@ -42,7 +41,7 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
     await waitUnlessShutdown(run, Math.min(waitMs, remainingMs()));
     if (signals.canceled.aborted) return giveUp(run, holder);
     const polled = await channel.adapter.pollMedia(channel.upstream, operation, { signal: callSignal(run) });
-    if (polled.kind === 'done') return takeResults(run, holder, polled.outputs);
+    if (polled.kind === 'done') return { stage: 'finished', holder, results: polled.outputs };
     if (polled.kind === 'failed' || polled.kind === 'refused') return decided(holder, jobEnd(polled));
     crashPoint('mid_poll');
 

@@ -1,24 +1,54 @@
 import { endAttempt, findTaskForAttempt, type AttemptEnd } from '../../../db/attempts.ts';
-import type { AttemptReport } from '../../../domain/workflow-contract.ts';
+import type { AttemptReport, FinishInput } from '../../../domain/workflow-contract.ts';
+import { crashPoint } from '../../../platform/crash-point.ts';
+import { logEnd, taskEndOf } from '../finish-task.ts';
 import { recordedReport, takeRow } from './begin.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
-import type { DecidedAttempt } from './stages.ts';
+import type { AttemptHolder, CopiedResults, DecidedAttempt } from './stages.ts';
 
-/** Writes the outcome, once. If another run has taken the row over and recorded an outcome, that outcome is reported. */
+/**
+ * Writes the outcome of an attempt without results, once. If another run has taken the row over and recorded an outcome, that outcome
+ * is reported.
+ */
 export async function recordEnd(run: AttemptRun, { holder, end: given }: DecidedAttempt): Promise<AttemptReport> {
-  const { deps, task, channel } = run;
   const end = await canceledIfRequested(run, given);
-  const ours = await endAttempt(deps.db, holder, end);
-  if (!ours) {
-    const current = await takeRow(run);
-    if (current && current.outcome !== null) return recordedReport(current);
-    throw new AttemptInterrupted('another run has taken this attempt over');
+  const ours = await endAttempt(run.deps.db, holder, end);
+  if (!ours) return reportOfOtherRun(run);
+  logAttempt(run, holder, end);
+  return recordedReport({ outcome: end.outcome, code: end.code ?? null });
+}
+
+/**
+ * Ends an attempt with results and its task, once and in one transaction: the files, the outcome, the credits and the row of the
+ * callback. If the task has already ended, its end does not change.
+ */
+export async function recordResults(run: AttemptRun, { holder, files }: CopiedResults): Promise<AttemptReport> {
+  const { deps, task } = run;
+  const success: FinishInput = { taskId: task.taskId, outcome: { kind: 'succeeded' } };
+  crashPoint('after_result_before_finish_tx');
+  const finish = await deps.ledger.finishAttempt({ ...taskEndOf(deps.config, success), ...holder, files });
+  if (!finish) return reportOfOtherRun(run);
+  logAttempt(run, holder, { outcome: 'ok' });
+  if (finish.finished) {
+    crashPoint('after_finish_commit_before_ack');
+    logEnd(deps.logger, success, finish);
   }
+  const { status, deliveryId } = finish;
+  return { kind: 'ok', code: null, ...(run.reportsEnd && { end: { status, deliveryId } }) };
+}
+
+async function reportOfOtherRun(run: AttemptRun): Promise<AttemptReport> {
+  const current = await takeRow(run);
+  if (current && current.outcome !== null) return recordedReport(current);
+  throw new AttemptInterrupted('another run has taken this attempt over');
+}
+
+function logAttempt({ deps, task, channel }: AttemptRun, { attemptId }: AttemptHolder, end: AttemptEnd): void {
   deps.logger.info(
     {
       task_id: task.taskId,
       request_id: task.requestId,
-      attempt_id: holder.attemptId,
+      attempt_id: attemptId,
       channel: channel.row.name,
       outcome: end.outcome,
       error_class: end.errorClass ?? undefined,
@@ -26,7 +56,6 @@ export async function recordEnd(run: AttemptRun, { holder, end: given }: Decided
     },
     'attempt ended',
   );
-  return recordedReport({ outcome: end.outcome, code: end.code ?? null });
 }
 
 /**

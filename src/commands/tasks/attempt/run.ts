@@ -3,13 +3,25 @@ import type { AttemptTask } from '../../../db/attempts.ts';
 import type { ChannelRow } from '../../../db/channels.ts';
 import type { Deps } from '../../../deps.ts';
 import type { UpstreamMapping } from '../../../domain/catalog.ts';
+import type { TaskType } from '../../../domain/task.ts';
 import { pause } from '../../../platform/pause.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import type { AttemptInputs } from './prepare-inputs.ts';
+import type { FreshAttempt } from './stages.ts';
 
 export type AttemptDeps = Pick<
   Deps,
-  'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'egress' | 'files' | 'inputMemory' | 'logger' | 'urls'
+  | 'config'
+  | 'db'
+  | 'ledger'
+  | 'channels'
+  | 'adapters'
+  | 'sealer'
+  | 'egress'
+  | 'files'
+  | 'inputMemory'
+  | 'logger'
+  | 'urls'
 >;
 
 /** The signals around one run of an attempt. */
@@ -30,8 +42,12 @@ export interface AttemptRun {
   channel: UsableChannel;
   signals: AttemptSignals;
   inputs: AttemptInputs;
+  /** Set if the attempt's row was inserted when the task was read. */
+  started: Omit<FreshAttempt, 'stage'> | null;
   /** The workflow can wait for a parked job. */
   parkable: boolean;
+  /** The workflow can be told that this run has ended the task. */
+  reportsEnd: boolean;
   /** The time until the task's deadline. */
   remainingMs: () => number;
 }
@@ -44,30 +60,55 @@ export interface UsableChannel {
   mapping: UpstreamMapping;
 }
 
+/** A channel that this process can call, whatever the task. */
+export interface CallableChannel {
+  row: ChannelRow;
+  adapter: Adapter;
+  credential: string;
+}
+
+/** Null when the channel is gone, makes no media, or its credential cannot be decrypted. */
+export async function findCallableChannel(deps: AttemptDeps, channelId: string): Promise<CallableChannel | null> {
+  const row = await deps.channels.find(channelId);
+  const adapter = row && deps.adapters[row.adapter];
+  if (!row || !adapter?.submitMedia) return null;
+  const credential = usableCredential(deps, row);
+  return credential === null ? null : { row, adapter, credential };
+}
+
+/** The channel ready for a call of this task; null when its family cannot make the task. */
+export function usableFor(task: AttemptTask, { row, adapter, credential }: CallableChannel): UsableChannel | null {
+  const mapping = task.snapshot.upstream[row.adapter];
+  const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId };
+  return mapping ? { row, adapter, mapping, upstream } : null;
+}
+
 /** The channel ready for a call; null when it is gone, does not serve this task, or its credential cannot be decrypted. */
 export async function findUsableChannel(
   deps: AttemptDeps,
   task: AttemptTask,
   channelId: string,
 ): Promise<UsableChannel | null> {
-  const row = await deps.channels.find(channelId);
-  const adapter = row && deps.adapters[row.adapter];
-  const mapping = row && task.snapshot.upstream[row.adapter];
-  if (!row || !adapter?.submitMedia || !mapping) return null;
-  const credential = usableCredential(deps, row);
-  if (credential === null) return null;
-  const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId };
-  return { row, adapter, mapping, upstream };
+  const callable = await findCallableChannel(deps, channelId);
+  return callable && usableFor(task, callable);
 }
 
 /** The timeout of a submit to this channel. */
-export function submitSeconds({ deps: { config }, task, channel }: AttemptRun): number {
-  const isLong = channel.adapter.answersSynchronously?.includes(task.type) ?? false;
+export const submitSeconds = ({ deps, task, channel }: AttemptRun): number =>
+  submitSecondsOf(deps, channel.adapter, task.type);
+
+function submitSecondsOf({ config }: Pick<AttemptDeps, 'config'>, adapter: Adapter, type: TaskType): number {
+  const isLong = adapter.answersSynchronously?.includes(type) ?? false;
   return isLong ? config.attempts.synchronousTimeoutSeconds : config.attempts.submitTimeoutSeconds;
 }
 
 /** How long a submit may be in flight: its timeout, and a margin for writing its answer. */
-export const submitLeaseSeconds = (run: AttemptRun): number => submitSeconds(run) + 5;
+export const submitLeaseSeconds = ({ deps, task, channel }: AttemptRun): number =>
+  submitLeaseSecondsOf(deps, channel.adapter, task.type);
+
+/** `submitLeaseSeconds` for a task that has not been read yet. */
+export const submitLeaseSecondsOf = (deps: Pick<AttemptDeps, 'config'>, adapter: Adapter, type: TaskType): number =>
+  submitSecondsOf(deps, adapter, type) + 5;
 
 /** Providers answer a poll within a second; a poll that takes longer is repeated. */
 export const pollTimeoutMs = 15_000;

@@ -1,4 +1,5 @@
 import type { AttemptEnd, AttemptMemory } from '../../../db/attempts.ts';
+import type { CopiedFile } from '../../../db/ledger.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import type { Operation } from '../../../channels/channel.ts';
 import type { Attempt, UpstreamOutput } from '../../../domain/upstream.ts';
@@ -37,6 +38,13 @@ export interface FinishedJob {
   stage: 'finished';
   holder: AttemptHolder;
   results: UpstreamOutput[];
+}
+
+/** The results are in our file store. The outcome `ok` and the end of the task are not written yet. */
+export interface CopiedResults {
+  stage: 'copied';
+  holder: AttemptHolder;
+  files: CopiedFile[];
 }
 
 /** The outcome is known and not written yet. */

@@ -1,7 +1,6 @@
 import { answeredSynchronously, type Operation, type SubmitResult } from '../../../channels/channel.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
-import { takeResults } from './copy-results.ts';
 import { leaveToNewHolder } from './leave.ts';
 import { buildRequest, notSent, releaseInputs } from './prepare-inputs.ts';
 import { submitLeaseSeconds, submitSeconds, timeoutSignal, type AttemptRun } from './run.ts';
@@ -72,7 +71,7 @@ async function afterAnswer(
   if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
   if (attempt.kind === 'done') {
     const accepted = await acceptJob(run, holder, attempt.operation ?? answeredSynchronously);
-    return accepted.stage === 'accepted' ? takeResults(run, holder, attempt.outputs) : accepted;
+    return accepted.stage === 'accepted' ? { stage: 'finished', holder, results: attempt.outputs } : accepted;
   }
   return decided(holder, {
     outcome: attempt.kind,
