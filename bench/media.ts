@@ -161,7 +161,7 @@ interface Bare {
 }
 
 async function startBare(address: string): Promise<Bare> {
-  const namespace = await createTemporalNamespace();
+  const namespace = await createTemporalNamespace({ withClient: true });
   const tls = { caFile: '', certFile: '', keyFile: '' };
   const workflows = createWorkflowClient({ address, namespace: namespace.namespace, apiKey: '', tls });
   const worker = spawn(
