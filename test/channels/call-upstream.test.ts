@@ -126,11 +126,11 @@ describe('one upstream call', () => {
     );
 
   it('sends one plain JSON request and reads one JSON answer', async () => {
-    replies.answer({ status: 201, body: { id: 'a' }, headers: { 'X-Thing': 'y' } });
+    replies.answer({ status: 201, body: { id: 'a' }, headers: { 'Retry-After': '7' } });
     expect(await call({ path: '/a?b=c', headers: { authorization: 'Key k' } })).toMatchObject({
       kind: 'answered',
       status: 201,
-      headers: { 'x-thing': 'y' },
+      headers: { 'retry-after': '7' },
       body: { json: { id: 'a' } },
     });
     expect(replies.received).toMatchObject([

@@ -19,7 +19,11 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
  * shipped to systems that must not hold them. Of PostgreSQL errors only code and place are written, because their text can quote
  * rows and statements. Log ids, codes and times, never a query string.
  */
-export function createLogger(level: LogLevel, name: string, destination: DestinationStream = stderr()): Logger {
+export function createLogger(
+  level: LogLevel,
+  name: string,
+  destination: DestinationStream = (standardError ??= openStandardError()),
+): Logger {
   const logger = pino(
     {
       level,
@@ -89,11 +93,14 @@ function redactChildren(logger: Logger): Logger {
 
 const INFO = levels.values['info'] ?? 30;
 
+/** One for all loggers of the process, so that lines stay in their order. */
+let standardError: DestinationStream | undefined;
+
 /**
  * Lines up to `info` are written together at the end of the turn of the event loop, because a write costs as much as the line.
  * Warnings and errors are written immediately, with all lines before them: the line that explains a crash must not be lost in a buffer.
  */
-function stderr(): DestinationStream & { lastLevel: number } {
+function openStandardError(): DestinationStream {
   const out = pino.destination({ dest: 2, sync: true });
   let waiting = '';
   const flush = (): void => {
