@@ -10,6 +10,28 @@ export const png = (width = 40, height = 30): Promise<Buffer> => plain(width, he
 export const jpeg = (width = 40, height = 30): Promise<Buffer> => plain(width, height).jpeg().toBuffer();
 export const webp = (width = 40, height = 30): Promise<Buffer> => plain(width, height).webp().toBuffer();
 
+/**
+ * A baseline JPEG of one grey. Only a picture of one block is encoded, and its 32 bits of image data are repeated for each block of
+ * 16 × 16 pixels, so that a large picture costs no CPU time.
+ */
+export async function flatJpeg(width: number, height: number, { orientation = 1 } = {}): Promise<Buffer> {
+  const block = await plain(16, 16, { colour: '#808080' })
+    .withMetadata({ orientation })
+    .jpeg({ optimiseCoding: false })
+    .toBuffer();
+  const dataAt = block.indexOf(Buffer.from([0xff, 0xda, 0, 12])) + 14;
+  const sizeAt = block.indexOf(Buffer.from([0xff, 0xc0, 0, 17])) + 5;
+  const head = Buffer.from(block.subarray(0, dataAt));
+  head.writeUInt16BE(height, sizeAt);
+  head.writeUInt16BE(width, sizeAt + 2);
+  const blocks = Math.ceil(width / 16) * Math.ceil(height / 16);
+  return Buffer.concat([
+    head,
+    Buffer.alloc(blocks * 4, block.subarray(dataAt, dataAt + 4)),
+    block.subarray(dataAt + 4),
+  ]);
+}
+
 /** A picture with a red and a blue frame. */
 export const animatedWebp = async (): Promise<Buffer> => {
   const frames = await Promise.all(['#f00', '#00f'].map((colour) => plain(20, 10, { colour }).png().toBuffer()));

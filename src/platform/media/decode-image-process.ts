@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import sharp, { type Metadata, type Sharp } from 'sharp';
-import { imageType, type CleanImage, type DecoderHead } from './decode-image.ts';
+import type { CleanImage, DecoderHead } from './decode-image.ts';
+import { imageType } from './image-type.ts';
 
 /**
  * The program behind `createImageDecoder`: reads one picture from stdin, writes one line of JSON and the re-encoded picture to

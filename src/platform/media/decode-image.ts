@@ -3,10 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createFairBudget } from '../fair-budget.ts';
 import { createMemoryBudget } from '../memory-budget.ts';
+import { imageType, type ImageType } from './image-type.ts';
 
 export interface CleanImage {
   bytes: Buffer;
-  mimeType: 'image/jpeg' | 'image/png' | 'image/webp';
+  mimeType: ImageType;
   width: number;
   height: number;
 }
@@ -65,15 +66,6 @@ export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder
       place.release();
     }
   };
-}
-
-/** The format by the first bytes. */
-export function imageType(bytes: Buffer): CleanImage['mimeType'] | null {
-  const text = (start: number, end: number) => bytes.toString('latin1', start, end);
-  if (text(0, 3) === '\xff\xd8\xff') return 'image/jpeg';
-  if (text(0, 8) === '\x89PNG\r\n\x1a\n') return 'image/png';
-  if (text(0, 4) === 'RIFF' && text(8, 12) === 'WEBP') return 'image/webp';
-  return null;
 }
 
 /** The first line of the decoder's output, as JSON; the picture follows. Not trusted: the decoder may be compromised. */

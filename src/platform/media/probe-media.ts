@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { imageSize } from 'image-size';
 import type { FileStore } from '../files/file-store.ts';
-import { imageType } from './decode-image.ts';
+import { imageType } from './image-type.ts';
 
 /** The properties of a media file, read from its bytes. Null where unknown. */
 export interface MediaProbe {
