@@ -7,8 +7,11 @@ import { noise } from '../support/pictures.ts';
 import { upload } from '../support/upload.ts';
 import { startSlowClients, workUntil } from './other-tenant.ts';
 
-/** A twentieth of the attack that `test/load` makes, on a gateway with a twentieth of the places and of the memory for bodies. */
-const attack = { uploads: 25, bodies: 4, readers: 500 };
+/**
+ * A twentieth of the attack that `test/load` makes, on a gateway with a twentieth of the places and of the memory for bodies. One
+ * project may have 375 readers at the same time.
+ */
+const attack = { uploads: 25, bodies: 4, readers: 400 };
 const settings = { HTTP_IN_FLIGHT_MAX: '25', BODIES_BUFFERED_MAX_BYTES: '16000000', GEMINI_WAITS_MAX: '8' };
 
 let gateway: Gateway;
@@ -48,7 +51,7 @@ describe('slow uploads, stalled bodies and slow readers of one project', () => {
         fileUrl: own.url,
         clients: 2,
         // Without a pause this work takes more CPU time than the attack.
-        pauseMs: 1_500,
+        pauseMs: 4_000,
         isOver: () =>
           isCutOff() && [slow.seen().uploads, slow.seen().bodies].every(({ ended }) => (ended[408] ?? 0) > 0),
       });
