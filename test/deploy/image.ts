@@ -143,10 +143,15 @@ function start(command: readonly string[], env: Record<string, string>, cwd = '/
   return { pid: child.pid ?? 0, output: () => output, exited, kill: (signal) => void child.kill(signal) };
 }
 
+/** Does not follow the links to the packages, as a recursive `readdir` would. */
 function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((file) => `${file} ${statSync(file).size} ${statSync(file).mtimeMs}`)
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return filesBelow(path);
+      if (!entry.isFile()) return [];
+      const { size, mtimeMs } = statSync(path);
+      return [`${path} ${size} ${mtimeMs}`];
+    })
     .sort();
 }
