@@ -18,7 +18,7 @@ export default {
     '/node_modules/',
     '/test/channels/families-through-gateway',
     '/test/http/rate-limits/limits',
-    '/test/http/routes/(bad-input|chat-bad-input|gemini|jobs|legacy|uploads)',
-    '/test/spec/endpoints',
+    '/test/http/routes/(gemini|jobs|refusals|uploads)',
+    '/test/spec/client-api',
   ],
 };

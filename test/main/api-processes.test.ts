@@ -4,16 +4,26 @@ import { join } from 'node:path';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
+import { describeAdminListener } from './admin-listener.ts';
 
 const processes = 2;
 let gateway: Gateway;
 let adminPort: number;
 beforeAll(async () => {
   adminPort = await choosePort(0, new Set());
-  const env = { API_PROCESSES: String(processes), ADMIN_PORT: String(adminPort), LOG_LEVEL: 'info' };
+  const env = {
+    API_PROCESSES: String(processes),
+    HOST: '0.0.0.0',
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(adminPort),
+    LOG_LEVEL: 'info',
+  };
   gateway = await startGateway({ env, workers: 0, sandbox: false });
 });
 afterAll(() => gateway?.stop());
+
+// First, because the last test below ends the API server.
+describeAdminListener(() => gateway);
 
 const logLines = (): { msg: string; pid: number; path?: string }[] =>
   readFileSync(join(gateway.logFolder, 'api-1.log'), 'utf8')

@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 export function testsByLine(): Map<string, ShowingTest[]> {
   const tests = new Map<string, ShowingTest[]>();
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
-  for (const file of files.filter((name) => name.endsWith('.test.ts')).sort()) {
+  for (const file of files.filter((name) => name.endsWith('.ts')).sort()) {
     const source = readFileSync(join(root, file), 'utf8');
     for (const call of source.matchAll(/^ *spec\(([^)]*)\);/gm)) {
       const title = titleBefore(source, call.index);

@@ -1,0 +1,16 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { describeAiSdk } from './ai-sdk.ts';
+import { describeGoogleGenai } from './google-genai.ts';
+import { describeOpenai } from './openai.ts';
+
+/** One gateway for all client libraries, because its start takes longer than the tests of one library. */
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ env: { RATE_LIMIT_REST_SECONDS: '8' } });
+});
+afterAll(() => gateway?.stop());
+
+describeAiSdk(() => gateway);
+describeGoogleGenai(() => gateway);
+describeOpenai(() => gateway);

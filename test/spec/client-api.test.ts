@@ -1,0 +1,14 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { quickCallbacks } from '../commands/callbacks/receiver.ts';
+import { describeLegacy } from '../http/routes/legacy.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { describeEndpoints } from './endpoints.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ env: quickCallbacks });
+});
+afterAll(() => gateway?.stop());
+
+describeEndpoints(() => gateway);
+describeLegacy(() => gateway);
