@@ -202,7 +202,7 @@ describe('the ledger', () => {
         }
         expect(await breachesIn(db)).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: 40 },
     );
   });
 
@@ -242,7 +242,7 @@ describe('the ledger', () => {
         expect(Math.min(balance, reserved)).toBeGreaterThanOrEqual(0);
         expect(await breachesIn(db)).toEqual([]);
       }),
-      { numRuns: 20 },
+      { numRuns: 25 },
     );
   });
 });
