@@ -89,6 +89,14 @@ export interface UpstreamMapping {
   only?: Record<string, (string | number | boolean)[]>;
   /** The further fields of a chat request that are sent to this family. Absent: `passThroughDefault`. */
   pass_through?: string[];
+  /** Chat: the model refuses a forced tool choice, so a request that forces one goes to the other families. */
+  no_forced_tools?: boolean;
+  /** Anthropic and Gemini: how the model takes `reasoning_effort`, as a level or as a budget of tokens. Absent: not at all. */
+  thinking?: 'adaptive' | 'budget';
+  /** OpenAI: the API that serves the model. Absent: chat completions. */
+  api?: 'responses';
+  /** OpenAI-compatible: the model wants its `reasoning_content` back with the results of its tool calls. */
+  keeps_reasoning?: boolean;
   /** The provider's names of the media inputs, for families whose models each use other names. */
   inputs?: Partial<Record<'image' | 'reference_images' | 'video_url' | 'audio_url', string>>;
 }
@@ -107,6 +115,8 @@ export interface ModelPrivate {
   image_tokens: number;
   /** Tokens of context, for chat models. */
   context_tokens: number | null;
+  /** For chat models whose thoughts count against `max_tokens`: the least that is sent, and the default. */
+  max_tokens?: { min: number; default: number };
   /** Legacy names of this model, with preset parameters. They work on legacy routes only. */
   aliases: Record<string, JsonObject>;
   /** By adapter family. */

@@ -88,6 +88,10 @@ const Mapping = z.strictObject({
     .default({}),
   pass_through: z.array(inputName).max(100).optional(),
   only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
+  no_forced_tools: flag,
+  thinking: z.enum(['adaptive', 'budget']).optional(),
+  api: z.enum(['responses']).optional(),
+  keeps_reasoning: flag,
   inputs: z
     .strictObject({
       image: inputName.optional(),
@@ -97,6 +101,9 @@ const Mapping = z.strictObject({
     })
     .optional(),
 });
+
+/** The limits of the specification (§4.2). */
+const answerTokens = z.int().min(16).max(8_192);
 
 const Private = z.strictObject({
   public: z.boolean().default(true),
@@ -108,6 +115,10 @@ const Private = z.strictObject({
   reference_images_max: z.int().min(0).max(100).default(0),
   image_tokens: z.int().min(0).max(1_000_000).default(1_600),
   context_tokens: z.int().min(1).nullable().default(null),
+  max_tokens: z
+    .strictObject({ min: answerTokens, default: answerTokens })
+    .refine(({ min, default: usual }) => min <= usual, { path: ['default'], message: 'must not be below min' })
+    .optional(),
   aliases: z.record(name, z.record(z.string(), z.json())).default({}),
   upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
 });

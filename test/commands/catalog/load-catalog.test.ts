@@ -275,6 +275,10 @@ describe('a catalog file', () => {
     ['private.upstream.openai.pass_through', ['a b'], /pass_through.0/],
     ['private.upstream.openai.pass_through', 'store', /pass_through/],
     ['private.upstream.anthropic', { model: 'c', cost_micro_usd: 0, pass_through: [] }, /passes no further fields/],
+    ['private.upstream.openai.api', 'completions', /openai.api/],
+    ['private.upstream.openai.thinking', 'deep', /openai.thinking/],
+    ['private.max_tokens', { min: 512, default: 256 }, /max_tokens.default must not be below min/],
+    ['private.max_tokens', { min: 1, default: 256 }, /max_tokens.min/],
     ['private.upstream.openai.only', { temperature: [1] }, /only.temperature is not a tuning parameter/],
   ];
   it.each(invalidChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(
@@ -287,6 +291,16 @@ describe('a catalog file', () => {
   it('may rename or omit the two parameters of a chat model for an upstream', () => {
     const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null };
     expect(problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
+  });
+
+  it('may say of a chat model how it thinks and which requests it refuses', () => {
+    const mapping = { model: 'chat', cost_micro_usd: 0 };
+    const upstream = {
+      openai: { ...mapping, api: 'responses', keeps_reasoning: true },
+      anthropic: { ...mapping, thinking: 'adaptive', no_forced_tools: true },
+    };
+    const thinking = withMember(chat(), 'private.max_tokens', { min: 256, default: 4096 });
+    expect(problemsOf(() => parse(withMember(thinking, 'private.upstream', upstream)))).toEqual([]);
   });
 
   it('may let only one of two families make a value', () => {
