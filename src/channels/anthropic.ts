@@ -55,13 +55,13 @@ function toBody(request: UpstreamChat): RequestBody {
   const turns = toTurns(conversation, 'assistant', toBlocks).map(({ role, parts }) => ({ role, content: parts }));
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
-  const sendsTemperature = request.temperature !== undefined && request.parameters?.temperature !== null;
   return {
+    ...request.fixed,
     model: request.model,
     max_tokens: request.maxTokens,
     messages: isAlone ? [{ role: 'user', content: system }] : turns,
     system: isAlone || system === '' ? undefined : system,
-    temperature: sendsTemperature ? Math.min(request.temperature ?? 0, temperatureMax) : undefined,
+    temperature: request.temperature === undefined ? undefined : Math.min(request.temperature, temperatureMax),
     top_p: request.topP,
     top_k: request.topK,
     stop_sequences: request.stop,
@@ -174,6 +174,7 @@ function toUsage(json: unknown): ChatUsage | null {
     inputTokens: fresh === null ? null : fresh + (written ?? 0) + (cached ?? 0),
     outputTokens: usage.output_tokens,
     cachedTokens: cached ?? undefined,
+    cacheWriteTokens: written ?? undefined,
     reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? undefined,
   };
 }

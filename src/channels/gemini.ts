@@ -73,9 +73,10 @@ const toDeclaration = ({ name, description, parameters }: UpstreamChat['tools'][
 function toConfig(request: UpstreamChat): RequestBody {
   const format = request.responseFormat;
   return {
+    ...request.fixed,
     maxOutputTokens: request.maxTokens,
     candidateCount: 1,
-    temperature: request.parameters?.temperature === null ? undefined : request.temperature,
+    temperature: request.temperature,
     topP: request.topP,
     topK: request.topK,
     stopSequences: request.stop,

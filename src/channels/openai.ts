@@ -50,6 +50,7 @@ function toBody(request: UpstreamChat): RequestBody {
   return {
     // First, so that a further field cannot replace a priced one.
     ...request.extra,
+    ...request.fixed,
     model: request.model,
     messages: request.messages.map(toMessage),
     ...named(request, 'max_tokens', request.maxTokens),
@@ -76,7 +77,8 @@ function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
 
 function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
   const rule = request.parameters?.[key];
-  return value === undefined || rule === null ? {} : { [rule?.name ?? key]: value };
+  const names = rule ? [rule].flat().map(({ name }) => name) : [key];
+  return value === undefined ? {} : Object.fromEntries(names.map((name) => [name, value]));
 }
 
 function toMessage(message: ChatMessage): RequestBody {

@@ -4,9 +4,7 @@ import { integer, seconds, secondsList, text } from './setting.ts';
 /** How long, how often and how much: what the processes do with requests, tasks and callbacks. Grouped as `Config` is. */
 export const workSettings = {
   catalog: z.object({
-    file: text('CATALOG_FILE', 'catalog/catalog.yaml').describe(
-      'The file or folder that `npm start` applies as the catalog.',
-    ),
+    file: text('CATALOG_FILE', 'catalog').describe('The file or folder that `npm start` applies as the catalog.'),
   }),
   chat: z.object({
     deadlineSeconds: seconds('CHAT_DEADLINE_SECONDS', 120).describe(

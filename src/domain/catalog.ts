@@ -1,4 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts';
+import type { RequestCondition } from './request-condition.ts';
+import type { UpstreamCost } from './upstream-cost.ts';
 
 /** A public catalog entry, exactly in the shape of the specification (§2.1–2.3). */
 export interface Model {
@@ -66,7 +68,14 @@ export interface Parameters {
   [vendorVariantList: string]: unknown;
 }
 
-/** How a model is requested from one adapter family: the family's name of it and the mapping of our parameters. */
+/** One parameter of ours under the provider's name. */
+export interface FieldMapping {
+  name: string;
+  /** Translates single values: the keys are our values as strings. A value that becomes `null` is not sent. */
+  values?: Record<string, JsonValue>;
+}
+
+/** How a model is requested from one adapter family: the family's name of it, the mapping of our parameters, and the cost. */
 export interface UpstreamMapping {
   model: string;
   /** For providers that sell a variant as a separate model: the parameter that decides, and the model names by its value. */
@@ -76,15 +85,26 @@ export interface UpstreamMapping {
    * (`none` for a prompt alone). If several inputs are given, the first of these decides: video_url, reference_images, image.
    */
   path_by_input?: Partial<Record<'video_url' | 'reference_images' | 'image' | 'none', string>>;
-  /** What one successful job costs the operator. */
-  cost_micro_usd: number;
-  /** What 1,000 tokens cost the operator, for chat models. */
-  token_cost_micro_usd?: { input_per_1k: number; output_per_1k: number };
+  /** What the provider charges. */
+  cost: UpstreamCost;
+  /** Where the mapping and its cost were checked, and on which day (YYYY-MM-DD). */
+  verified?: { source: string; on: string };
+  /** The model's key in LiteLLM's list of prices, where it cannot be derived from the family and the model. */
+  price_key?: string;
+  /** Why this mapping may cost more than the client pays. */
+  loss_ok?: string;
   /**
-   * Our parameter key → the provider's. A key that is not listed is sent under its own name and value; `null` means "not sent".
-   * `values` translates single values: its keys are our values as strings, and a value that becomes `null` is not sent.
+   * Our parameter key → the provider's, or several of them. A key that is not listed is sent under its own name and value; `null`
+   * means "not sent".
    */
-  parameters: Record<string, { name: string; values?: Record<string, JsonValue> } | null>;
+  parameters: Record<string, FieldMapping | FieldMapping[] | null>;
+  /**
+   * Fields that depend on several parameters. Every rule that a request meets sends its fields; of two rules with one field, the
+   * first decides. A parameter in `when` is not sent under its own name, unless `parameters` lists it.
+   */
+  sends?: { when: RequestCondition; fields: JsonObject }[];
+  /** Fields that are always sent, with these values. */
+  fixed?: JsonObject;
   /** The values that this family offers, by parameter. A task with another value goes to the other families. */
   only?: Record<string, (string | number | boolean)[]>;
   /** The further fields of a chat request that are sent to this family. Absent: `passThroughDefault`. */
@@ -117,6 +137,10 @@ export interface ModelPrivate {
   context_tokens: number | null;
   /** For chat models whose thoughts count against `max_tokens`: the least that is sent, and the default. */
   max_tokens?: { min: number; default: number };
+  /** Why the model is no longer sold. Its entry stays for the tasks that used it, and another model may have its id as an alias. */
+  retired?: string;
+  /** Why the model may cost more than the client pays, whatever family makes it. */
+  loss_ok?: string;
   /** Legacy names of this model, with preset parameters. They work on legacy routes only. */
   aliases: Record<string, JsonObject>;
   /** By adapter family. */

@@ -3,6 +3,7 @@ import { isDataUri, listImages, type ChatMessage, type ChatReply, type ChatReque
 import { GatewayError } from './errors.ts';
 import { chatCredits } from './pricing.ts';
 import { rareScriptBytes, utf8Bytes } from './text-size.ts';
+import type { BilledTokens } from './upstream-cost.ts';
 
 /** The worst case that credits are held for, in tokens. */
 export interface ChatHold {
@@ -60,7 +61,7 @@ export interface SettledUsage {
   output: number;
   /** True if the provider omitted a count or sent an unusable one, so that this part is estimated. */
   estimated: boolean;
-  /** True if the answer is empty. An empty answer costs nothing. */
+  /** True if the answer is empty. An empty answer costs the client nothing. */
   empty: boolean;
 }
 
@@ -83,6 +84,20 @@ export function settledUsage(reply: ChatReply, hold: ChatHold): SettledUsage {
     output: told.output ?? Math.min(Math.ceil(writtenBytes / bytesPerTokenUsual), hold.outputTokens),
     estimated: told.input === null || told.output === null,
     empty,
+  };
+}
+
+/** The tokens that the provider bills the operator for an answer. Unlike the client, the operator pays for an empty answer too. */
+export function billedTokens({ usage }: Pick<ChatReply, 'usage'>, settled: SettledUsage): BilledTokens {
+  const { input, output } = settled.empty
+    ? { input: asCount(usage?.inputTokens) ?? 0, output: asCount(usage?.outputTokens) ?? 0 }
+    : settled;
+  return {
+    input,
+    output,
+    cached: asCount(usage?.cachedTokens) ?? 0,
+    cacheWrite: asCount(usage?.cacheWriteTokens) ?? 0,
+    reasoning: asCount(usage?.reasoningTokens) ?? 0,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { UpstreamMapping } from './catalog.ts';
-import { isDataUri, listImages, type ChatRequest } from './chat.ts';
+import { isDataUri, listImages, withoutUnsent, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
 import { passThroughDefault, withoutEffect } from './pass-through.ts';
 
@@ -57,13 +57,17 @@ const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] 
  * first family's field if there are families and none supports it.
  */
 export function familiesTaking(
-  upstream: Readonly<Record<string, Pick<UpstreamMapping, 'pass_through'>>>,
+  upstream: Readonly<Record<string, Partial<Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed'>>>>,
   supportsOf: (family: string) => ChatSupports | undefined,
   request: ChatRequest,
 ): string[] {
-  const judged = Object.entries(upstream).flatMap(([family, { pass_through: passThrough }]) => {
+  const judged = Object.entries(upstream).flatMap(([family, { parameters = {}, fixed = {}, ...mapping }]) => {
     const supports = supportsOf(family);
-    return supports ? [{ family, field: unsupportedBy(supports, request, passThrough) }] : [];
+    // A client that asks for another value of a fixed field would not get it.
+    const passThrough = (mapping.pass_through ?? passThroughDefault).filter((field) => !Object.hasOwn(fixed, field));
+    return supports
+      ? [{ family, field: unsupportedBy(supports, withoutUnsent(request, parameters), passThrough) }]
+      : [];
   });
   const able = judged.filter(({ field }) => field === null).map(({ family }) => family);
   const param = judged[0]?.field?.slice(0, 100);

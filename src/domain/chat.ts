@@ -82,26 +82,46 @@ export interface ChatUsage {
   outputTokens: number | null;
   /** The part of the input that the provider read from its cache. */
   cachedTokens?: number;
+  /** The part of the input that the provider wrote to its cache. */
+  cacheWriteTokens?: number;
   /** The part of the output that is hidden reasoning. */
   reasoningTokens?: number;
 }
 
 /** What an adapter gets: the request with the provider's name of the model, and the catalog's parameter mapping. */
 export interface UpstreamChat extends ChatRequest {
-  /** The catalog's mapping of `max_tokens` and `temperature`: another name, or null for "not sent". */
+  /** The catalog's mapping of `max_tokens` and `temperature` to another name. A parameter mapped to null is already left out. */
   parameters?: UpstreamMapping['parameters'];
+  /** Fields of the catalog that are always sent, beside the model or, for Gemini, in `generationConfig`. */
+  fixed?: JsonObject;
 }
 
-/** The request as it is sent to one family. */
-export const toUpstreamChat = (request: ChatRequest, mapping: UpstreamMapping): UpstreamChat => ({
-  ...request,
-  model: mapping.model,
-  parameters: mapping.parameters,
-});
+/** The request as it is sent to one family: without the parameters that the catalog maps to null. */
+export function toUpstreamChat(
+  request: ChatRequest,
+  { model, parameters, fixed }: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed'>,
+): UpstreamChat {
+  const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters };
+  return fixed === undefined ? sent : { ...sent, fixed };
+}
+
+/** The request without the parameters that the catalog maps to null for a family. */
+export function withoutUnsent(request: ChatRequest, parameters: UpstreamMapping['parameters']): ChatRequest {
+  const unsent = Object.entries(unsentMembers).filter(([key]) => parameters[key] === null);
+  return { ...request, ...Object.fromEntries(unsent.map(([, member]) => [member, undefined])) };
+}
+
+/** The parameters of a chat that a mapping may leave out. `max_tokens` is always sent, because credits are held for it. */
+export const unsentMembers = { temperature: 'temperature', top_p: 'topP', top_k: 'topK', stop: 'stop' } as const;
 
 /** The output limit if the client sends none (spec §2.3). */
 export const maxTokensDefault = 1_024;
-export const temperatureDefault = 0.7;
+/**
+ * The temperature of a request that names none (spec §2.3): 0.7, or none beside a `top_p` of the client. Both settle the same
+ * choice, and some models refuse a request with the two.
+ */
+export const defaultTemperature = (topP: number | null | undefined): number | undefined =>
+  topP === null || topP === undefined ? 0.7 : undefined;
 
 /** The text of a message's content. Parts are joined by line breaks. */
 export const textOf = (content: ChatContent | null): string =>

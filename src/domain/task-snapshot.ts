@@ -1,5 +1,6 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
+import { mediaCost } from './upstream-cost.ts';
 import { canMake } from './upstream-parameters.ts';
 
 /**
@@ -8,11 +9,25 @@ import { canMake } from './upstream-parameters.ts';
  */
 export interface TaskSnapshot {
   groups: string[];
-  upstream: Record<string, UpstreamMapping>;
+  upstream: Record<string, TaskMapping>;
 }
 
-/** The upstream families that offer every parameter value of this task. */
+/** A mapping as a task keeps it: with what this task costs instead of the rules, and without what only operators read. */
+export interface TaskMapping extends Omit<UpstreamMapping, 'cost' | 'verified' | 'price_key' | 'loss_ok'> {
+  cost_micro_usd: number;
+}
+
+/** The upstream families that offer every parameter value of this task, each with its cost of the task. */
 export const taskSnapshot = (entry: CatalogEntry, input: JsonObject): TaskSnapshot => ({
   groups: entry.private.groups,
-  upstream: Object.fromEntries(Object.entries(entry.private.upstream).filter(([, mapping]) => canMake(mapping, input))),
+  upstream: Object.fromEntries(
+    Object.entries(entry.private.upstream)
+      .filter(([, mapping]) => canMake(mapping, input))
+      .map(([family, mapping]) => [family, taskMapping(mapping, input)]),
+  ),
 });
+
+function taskMapping(mapping: UpstreamMapping, input: JsonObject): TaskMapping {
+  const { cost, verified: _verified, price_key: _priceKey, loss_ok: _lossOk, ...sent } = mapping;
+  return { ...sent, cost_micro_usd: mediaCost(cost, input) };
+}

@@ -1,26 +1,45 @@
 import type { UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
 import { mediaInputKeys } from './parameters.ts';
+import { meets } from './request-condition.ts';
 
 /**
  * A task's tuning parameters under the provider's names, without the prompt and the media inputs, which are separate fields. A
- * parameter without a mapping keeps its name and value. A parameter or a value mapped to `null` is not sent.
+ * parameter without a mapping keeps its name and value. A parameter or a value mapped to `null` is not sent. Fixed fields come last.
  */
-export function mapParameters(mapping: UpstreamMapping, input: JsonObject): JsonObject {
+export function mapParameters(mapping: SentMapping, input: JsonObject): JsonObject {
   const mapped: JsonObject = {};
+  const combined = combinedKeys(mapping);
   for (const [key, value] of Object.entries(input)) {
     if (key === 'prompt' || mediaInputKeys.some((inputKey) => inputKey === key)) continue;
-    const rule = Object.hasOwn(mapping.parameters, key) ? mapping.parameters[key] : undefined;
-    if (rule === null) continue;
-    const translation = translated(rule?.values, value);
-    if (translation === null) continue;
-    mapped[rule?.name ?? key] = translation ?? value;
+    const listed = Object.hasOwn(mapping.parameters, key) ? mapping.parameters[key] : undefined;
+    if (listed === null || (listed === undefined && combined.has(key))) continue;
+    for (const { name, values } of [listed ?? { name: key }].flat()) {
+      const translation = translated(values, value);
+      if (translation !== null) mapped[name] = translation ?? value;
+    }
   }
-  return mapped;
+  const met = (mapping.sends ?? []).filter(({ when }) => meets(when, input));
+  // Backwards, so that the first of two rules with one field decides.
+  for (const { fields } of met.reverse()) Object.assign(mapped, fields);
+  return { ...mapped, ...mapping.fixed };
 }
 
+/** The parameters that only the rules of `sends` translate. */
+export const combinedKeys = ({ parameters, sends = [] }: SentMapping): ReadonlySet<string> =>
+  new Set(
+    sends
+      .flatMap(({ when }) => Object.keys(when))
+      .filter((key) => !mediaInputKeys.some((input) => input === key) && !Object.hasOwn(parameters, key)),
+  );
+
+type SentMapping = Pick<UpstreamMapping, 'parameters' | 'sends' | 'fixed'>;
+
 /** The upstream's name of the model for this task. Some providers sell each variant or kind of input under another name. */
-export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): string {
+export function upstreamModel(
+  mapping: Pick<UpstreamMapping, 'model' | 'model_by' | 'path_by_input'>,
+  input: JsonObject,
+): string {
   const { model_by: modelBy, path_by_input: paths } = mapping;
   const variant = modelBy && Object.hasOwn(input, modelBy.key) && translated(modelBy.values, input[modelBy.key]);
   const model = variant || mapping.model;
@@ -33,7 +52,7 @@ export function upstreamModel(mapping: UpstreamMapping, input: JsonObject): stri
 const inputsByRank = ['video_url', 'reference_images', 'image'] as const;
 
 /** Whether a family offers what the task asks for. Some sell fewer durations or variants of a model than others. */
-export const canMake = (mapping: UpstreamMapping, input: JsonObject): boolean =>
+export const canMake = (mapping: Pick<UpstreamMapping, 'only'>, input: JsonObject): boolean =>
   Object.entries(mapping.only ?? {}).every(
     ([key, values]) => !Object.hasOwn(input, key) || values.some((value) => value === input[key]),
   );

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
 import type { Adapter, CallOptions, Upstream } from '../../src/channels/channel.ts';
-import type { ChatReply, UpstreamChat } from '../../src/domain/chat.ts';
+import { toUpstreamChat, type ChatReply, type UpstreamChat } from '../../src/domain/chat.ts';
 import { unsupportedBy } from '../../src/domain/chat-supports.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import type { Attempt } from '../../src/domain/upstream.ts';
@@ -239,10 +239,14 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect(JSON.parse(sent?.body ?? '')).toEqual(of.wire.body);
     });
 
-    it('omits the temperature if the catalog says so', async () => {
+    it('omits the sampling parameters that the catalog leaves out, and sends its fixed fields', async () => {
       replies.answer({ status: 500 });
-      await adapter.chat(canned(), { ...asking('x'), temperature: 0.5, parameters: { temperature: null } }, options());
-      expect(replies.received[0]?.body).not.toContain('temperature');
+      const asked = { ...asking('x'), temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] };
+      const parameters = { temperature: null, top_p: null, top_k: null, stop: null };
+      const sent = toUpstreamChat(asked, { model: 'some-model', parameters, fixed: { thinking_level: 'low' } });
+      await adapter.chat(canned(), sent, options());
+      expect(replies.received[0]?.body).not.toMatch(/temperature|top_?p|top_?k|stop/i);
+      expect(replies.received[0]?.body).toContain('"thinking_level":"low"');
     });
 
     it.each(of.answers.map((saved) => [saved.name, saved] as const))(

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -29,11 +29,12 @@ beforeAll(async () => {
   const address = pictures.address();
   picturesUrl = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
 
-  const catalogFile = join(folder, 'catalog.yaml');
-  writeFileSync(catalogFile, `${readFileSync(join(projectFolder, 'catalog/catalog.yaml'), 'utf8')}\n${moreModels}`);
+  const catalogFolder = join(folder, 'catalog');
+  cpSync(join(projectFolder, 'catalog'), catalogFolder, { recursive: true });
+  writeFileSync(join(catalogFolder, 'more.yaml'), `models:\n${moreModels}`);
   gateway = await startGateway({
     env: {
-      CATALOG_FILE: relative(projectFolder, catalogFile),
+      CATALOG_FILE: relative(projectFolder, catalogFolder),
       SUBMIT_AT_ONCE_TIMEOUT_SECONDS: '6',
     },
   });
@@ -241,7 +242,7 @@ const moreModels = [
       upstream:
         openai:
           model: gpt-image-1
-          cost_micro_usd: 1
+          cost: { per_request: 1 }
           parameters:
             img_size: null
             aspect_ratio: { name: size, values: { '1:1': 1024x1024, '16:9': 1536x1024 } }
@@ -249,7 +250,10 @@ const moreModels = [
   ),
   moreModel(
     'chained-1',
-    '      groups: [chain]\n      upstream: { tollgate: { model: inner-1, cost_micro_usd: 1 } }\n',
+    '      groups: [chain]\n      upstream: { tollgate: { model: inner-1, cost: { per_request: 1 } } }\n',
   ),
-  moreModel('inner-1', '      groups: [inner]\n      upstream: { fal: { model: fal-ai/inner, cost_micro_usd: 1 } }\n'),
+  moreModel(
+    'inner-1',
+    '      groups: [inner]\n      upstream: { fal: { model: fal-ai/inner, cost: { per_request: 1 } } }\n',
+  ),
 ].join('');

@@ -247,7 +247,7 @@ describe('the OpenAI chat adapter on the wire', () => {
       user: 'u1',
       parallelToolCalls: false,
       responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
-      parameters: { max_tokens: { name: 'max_completion_tokens' }, temperature: null },
+      parameters: { max_tokens: { name: 'max_completion_tokens' } },
       extra: { reasoning_effort: 'low', max_completion_tokens: 100_000, model: 'dearer', n: 9, stream: true },
     });
     expect(body).toMatchObject({
@@ -262,6 +262,5 @@ describe('the OpenAI chat adapter on the wire', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'fox', schema: { type: 'object' }, strict: true } },
     });
     expect(body).not.toHaveProperty('max_tokens');
-    expect(body).not.toHaveProperty('temperature');
   });
 });

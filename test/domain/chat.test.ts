@@ -114,7 +114,7 @@ describe('a family that passes fields through', () => {
 
 describe('a chat model', () => {
   it('accepts chats, and images only if its catalog entry lists them', async () => {
-    const { entries } = await loadCatalog('catalog/catalog.yaml');
+    const { entries } = await loadCatalog('catalog');
     const check = (id: string, request: ChatRequest) => () => {
       const entry = entries.find(({ model }) => model.id === id);
       if (!entry) throw new Error(`no ${id}`);
@@ -130,13 +130,14 @@ describe('a chat model', () => {
     );
   });
 
-  it("is sent under the provider's name", () => {
-    const mapping = { model: 'theirs', cost_micro_usd: 0, parameters: { temperature: null } };
-    expect(toUpstreamChat(asking({ seed: 1 }), mapping)).toMatchObject({
-      model: 'theirs',
-      seed: 1,
-      parameters: { temperature: null },
-    });
+  it("is sent under the provider's name, without the parameters that the catalog leaves out", () => {
+    const asked = asking({ seed: 1, temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] });
+    const parameters = { temperature: null, top_p: null, top_k: null, stop: null };
+    const sent = toUpstreamChat(asked, { model: 'theirs', parameters, fixed: { reasoning_effort: 'none' } });
+    expect(sent).toMatchObject({ model: 'theirs', seed: 1, fixed: { reasoning_effort: 'none' } });
+    const left = [sent.temperature, sent.topP, sent.topK, sent.stop];
+    expect(left).toEqual([undefined, undefined, undefined, undefined]);
+    expect(toUpstreamChat(asked, { model: 'theirs', parameters: {} })).toMatchObject({ temperature: 0.5, topP: 0.9 });
   });
 });
 

@@ -13,7 +13,7 @@ import { spec } from '../spec/spec.ts';
 
 const entries = new Map<string, CatalogEntry>();
 beforeAll(async () => {
-  const catalog = await loadCatalog('catalog/catalog.yaml');
+  const catalog = await loadCatalog('catalog');
   for (const entry of catalog.entries) entries.set(entry.model.id, entry);
 });
 
@@ -273,7 +273,7 @@ describe('the values of a parameter', () => {
 });
 
 describe('the parameters for a provider', () => {
-  const fal = (id: string) => entryOf(id).private.upstream.fal ?? { model: '', cost_micro_usd: 0, parameters: {} };
+  const fal = (id: string) => entryOf(id).private.upstream.fal ?? { model: '', cost: [], parameters: {} };
 
   it('are renamed and translated tuning parameters, without the prompt and media inputs', () => {
     const input = resolve('aurora-image-1', {

@@ -8,7 +8,7 @@ import { spec } from '../spec/spec.ts';
 
 let media: CatalogEntry[] = [];
 beforeAll(async () => {
-  const catalog = await loadCatalog('catalog/catalog.yaml');
+  const catalog = await loadCatalog('catalog');
   media = catalog.entries.filter(({ model }) => model.type !== 'chat');
 });
 

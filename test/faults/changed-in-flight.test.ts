@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { applyCatalog } from '../../src/commands/catalog/apply-catalog.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import { revokeKey } from '../../src/commands/projects/revoke-key.ts';
 import { setKey } from '../../src/commands/projects/set-key.ts';
 import { setProjectEnabled } from '../../src/commands/projects/set-project-enabled.ts';
@@ -58,7 +59,7 @@ describe('a running task', () => {
     await setKey(deps, { keyId: lowered.keyId, changes: { budget: 1 }, actor });
     await revokeKey(deps, { keyId: revoked.keyId, actor });
     await setProjectEnabled(deps, { projectId: disabled.projectId, enabled: false, actor });
-    expect(await applyCatalog(deps, { file: changedCatalog(), actor })).toMatchObject({
+    expect(await applyCatalog(deps, { file: await changedCatalog(), actor })).toMatchObject({
       changed: expect.arrayContaining(['flux-1.1-pro']),
       removed: ['ideogram-v3'],
     });
@@ -231,27 +232,17 @@ async function taskRow(
 }
 
 /** The path of a copy of the shipped catalog with one changed price and without one model. */
-function changedCatalog(): string {
-  const Catalog = z.looseObject({ models: z.array(z.looseObject({ id: z.string() })) });
-  const catalog = Catalog.parse(parse(readFileSync(join(projectFolder, 'catalog/catalog.yaml'), 'utf8')));
-  const models = catalog.models
-    .filter(({ id }) => id !== 'ideogram-v3')
-    .map((model) =>
-      model.id === 'flux-1.1-pro'
-        ? {
-            ...model,
-            pricing: {
-              unit: 'request',
-              credits_per_request: 9,
-              credits_per_1k_input_tokens: 0,
-              credits_per_1k_output_tokens: 0,
-              min_credits_per_request: 9,
-            },
-          }
-        : model,
-    );
+async function changedCatalog(): Promise<string> {
+  const { entries } = await loadCatalog(join(projectFolder, 'catalog'));
+  const models = entries
+    .filter(({ model }) => model.id !== 'ideogram-v3')
+    .map(({ model, private: hidden }) => ({
+      ...model,
+      ...(model.id === 'flux-1.1-pro' && { pricing: { credits_per_request: 9 } }),
+      private: hidden,
+    }));
   const file = join(folder, 'catalog.yaml');
-  writeFileSync(file, stringify({ ...catalog, models }, { aliasDuplicateObjects: false }));
+  writeFileSync(file, stringify({ models }, { aliasDuplicateObjects: false }));
   return file;
 }
 

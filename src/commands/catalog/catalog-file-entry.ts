@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Cost } from './catalog-file-cost.ts';
 
 /** The longest list of values, and the most values of a descriptor whose values each need a price. */
 export const valuesMax = 1_000;
@@ -65,6 +66,9 @@ export const ModelParameters = z.looseObject({
 
 const inputName = z.string().regex(/^\w{1,64}$/);
 const path = z.string().regex(/^[\w-]+(\/[\w-]+){0,4}$/);
+const sentence = z.string().min(1).max(500);
+const condition = z.record(key, z.union([scalar, z.array(scalar).min(1).max(valuesMax)]));
+const FieldMapping = z.strictObject({ name: inputName, values: z.record(z.string(), z.json()).optional() });
 const Mapping = z.strictObject({
   model: name,
   model_by: z.strictObject({ key, values: z.record(z.string(), name) }).optional(),
@@ -76,16 +80,16 @@ const Mapping = z.strictObject({
       none: path.optional(),
     })
     .optional(),
-  cost_micro_usd: z.int().min(0),
-  token_cost_micro_usd: z.strictObject({ input_per_1k: z.int().min(0), output_per_1k: z.int().min(0) }).optional(),
-  parameters: z
-    .record(
-      key,
-      z
-        .strictObject({ name: z.string().regex(/^\w{1,64}$/), values: z.record(z.string(), z.json()).optional() })
-        .nullable(),
-    )
-    .default({}),
+  cost: Cost,
+  verified: z.strictObject({ source: sentence, on: z.iso.date() }).optional(),
+  price_key: name.optional(),
+  loss_ok: sentence.optional(),
+  parameters: z.record(key, z.union([FieldMapping, z.array(FieldMapping).min(1).max(10)]).nullable()).default({}),
+  sends: z
+    .array(z.strictObject({ when: condition, fields: z.record(inputName, z.json()) }))
+    .max(valuesMax)
+    .optional(),
+  fixed: z.record(inputName, z.json()).optional(),
   pass_through: z.array(inputName).max(100).optional(),
   only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
   no_forced_tools: flag,
@@ -107,6 +111,8 @@ const answerTokens = z.int().min(16).max(8_192);
 
 const Private = z.strictObject({
   public: z.boolean().default(true),
+  retired: sentence.optional(),
+  loss_ok: sentence.optional(),
   groups: z
     .array(z.string().regex(/^[\w-]{1,64}$/))
     .min(1)

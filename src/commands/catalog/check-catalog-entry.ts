@@ -23,13 +23,17 @@ export function checkCatalogEntry(entry: CatalogEntry): { problems: CatalogProbl
   if (problems.length === 0) checkExamples(entry, findings);
   if (problems.length === 0) checkAliases(entry, findings);
   checkUpstream(entry, findings);
+  if (entry.private.retired !== undefined && entry.model.status === 'active') {
+    findings.problem('private.retired', 'is for models whose status is not active');
+  }
   return { problems, warnings };
 }
 
-/** Checks that no two models share an id or a legacy alias. */
+/** Checks that no two models share an id or a legacy alias. The id of a retired model may be an alias of its successor. */
 export function checkCatalogNames(entries: readonly CatalogEntry[]): CatalogProblem[] {
   const problems: CatalogProblem[] = [];
   const ids = new Set<string>();
+  const retired = new Set(entries.filter((entry) => entry.private.retired !== undefined).map(({ model }) => model.id));
   const aliases = new Set<string>();
   for (const { model } of entries) {
     if (ids.has(model.id)) problems.push({ model: model.id, path: 'id', message: 'is used by two models' });
@@ -38,7 +42,8 @@ export function checkCatalogNames(entries: readonly CatalogEntry[]): CatalogProb
   for (const { model, private: hidden } of entries) {
     for (const alias of Object.keys(hidden.aliases)) {
       const path = `private.aliases.${alias}`;
-      if (ids.has(alias)) problems.push({ model: model.id, path, message: 'is also the id of a model' });
+      if (ids.has(alias) && !retired.has(alias))
+        problems.push({ model: model.id, path, message: 'is also the id of a model' });
       if (aliases.has(alias)) problems.push({ model: model.id, path, message: 'is an alias of two models' });
       aliases.add(alias);
     }

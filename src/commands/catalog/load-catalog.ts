@@ -1,9 +1,12 @@
 import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { quoted } from '../../domain/errors.ts';
+import { withCatalogDefaults } from './catalog-defaults.ts';
 import { CatalogFileEntry } from './catalog-file-entry.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
 import type { CatalogProblem } from './check/findings.ts';
@@ -13,45 +16,80 @@ export class CatalogError extends Error {
   readonly problems: readonly CatalogProblem[];
 
   constructor(problems: readonly CatalogProblem[]) {
-    const lines = problems.map(({ model, path, message }) => `${[model, path].filter(Boolean).join(' ')}: ${message}`);
+    const lines = problems.map(
+      ({ file, model, path, message }) => `${[file, model, path].filter(Boolean).join(' ')}: ${message}`,
+    );
     super(`The catalog is invalid:\n${lines.join('\n')}`);
     this.name = 'CatalogError';
     this.problems = problems;
   }
 }
 
-/** Reads a catalog file of at most `catalogBytesMax` bytes. Throws `CatalogError`, or the file system's own error. */
-export async function loadCatalog(file: string) {
-  // One byte more than allowed (`end` is included), so that even a file that grows while it is read is bounded and refused.
-  const content = await buffer(createReadStream(file, { end: catalogBytesMax }));
-  return parseCatalog(content.toString('utf8'));
+/**
+ * Reads a catalog: a file, or every `*.yaml` of a folder in the order of their names, of at most `catalogBytesMax` bytes together.
+ * Throws `CatalogError`, which names the file of each problem, or the file system's own error.
+ */
+export async function loadCatalog(path: string) {
+  const files = (await stat(path)).isDirectory() ? await filesIn(path) : [path];
+  const texts: CatalogText[] = [];
+  let bytesLeft = catalogBytesMax;
+  for (const file of files) {
+    // One byte more than allowed (`end` is included), so that even a file that grows while it is read is bounded and refused.
+    const content = await buffer(createReadStream(file, { end: bytesLeft }));
+    bytesLeft -= content.length;
+    if (bytesLeft < 0) throw tooLarge(file);
+    texts.push({ file, text: content.toString('utf8') });
+  }
+  return readCatalog(texts);
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
+  if (names.length > 0) return names.map((name) => join(folder, name));
+  throw new CatalogError([{ file: folder, model: 'catalog', path: '', message: 'has no *.yaml file' }]);
+}
+
+/** Parses and checks the text of one catalog file. Throws `CatalogError` with every problem. */
+export const parseCatalog = (text: string) => readCatalog([{ text }]);
+
+interface CatalogText {
+  file?: string;
+  text: string;
 }
 
 /**
- * Parses a catalog and checks all of it (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples, aliases and upstream
- * mappings. A warning is a sentence about something that is allowed but may be a mistake. Throws `CatalogError` with every problem.
+ * Parses a catalog and checks all of it (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples, aliases, upstream
+ * mappings and costs. A warning is a sentence about something that is allowed but may be a mistake.
  */
-export function parseCatalog(text: string) {
-  const items = readModels(text);
-  const parsed = items.map(readEntry);
-  const entries = parsed.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-  const findings = entries.map(checkCatalogEntry);
+function readCatalog(texts: readonly CatalogText[]) {
+  const parsed = texts.flatMap(({ file, text }) =>
+    readModels(text, file).map((item, index) => ({ file, ...readEntry(item, index) })),
+  );
+  if (parsed.length > modelsMax) throw refusal(`must have at most ${modelsMax} models`);
+  const found = parsed.flatMap(({ file, entry }) => (entry === undefined ? [] : [{ file, entry }]));
+  const fileOf = new Map(found.map(({ file, entry }) => [entry.model.id, file]));
+  const findings = found.map(({ file, entry }) => ({ file, ...checkCatalogEntry(entry) }));
+  const entries = found.map(({ entry }) => entry);
   const problems = [
-    ...parsed.flatMap((item) => item.problems),
-    ...findings.flatMap((finding) => finding.problems),
-    ...checkCatalogNames(entries),
+    ...[...parsed, ...findings].flatMap(({ file, problems: own }) => own.map((problem) => ({ file, ...problem }))),
+    ...checkCatalogNames(entries).map((problem) => ({ file: fileOf.get(problem.model), ...problem })),
   ];
   if (problems.length > 0) throw new CatalogError(problems);
   return { entries, warnings: findings.flatMap((finding) => finding.warnings) };
 }
 
+const refusal = (message: string, file?: string) => new CatalogError([{ file, model: 'catalog', path: '', message }]);
+const tooLarge = (file?: string) => refusal(`must have at most ${catalogBytesMax} bytes in all its files`, file);
+
 /** Enough for thousands of models, and small enough that a wrong file does not fill the memory. */
 export const catalogBytesMax = 2_000_000;
 const modelsMax = 2_000;
+/** `data` is the list as `tollgate catalog show --json` prints it. */
+const Items = z.array(z.unknown()).min(1).max(modelsMax);
 
-function readModels(text: string): unknown[] {
-  const refuse = (message: string) => new CatalogError([{ model: 'catalog', path: '', message }]);
-  if (Buffer.byteLength(text) > catalogBytesMax) throw refuse(`must have at most ${catalogBytesMax} bytes`);
+function readModels(text: string, name: string | undefined): unknown[] {
+  const refuse = (message: string) => refusal(message, name);
+  if (Buffer.byteLength(text) > catalogBytesMax) throw tooLarge(name);
   const document = parseDocument(text, { schema: 'core', stringKeys: true, uniqueKeys: true });
   const [syntaxError] = [...document.errors, ...document.warnings];
   if (syntaxError !== undefined) throw refuse(`is not valid YAML: ${syntaxError.message}`);
@@ -62,9 +100,9 @@ function readModels(text: string): unknown[] {
   } catch (error) {
     throw refuse(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const file = z.strictObject({ models: z.array(z.unknown()).min(1).max(modelsMax) }).safeParse(content);
-  if (!file.success) throw refuse(`must be a list under "models": ${z.prettifyError(file.error)}`);
-  return file.data.models;
+  const file = z.union([z.strictObject({ models: Items }), z.strictObject({ data: Items })]).safeParse(content);
+  if (!file.success) throw refuse(`must be a list under "models", of 1 to ${modelsMax} models`);
+  return 'models' in file.data ? file.data.models : file.data.data;
 }
 
 function readEntry(item: unknown, index: number): { entry?: CatalogEntry; problems: CatalogProblem[] } {
@@ -72,7 +110,7 @@ function readEntry(item: unknown, index: number): { entry?: CatalogEntry; proble
   const model = id.success ? quoted(id.data.id) : `models[${index}]`;
   const unsafe = unsafePart(item, 0);
   if (unsafe !== undefined) return { problems: [{ model, path: '', message: unsafe }] };
-  const parsed = CatalogFileEntry.safeParse(item);
+  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(item));
   if (parsed.success) {
     const { private: hidden, ...publicPart } = parsed.data;
     return { entry: { model: publicPart, private: hidden }, problems: [] };

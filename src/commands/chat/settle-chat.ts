@@ -1,8 +1,8 @@
 import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
-import type { UpstreamMapping } from '../../domain/catalog.ts';
 import type { ChatReply } from '../../domain/chat.ts';
-import { settledCredits, settledUsage } from '../../domain/chat-hold.ts';
+import { billedTokens, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { chatCost } from '../../domain/upstream-cost.ts';
 import { pause } from '../../platform/pause.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
@@ -32,6 +32,7 @@ export function billChat(
     attempts: tried.attempts,
   };
   const { body } = input.render(answered);
+  const mapping = entry.private.upstream[tried.channel.adapter];
   const end: ChatEnd = {
     requestId: input.requestId,
     settle: settlement.credits,
@@ -39,17 +40,11 @@ export function billChat(
     inputTokens: usage.input,
     outputTokens: usage.output,
     usageEstimated: usage.estimated,
-    costMicroUsd: tokenCost(entry.private.upstream[tried.channel.adapter], usage),
+    costMicroUsd: mapping ? chatCost(mapping.cost, billedTokens(reply, usage)) : 0,
     attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
     answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
   };
   return { body, answered, end };
-}
-
-function tokenCost(mapping: UpstreamMapping | undefined, usage: { input: number; output: number }): number {
-  const rates = mapping?.token_cost_micro_usd;
-  if (!rates) return mapping?.cost_micro_usd ?? 0;
-  return Math.round((usage.input * rates.input_per_1k + usage.output * rates.output_per_1k) / 1000);
 }
 
 /** How long a settlement is retried. After that an error is better than a longer wait of the client. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import {
   checkConversation,
   maxTokensDefault,
-  temperatureDefault,
+  defaultTemperature,
   type ChatMessage,
   type ChatPart,
   type ChatRequest,
@@ -48,10 +48,10 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
     messages,
     tools,
     maxTokens: config.maxOutputTokens ?? maxTokensDefault,
-    temperature: config.temperature ?? temperatureDefault,
     ...given({
       toolChoice,
       responseFormat: readFormat(config),
+      temperature: config.temperature ?? defaultTemperature(config.topP),
       topP: config.topP,
       topK: config.topK,
       stop: config.stopSequences?.length ? config.stopSequences : null,

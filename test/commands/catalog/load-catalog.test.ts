@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import {
   catalogBytesMax,
@@ -41,7 +41,7 @@ const image = (): Record<string, unknown> => ({
     aliases: { 'pic-old': { img_size: '2k' } },
     upstream: {
       fal: {
-        ...{ model: 'fal-ai/pic', cost_micro_usd: 1 },
+        ...{ model: 'fal-ai/pic', cost: { per_request: 1 } },
         parameters: { img_size: { name: 'size', values: { '1k': 1024 } } },
       },
     },
@@ -62,7 +62,11 @@ const chat = (): Record<string, unknown> => ({
     ],
     examples: [{ label: 'Hi', values: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 } }],
   },
-  private: { groups: ['chat'], context_tokens: 1000, upstream: { openai: { model: 'chat', cost_micro_usd: 0 } } },
+  private: {
+    groups: ['chat'],
+    context_tokens: 1000,
+    upstream: { openai: { model: 'chat', cost: { per_million: { input: 1, output: 1 } } } },
+  },
 });
 
 /** Replaces one member of the entry; `undefined` removes it. */
@@ -91,17 +95,33 @@ function problemsOf(run: () => unknown): string[] {
 
 describe('the shipped catalog', () => {
   it('loads with warnings only for its intended differences', async () => {
-    const { warnings } = await loadCatalog('catalog/catalog.yaml');
+    const { warnings } = await loadCatalog('catalog');
     expect(warnings).toEqual([
-      'nano-banana-pro parameters.fields.aspect_ratio: does not offer "4:3", "3:4", which the top-level array accepts',
+      'wan-2.5 parameters.fields.resolution: does not offer "480p", which the top-level array accepts',
       'seedream-4 parameters.fields.img_size: offers "1k", which the top-level array does not accept',
       'seedream-4 parameters.fields.img_size: does not offer "3k", which the top-level array accepts',
-      'wan-2.5 parameters.fields.resolution: does not offer "480p", which the top-level array accepts',
+      'nano-banana-pro parameters.fields.aspect_ratio: does not offer "4:3", "3:4", which the top-level array accepts',
     ]);
   });
 
+  it('says where and when each mapping was checked, and has the models of one vendor in each file', async () => {
+    for (const { model, private: hidden } of (await loadCatalog('catalog')).entries) {
+      for (const [family, { verified }] of Object.entries(hidden.upstream)) {
+        expect([model.id, family, verified]).toEqual([
+          model.id,
+          family,
+          { source: expect.any(String), on: expect.any(String) },
+        ]);
+      }
+    }
+    for (const file of await readdir('catalog')) {
+      const { entries } = await loadCatalog(join('catalog', file));
+      expect([file, ...new Set(entries.map(({ model }) => `${model.owned_by}.yaml`))]).toEqual([file, file]);
+    }
+  });
+
   it('has models of every type and uses every member of the specification', async () => {
-    const { entries } = await loadCatalog('catalog/catalog.yaml');
+    const { entries } = await loadCatalog('catalog');
     const active = entries.filter(({ model }) => model.status === 'active');
     const count = (type: string) => active.filter(({ model }) => model.type === type).length;
     expect(count('image')).toBeGreaterThanOrEqual(5);
@@ -130,7 +150,7 @@ describe('the shipped catalog', () => {
 
   it('has examples for every model, and each media example is valid and has a price', async () => {
     spec('2.3 examples');
-    const { entries } = await loadCatalog('catalog/catalog.yaml');
+    const { entries } = await loadCatalog('catalog');
     for (const entry of entries) {
       const examples = entry.model.parameters.examples ?? [];
       expect(examples.length).toBeGreaterThan(0);
@@ -241,7 +261,7 @@ describe('a catalog file', () => {
     ['private.upstream.fal.only', { img_size: ['1k'] }, /no family makes img_size "2k"/],
     ['private.upstream.fal.inputs', { audio_url: 'sound' }, /inputs.audio_url is not an input of this model/],
     ['private.upstream.fal.inputs', { prompt: 'text' }, /inputs/],
-    ['private.upstream.fal.cost_micro_usd', 0.5, /cost_micro_usd/],
+    ['private.upstream.fal.cost', { per_request: 0.5 }, /cost/],
   ];
   it.each(
     invalidImages.map(([path, value, problem]) => ({
@@ -259,14 +279,17 @@ describe('a catalog file', () => {
     ['pricing.unit', 'request', /must be tokens/],
     ['pricing.credits_per_1k_output_tokens', 0, /must be at least 1/],
     ['parameters.stream', true, /stream must be false/],
-    ['parameters.stream', undefined, /stream must be false/],
-    ['parameters.fields', [], /must be the fixed descriptor/],
+    [
+      'parameters.fields',
+      [{ key: 'temperature', label: 'T', type: 'number', min: 0, max: 1, step: 0.1 }],
+      /must be the fixed descriptor/,
+    ],
     ['parameters.fields.1.max', 4096, /fields.max_tokens must be the fixed descriptor/],
     ['parameters.img_size', ['1k'], /belongs to image and video/],
     ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /is not a valid request/],
     ['private.aliases', { old: {} }, /belong to image and video/],
     ['private.context_tokens', undefined, /is required for chat/],
-    ['private.upstream.openai.parameters', { top_p: null }, /top_p is not a tuning parameter/],
+    ['private.upstream.openai.parameters', { seed: null }, /seed is not a tuning parameter/],
     ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
     ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
     ['private.upstream.openai.pass_through', ['store', 'stream'], /lists "stream", which the gateway/],
@@ -274,7 +297,11 @@ describe('a catalog file', () => {
     ['private.upstream.openai.pass_through', ['store', 'store'], /pass_through lists "store" twice/],
     ['private.upstream.openai.pass_through', ['a b'], /pass_through.0/],
     ['private.upstream.openai.pass_through', 'store', /pass_through/],
-    ['private.upstream.anthropic', { model: 'c', cost_micro_usd: 0, pass_through: [] }, /passes no further fields/],
+    [
+      'private.upstream.anthropic',
+      { model: 'c', cost: { per_million: { input: 1, output: 1 } }, pass_through: [] },
+      /passes no further fields/,
+    ],
     ['private.upstream.openai.api', 'completions', /openai.api/],
     ['private.upstream.openai.thinking', 'deep', /openai.thinking/],
     ['private.max_tokens', { min: 512, default: 256 }, /max_tokens.default must not be below min/],
@@ -294,7 +321,7 @@ describe('a catalog file', () => {
   });
 
   it('may say of a chat model how it thinks and which requests it refuses', () => {
-    const mapping = { model: 'chat', cost_micro_usd: 0 };
+    const mapping = { model: 'chat', cost: { per_million: { input: 1, output: 1 } } };
     const upstream = {
       openai: { ...mapping, api: 'responses', keeps_reasoning: true },
       anthropic: { ...mapping, thinking: 'adaptive', no_forced_tools: true },
@@ -305,8 +332,8 @@ describe('a catalog file', () => {
 
   it('may let only one of two families make a value', () => {
     const upstream = {
-      fal: { model: 'fal-ai/pic', cost_micro_usd: 1, only: { img_size: ['1k'] } },
-      replicate: { model: 'acme/pic', cost_micro_usd: 1 },
+      fal: { model: 'fal-ai/pic', cost: { per_request: 1 }, only: { img_size: ['1k'] } },
+      replicate: { model: 'acme/pic', cost: { per_request: 1 } },
     };
     expect(problemsOf(() => parse(withMember(image(), 'private.upstream', upstream)))).toEqual([]);
   });
@@ -389,5 +416,127 @@ describe('a catalog file', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  it('leaves out what the specification fixes: the parameters of a chat, the unit and the flat prices', () => {
+    const { object: _object, pricing: _pricing, ...leanImage } = image();
+    const { object: _chatObject, ...leanChat } = chat();
+    const models = [
+      leanImage,
+      { ...leanChat, pricing: { credits_per_1k_input_tokens: 1, credits_per_1k_output_tokens: 2 }, parameters: {} },
+    ];
+    const full = parse(image(), withMember(chat(), 'parameters.examples', undefined)).entries;
+    const [pic, lean] = parse(...models).entries;
+    expect(pic).toEqual(full[0]);
+    const labels = lean?.model.parameters.fields?.map(({ label, ...field }) => [label.length > 0, field]);
+    expect(labels).toEqual(full[1]?.model.parameters.fields?.map(({ label: _label, ...field }) => [true, field]));
+    expect({ ...lean?.model, parameters: {} }).toEqual({ ...full[1]?.model, parameters: {} });
+  });
+
+  describe('in a folder', () => {
+    let folder = '';
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'catalog-'));
+      await mkdir(join(folder, 'deeper.yaml-folder'));
+      await writeFile(join(folder, 'notes.md'), 'not a catalog');
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+    const write = (name: string, ...models: unknown[]) =>
+      writeFile(join(folder, name), stringify({ models }, { aliasDuplicateObjects: false }));
+
+    it('loads every YAML file in the order of the names', async () => {
+      await write('b.yaml', image());
+      await write('a.yaml', chat());
+      expect((await loadCatalog(folder)).entries.map(({ model }) => model.id)).toEqual(['chat-1', 'pic-1']);
+    });
+
+    it('is refused with the file of each problem, also of names that two files share', async () => {
+      await write('a.yaml', withMember(image(), 'pricing.unit', 'tokens'));
+      await write('b.yaml', image());
+      const error = await loadCatalog(folder).catch((refusal: unknown) => refusal);
+      expect(String(error)).toContain(`${join(folder, 'a.yaml')} pic-1 pricing.unit: must be request`);
+      expect(String(error)).toContain(`${join(folder, 'b.yaml')} pic-1 id: is used by two models`);
+      await writeFile(join(folder, 'b.yaml'), '{');
+      await expect(loadCatalog(folder)).rejects.toThrow(`${join(folder, 'b.yaml')} catalog: is not valid YAML`);
+    });
+
+    it('is refused if it has no YAML file or its files together are too large', async () => {
+      await expect(loadCatalog(folder)).rejects.toThrow('has no *.yaml file');
+      for (const name of ['a.yaml', 'b.yaml']) await write(name, withMember(image(), 'id', name));
+      await writeFile(join(folder, 'c.yaml'), '#'.repeat(catalogBytesMax - 100));
+      await expect(loadCatalog(folder)).rejects.toThrow(`${join(folder, 'c.yaml')} catalog: must have at most`);
+    });
+  });
+
+  describe('has costs that', () => {
+    const costs = (cost: unknown, entry = image()) =>
+      problemsOf(() => parse(withMember(entry, 'private.upstream.fal.cost', cost)));
+    const chatCosts = (cost: unknown) =>
+      problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.cost', cost))).join();
+
+    it('are one rule, or a list of which the first match decides', () => {
+      expect(costs({ per_request: 5 })).toEqual([]);
+      expect(costs([{ when: { img_size: ['2k'] }, per_image: 5 }, { per_request: 3 }])).toEqual([]);
+      expect(costs([]).join()).toMatch(/cost/);
+      expect(costs({ per_request: 1, per_image: 1 }).join()).toMatch(/exactly one of per_request/);
+      expect(costs({ per_hour: 1 }).join()).toMatch(/per_hour/);
+      expect(costs({ per_million: { input: 1, output: 1 } }).join()).toMatch(/must be per_request/);
+    });
+
+    it('cover every combination that the family offers', () => {
+      const rules = [
+        { when: { img_size: '1k' }, per_request: 1 },
+        { when: { img_size: '2k', acme_variant: 'pro' }, per_request: 2 },
+      ];
+      // The variant has no default, so a request may come without one.
+      expect(costs(rules)).toEqual(['pic-1 private.upstream.fal.cost has no rule for img_size "2k" and for 1 more']);
+      const narrowed = withMember(image(), 'private.upstream.replicate', {
+        ...{ model: 'acme/pic', only: { img_size: ['2k'] } },
+        cost: [{ when: { img_size: '2k' }, per_request: 2 }],
+      });
+      expect(problemsOf(() => parse(narrowed))).toEqual([]);
+    });
+
+    it('ask only for what the model accepts, and for a duration only if there always is one', () => {
+      expect(costs([{ when: { img_size: '8k' }, per_request: 1 }, { per_request: 1 }]).join()).toMatch(/names "8k"/);
+      expect(costs([{ when: { seed: 1 }, per_request: 1 }, { per_request: 1 }]).join()).toMatch(/seed is not a tuning/);
+      expect(costs([{ when: { image: true }, per_request: 1 }, { per_request: 1 }]).join()).toMatch(/not an input/);
+      expect(costs({ per_second: 1 }).join()).toMatch(/duration must be a parameter with a default/);
+    });
+
+    it('load with a warning if no offered request has the cost of a rule', () => {
+      const entry = withMember(image(), 'private.upstream.fal.cost', [
+        { per_request: 1 },
+        { when: { img_size: '2k' }, per_request: 2 },
+      ]);
+      expect(parse(entry).warnings).toEqual([
+        'pic-1 private.upstream.fal.cost.1: is the cost of no request that the family offers',
+      ]);
+    });
+
+    it('are by tokens for chat models, with higher prices for longer inputs', () => {
+      const base = { input: 1, output: 2, cached_input: 0, cache_write: 3, reasoning: 4 };
+      expect(chatCosts({ per_million: base })).toBe('');
+      expect(chatCosts({ per_million: [base, { ...base, above_input_tokens: 200_000 }] })).toBe('');
+      expect(chatCosts({ per_million: [{ ...base, above_input_tokens: 1 }] })).toMatch(
+        /must begin with the prices for all/,
+      );
+      const tiers = [base, { ...base, above_input_tokens: 9 }, { ...base, above_input_tokens: 8 }];
+      expect(chatCosts({ per_million: tiers })).toMatch(/ascending order/);
+      expect(chatCosts({ per_request: 1 })).toMatch(/must be per_million/);
+      expect(chatCosts({ per_million: { input: 0.5, output: 1 } })).toMatch(/per_million/);
+    });
+  });
+
+  it('may keep a retired model, whose id is an alias of its successor', () => {
+    const retired = { ...withMember(image(), 'id', 'pic-0'), status: 'inactive' };
+    withMember(retired, 'private.aliases', undefined);
+    withMember(retired, 'private.upstream', {});
+    const successor = withMember(image(), 'private.aliases', { 'pic-0': {} });
+    expect(problemsOf(() => parse(retired, successor)).join()).toMatch(/pic-0 is also the id of a model/);
+    withMember(retired, 'private.retired', 'the vendor has withdrawn it');
+    expect(problemsOf(() => parse(retired, successor))).toEqual([]);
+    withMember(retired, 'status', 'active');
+    expect(problemsOf(() => parse(retired, successor)).join()).toMatch(/is for models whose status is not active/);
   });
 });

@@ -57,7 +57,7 @@ const changes: Record<string, () => string[]> = {
   'channels.set': () => ['channels', 'set', ids.channel, '--weight', '9', '--credential', 'another-secret'],
   'channels.disable': () => ['channels', 'disable', ids.channel],
   'channels.enable': () => ['channels', 'enable', ids.channel],
-  'catalog.apply': () => ['catalog', 'apply', join(projectFolder, 'catalog/catalog.yaml')],
+  'catalog.apply': () => ['catalog', 'apply', join(projectFolder, 'catalog')],
   'tasks.resolve': () => ['tasks', 'resolve', ids.unknown, '--outcome', 'bought', '--reference', 'invoice 1'],
   'tasks.cancel': () => ['tasks', 'cancel', ids.open],
   'tasks.redeliver': () => ['tasks', 'redeliver', ids.charged],

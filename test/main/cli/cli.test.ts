@@ -1,3 +1,4 @@
+import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -24,7 +25,7 @@ let books: TestDatabase;
 let db: Database;
 let home: string;
 let settings: Record<string, string>;
-const shipped = join(projectFolder, 'catalog/catalog.yaml');
+const shipped = join(projectFolder, 'catalog');
 
 beforeAll(async () => {
   books = await createTestDatabase();
@@ -290,7 +291,7 @@ describe('tollgate catalog', () => {
     warnings: z.array(z.string()),
   });
 
-  it('applies the shipped file, shows it in the order of the file, and a second apply changes nothing', async () => {
+  it('applies the shipped files, shows them in the order of their names, and a second apply changes nothing', async () => {
     await json(Applied, ['catalog', 'apply', shipped]);
     const again = await json(Applied, ['catalog', 'apply', shipped]);
     expect([again.added, again.changed, again.removed]).toEqual([[], [], []]);
@@ -298,10 +299,21 @@ describe('tollgate catalog', () => {
       'catalog',
       'show',
     ]);
-    expect(data[0]?.id).toBe('aurora-image-1');
+    expect(data.map(({ id }) => id)).toEqual((await loadCatalog(shipped)).entries.map(({ model }) => model.id));
     const one = await json(z.looseObject({ id: z.string() }), ['catalog', 'show', 'aurora-image-1']);
-    expect(one).toEqual(data[0]);
+    expect(one).toEqual(data.find(({ id }) => id === 'aurora-image-1'));
     await json(Refusal, ['catalog', 'show', 'not-sold'], { code: 1 });
+  });
+
+  it('applies what it shows', async () => {
+    await json(Applied, ['catalog', 'apply', shipped]);
+    const shown = await json(rows(z.looseObject({ id: z.string() })), ['catalog', 'show']);
+    const file = join(home, 'shown.json');
+    for (const content of [shown, { models: shown.data }]) {
+      writeFileSync(file, JSON.stringify(content));
+      const { added, changed, removed } = await json(Applied, ['catalog', 'apply', file]);
+      expect([added, changed, removed]).toEqual([[], [], []]);
+    }
   });
 
   it('checks a file without a database, and reports every error of an invalid one', async () => {

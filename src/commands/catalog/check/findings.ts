@@ -1,5 +1,7 @@
 /** One problem of a catalog. `path` is its place in the model's entry, such as `pricing.unit`. */
 export interface CatalogProblem {
+  /** The file with the model, if the catalog was read from files. */
+  file?: string | undefined;
   model: string;
   path: string;
   message: string;

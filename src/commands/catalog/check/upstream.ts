@@ -1,38 +1,50 @@
 import { adapterFamilies, passingFamilies } from '../../../channels/registry.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
+import { unsentMembers } from '../../../domain/chat.ts';
+import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
 import { acceptedParameters, accepts, listValues, type AcceptedParameter } from '../../../domain/parameters.ts';
 import { neverPassedThrough } from '../../../domain/pass-through.ts';
-import { canMake } from '../../../domain/upstream-parameters.ts';
+import { meets } from '../../../domain/request-condition.ts';
+import { canMake, combinedKeys } from '../../../domain/upstream-parameters.ts';
 import { valuesMax } from '../catalog-file-entry.ts';
 import { chatDescriptors } from './chat.ts';
+import { checkCondition } from './condition.ts';
+import { checkCost } from './cost.ts';
 import { quoted, refuseDuplicates, type Findings } from './findings.ts';
 
 /** Checks how the model's parameters and inputs are translated for each adapter family. */
 export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
   const families = Object.entries(entry.private.upstream);
-  if (families.length === 0) findings.problem('private.upstream', 'must name at least one adapter family');
+  // A retired model has no families once the last provider has withdrawn it.
+  if (families.length === 0 && entry.private.retired === undefined)
+    findings.problem('private.upstream', 'must name at least one adapter family');
   for (const [family, mapping] of families) {
     const path = `private.upstream.${family}`;
     if (!Object.hasOwn(adapterFamilies, family)) findings.warn(path, 'there is no adapter of this family');
     checkMapping(entry, mapping, path, findings);
-    checkPassThrough(entry, family, mapping.pass_through, findings);
+    checkCost(entry, mapping, path, findings);
+    checkFurtherFields(entry, family, mapping, findings);
   }
   checkEveryValueIsMade(entry, findings);
 }
 
-/** Checks the list of further fields that clients may send to this family. */
-function checkPassThrough(
+/** Checks the list of further fields that clients may send to this family, and the fields that are always sent. */
+function checkFurtherFields(
   { model }: CatalogEntry,
   family: string,
-  fields: readonly string[] | undefined,
+  { pass_through: fields, fixed = {} }: UpstreamMapping,
   findings: Findings,
 ): void {
+  const refuseOwn = (names: readonly string[], at: string): void => {
+    const own = names.filter((field) => neverPassedThrough.includes(field));
+    if (own.length > 0) findings.problem(at, `lists ${quoted(own)}, which the gateway reads or refuses itself`);
+  };
+  if (model.type === 'chat') refuseOwn(Object.keys(fixed), `private.upstream.${family}.fixed`);
   if (fields === undefined) return;
   const path = `private.upstream.${family}.pass_through`;
   if (model.type !== 'chat') findings.problem(path, 'belongs to chat models');
   if (!passingFamilies.includes(family)) findings.problem(path, 'this family passes no further fields through');
-  const own = fields.filter((field) => neverPassedThrough.includes(field));
-  if (own.length > 0) findings.problem(path, `lists ${quoted(own)}, which the gateway reads or refuses itself`);
+  refuseOwn(fields, path);
   refuseDuplicates(fields, path, findings);
 }
 
@@ -53,7 +65,7 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   const { problem } = findings;
   const isChat = entry.model.type === 'chat';
   const taken = isChat ? new Map<string, AcceptedParameter>() : acceptedParameters(entry);
-  const known = new Set(isChat ? Object.keys(chatDescriptors) : taken.keys());
+  const known = new Set(isChat ? [...Object.keys(chatDescriptors), ...Object.keys(unsentMembers)] : taken.keys());
   if (entry.model.parameters.negative_prompt === true) known.add('negative_prompt');
 
   const checkValues = (parameter: string, values: Record<string, unknown>, at: string): void => {
@@ -68,7 +80,8 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   for (const [parameter, rule] of Object.entries(mapping.parameters)) {
     const at = `${path}.parameters.${parameter}`;
     if (!known.has(parameter)) problem(at, 'is not a tuning parameter of this model');
-    else if (rule?.values !== undefined) checkValues(parameter, rule.values, at);
+    else if (isChat) checkChatParameter(parameter, rule, at, findings);
+    for (const { values = {} } of [rule ?? []].flat()) checkValues(parameter, values, at);
   }
   if (mapping.model_by !== undefined) {
     const at = `${path}.model_by`;
@@ -93,10 +106,61 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
       if (!isInput) problem(`${path}.${member}.${input}`, 'is not an input of this model');
     }
   }
+  checkSends(entry, mapping, path, findings);
   // If two parameters had the same name, the provider would receive only one and the client would pay for both.
+  const combined = combinedKeys(mapping);
   const sent = [...known].flatMap((parameter) => {
     const rule = mapping.parameters[parameter];
-    return rule === null ? [] : [rule?.name ?? parameter];
+    if (rule === null || (rule === undefined && combined.has(parameter))) return [];
+    return [rule ?? { name: parameter }].flat().map(({ name }) => name);
   });
-  refuseDuplicates([...sent, 'prompt'], `${path}.parameters`, findings);
+  const further = new Set((mapping.sends ?? []).flatMap(({ fields }) => Object.keys(fields)));
+  refuseDuplicates(
+    [...sent, ...further, ...Object.keys(mapping.fixed ?? {}), 'prompt'],
+    `${path}.parameters`,
+    findings,
+  );
+}
+
+/** A chat parameter keeps its value, and the limit of the output is always sent. */
+function checkChatParameter(
+  parameter: string,
+  rule: UpstreamMapping['parameters'][string],
+  at: string,
+  { problem }: Findings,
+): void {
+  const isNamed = Object.hasOwn(chatDescriptors, parameter);
+  if (rule === null ? parameter === 'max_tokens' : !isNamed) {
+    problem(at, isNamed ? 'must be sent, because credits are held for it' : 'can only be null for "not sent"');
+  }
+}
+
+/** Checks the rules of fields that depend on several parameters: every offered value must reach the provider. */
+function checkSends(entry: CatalogEntry, mapping: UpstreamMapping, path: string, findings: Findings): void {
+  const { sends } = mapping;
+  const at = `${path}.sends`;
+  if (sends === undefined) return;
+  if (entry.model.type === 'chat') {
+    findings.problem(at, 'belongs to image and video models');
+    return;
+  }
+  const isFine = sends.map(({ when }, index) => checkCondition(entry, when, `${at}.${index}.when`, findings));
+  if (isFine.includes(false)) return;
+  const combinations = offeredCombinations(
+    entry,
+    mapping,
+    sends.flatMap(({ when }) => Object.keys(when)),
+  );
+  if (combinations === null) {
+    findings.problem(at, `depends on parameters with more than ${combinationsMax} combinations of values`);
+    return;
+  }
+  for (const key of combinedKeys(mapping)) {
+    const lost = combinations.find(
+      (combination) =>
+        Object.hasOwn(combination, key) &&
+        !sends.some(({ when }) => Object.hasOwn(when, key) && meets(when, combination)),
+    );
+    if (lost) findings.problem(at, `has no rule that sends ${key} for ${describeCombination(lost)}`);
+  }
 }

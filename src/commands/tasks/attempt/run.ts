@@ -2,7 +2,7 @@ import type { Adapter, Upstream } from '../../../channels/channel.ts';
 import type { AttemptTask } from '../../../db/attempts.ts';
 import type { ChannelRow } from '../../../db/channels.ts';
 import type { Deps } from '../../../deps.ts';
-import type { UpstreamMapping } from '../../../domain/catalog.ts';
+import type { TaskMapping } from '../../../domain/task-snapshot.ts';
 import type { TaskType } from '../../../domain/task.ts';
 import { pause } from '../../../platform/pause.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
@@ -57,7 +57,7 @@ export interface UsableChannel {
   row: ChannelRow;
   adapter: Adapter;
   upstream: Upstream;
-  mapping: UpstreamMapping;
+  mapping: TaskMapping;
 }
 
 /** A channel that this process can call, whatever the task. */

@@ -14,10 +14,10 @@ import { listReport } from '../report.ts';
 export const catalog = group('the models on offer, with their prices', () => ({ check, apply, show }));
 
 // A path may be longer than a name.
-const file = z.string().min(1, 'must not be empty').describe('YAML file with the catalog');
+const file = z.string().min(1, 'must not be empty').describe('YAML file with the catalog, or a folder with several');
 
 const check = command({
-  summary: 'report the errors of a catalog file; needs no database',
+  summary: 'report the errors of a catalog; needs no database',
   input: { file },
   needs: nothing,
   async run(_, { file: path }) {
@@ -30,7 +30,7 @@ const check = command({
 });
 
 const apply = command({
-  summary: 'check a catalog file, then replace the catalog with it',
+  summary: 'check a catalog, then replace the models with it',
   input: { file },
   needs: database,
   async run(deps, { file: path }, actor) {

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { chatDescriptors } from './check/chat.ts';
+
+/**
+ * An entry of a catalog file with the members that it may leave out because the specification fixes them: `object`, the unit of the
+ * prices, the flags and descriptors of a chat model (§2.3), and the flat prices of a model with pricing rules (§2.2). A member of the
+ * entry itself is kept, so that the checks can refuse it.
+ */
+export function withCatalogDefaults(item: unknown): unknown {
+  const read = Outline.safeParse(item);
+  if (!read.success) return item;
+  const { type, pricing = {}, parameters = {}, ...others } = read.data;
+  const isChat = type === 'chat';
+  return {
+    object: 'model',
+    type,
+    ...others,
+    pricing: isChat ? { ...chatPricing, ...pricing } : withMediaPrices(pricing, parameters),
+    parameters: isChat ? { ...chatFlags, ...parameters, fields: withDescriptors(parameters['fields']) } : parameters,
+  };
+}
+
+const Members = z.record(z.string(), z.unknown());
+const Outline = z.looseObject({
+  type: z.enum(['image', 'video', 'chat']),
+  pricing: Members.optional(),
+  parameters: Members.optional(),
+});
+
+const chatPricing = { unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 };
+const chatFlags = { messages: true, stream: false, temperature: true, max_tokens: true };
+const labels: Readonly<Record<string, string>> = {
+  temperature: 'Temperature',
+  max_tokens: 'Longest answer in tokens',
+};
+
+/** The fixed descriptors that the entry does not have itself come first. */
+function withDescriptors(fields: unknown): unknown {
+  const own = z.array(z.looseObject({ key: z.string() })).safeParse(fields ?? []);
+  if (!own.success) return fields;
+  const missing = Object.entries(chatDescriptors).filter(([key]) => !own.data.some((field) => field.key === key));
+  const added = missing.map(([key, descriptor]) => ({ key, label: labels[key], ...descriptor }));
+  return [...added, ...own.data];
+}
+
+/** The flat prices are the lowest rule; without rules, the minimum is the price. */
+function withMediaPrices(pricing: Record<string, unknown>, parameters: Record<string, unknown>) {
+  const rules = z
+    .array(z.looseObject({ credits: z.number() }))
+    .min(1)
+    .safeParse(parameters['pricingRules']);
+  const lowest = rules.success ? Math.min(...rules.data.map(({ credits }) => credits)) : pricing['credits_per_request'];
+  return {
+    unit: 'request',
+    credits_per_request: lowest,
+    credits_per_1k_input_tokens: 0,
+    credits_per_1k_output_tokens: 0,
+    min_credits_per_request: lowest,
+    ...pricing,
+  };
+}
