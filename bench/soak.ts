@@ -13,6 +13,7 @@ const minutes = Number(process.env['BENCH_MINUTES'] ?? (process.argv.includes('-
 const secondsPerSample = Number(process.env['BENCH_SECONDS'] ?? 60);
 const chatsPerSecond = 500;
 const tasksPerSecond = 10;
+const tasksPerSample = tasksPerSecond * secondsPerSample;
 /** Starts of requests are spread over the second in steps of this length. */
 const stepMs = 20;
 const driftMax = 1.1;
@@ -31,6 +32,7 @@ interface Sample {
   cpu: Record<string, number>;
   /** Memory in MB at the end of the minute, by process. */
   memory: Record<string, number>;
+  /** Of the chats, once the tasks' own share is taken off. */
   walBytes: number;
 }
 
@@ -53,10 +55,15 @@ export async function benchSoak(): Promise<void> {
       postgres: servers.postgresPid,
       temporal: servers.temporalPid,
     };
+    // So that the WAL of tasks can be told from that of chats.
+    const walPerTask =
+      (await takeSample(gateway, keys, watched, { chats: 0, tasks: tasksPerSecond })).walBytes / tasksPerSample;
+    say(`WAL ${(walPerTask / 1_000).toFixed(1)} kB a task`);
     // The first minute warms up.
     const samples: Sample[] = [];
     for (let minute = 0; minute <= minutes; minute++) {
-      const sample = await takeSample(gateway, keys, watched);
+      const sample = await takeSample(gateway, keys, watched, { chats: chatsPerSecond, tasks: tasksPerSecond });
+      sample.walBytes -= walPerTask * tasksPerSample;
       if (minute > 0) samples.push(sample);
       say(`${minute === 0 ? 'warm-up' : `minute ${minute}`}: ${lineOf(sample)}`);
     }
@@ -73,10 +80,21 @@ export async function benchSoak(): Promise<void> {
   }
 }
 
-async function takeSample(gateway: Gateway, keys: string[], watched: Record<string, number>): Promise<Sample> {
+/** Requests per second. */
+interface Rates {
+  chats: number;
+  tasks: number;
+}
+
+async function takeSample(
+  gateway: Gateway,
+  keys: string[],
+  watched: Record<string, number>,
+  rates: Rates,
+): Promise<Sample> {
   const cpuBefore = ofEach(watched, cpuSeconds);
   const walBefore = await walPosition(gateway);
-  const load = await sendSteadily(gateway.baseUrl, keys);
+  const load = await sendSteadily(gateway.baseUrl, keys, rates);
   const walAfter = await walPosition(gateway);
   const cpuAfter = ofEach(watched, cpuSeconds);
   return {
@@ -93,7 +111,7 @@ const ofEach = (watched: Record<string, number>, value: (pid: number) => number)
 type Load = Pick<Sample, 'chats' | 'chatP50Ms' | 'chatP95Ms' | 'createP95Ms' | 'refused'>;
 
 /** Sends requests when they are due, however long earlier ones take, and resolves when all have their answer. */
-async function sendSteadily(origin: string, keys: string[]): Promise<Load> {
+async function sendSteadily(origin: string, keys: string[], rates: Rates): Promise<Load> {
   const pool = new Pool(origin, { connections: 256, pipelining: 1 });
   const [chats, creates]: [number[], number[]] = [[], []];
   const running = new Set<Promise<void>>();
@@ -118,9 +136,8 @@ async function sendSteadily(origin: string, keys: string[]): Promise<Load> {
     const dueAt = began + step * stepMs;
     const early = dueAt - performance.now();
     if (early > 0) await sleep(early);
-    for (let n = isDue(step, chatsPerSecond); n > 0; n--) send('/api/v1/chat/completions', chatBody, 200, chats, dueAt);
-    for (let n = isDue(step, tasksPerSecond); n > 0; n--)
-      send('/api/v1/images/generate', taskBody, 202, creates, dueAt);
+    for (let n = isDue(step, rates.chats); n > 0; n--) send('/api/v1/chat/completions', chatBody, 200, chats, dueAt);
+    for (let n = isDue(step, rates.tasks); n > 0; n--) send('/api/v1/images/generate', taskBody, 202, creates, dueAt);
   }
   await Promise.all(running);
   await pool.close();
@@ -172,7 +189,7 @@ const lineOf = ({ chatP50Ms, chatP95Ms, createP95Ms, refused, cpu, memory, walBy
     `chat p50 ${chatP50Ms.toFixed(1)} p95 ${chatP95Ms.toFixed(1)} ms, create p95 ${createP95Ms.toFixed(0)} ms, ${refused} refused`,
     `CPU s ${fieldsOf(cpu, 1)}`,
     `MB ${fieldsOf(memory, 0)}`,
-    `WAL ${(walBytes / chats).toFixed(0)} bytes a chat, with the tasks`,
+    `WAL ${(walBytes / chats).toFixed(0)} bytes a chat`,
   ].join('; ');
 
 const fieldsOf = (values: Record<string, number>, digits: number): string =>
