@@ -106,6 +106,18 @@ describe('a family that passes fields through', () => {
     }
   });
 
+  it('is refused if the catalog fixes it, and accepted of a parameter that is not sent', () => {
+    const request = asking({ extra: { reasoning_effort: 'high' } });
+    const fixed = { reasoning_effort: 'none' };
+    expect(() => familiesTaking({ only: { fixed } }, () => all, request)).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', param: 'reasoning_effort' }),
+    );
+    expect(familiesTaking({ first: { fixed }, second: {} }, () => all, request)).toEqual(['second']);
+    const withTopK = asking({ topK: 5 });
+    const families = { first: {}, second: { parameters: { top_k: null } } };
+    expect(familiesTaking(families, () => ({ ...all, topK: false }), withTopK)).toEqual(['second']);
+  });
+
   it('of several is chosen by its list', () => {
     const request = asking({ extra: { store: true } });
     expect(familiesTaking({ first: {}, second: { pass_through: ['store'] } }, () => all, request)).toEqual(['second']);

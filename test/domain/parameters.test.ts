@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
-import type { CatalogEntry, Parameters } from '../../src/domain/catalog.ts';
+import type { CatalogEntry, Parameters, UpstreamMapping } from '../../src/domain/catalog.ts';
 import { errorTable, GatewayError } from '../../src/domain/errors.ts';
 import { modelList, publicModel } from '../../src/domain/model-list.ts';
 import { accepts, acceptedParameters, listValues, resolveMediaRequest } from '../../src/domain/parameters.ts';
@@ -309,6 +309,25 @@ describe('the parameters for a provider', () => {
     const aleph = resolve('runway-aleph', { prompt: 'a fox' });
     expect(aleph).toMatchObject({ resolution: 'default' });
     expect(mapParameters(fal('runway-aleph'), aleph)).toEqual({ aspect_ratio: '16:9' });
+  });
+
+  it('may become several fields, share one field, and go with fixed fields', () => {
+    const mapping: Pick<UpstreamMapping, 'parameters' | 'sends' | 'fixed'> = {
+      parameters: { duration: [{ name: 'seconds' }, { name: 'frames', values: { '5': 120 } }], resolution: null },
+      sends: [
+        { when: { img_size: '1k', aspect_ratio: '1:1' }, fields: { size: '1024x1024' } },
+        { when: { img_size: '1k' }, fields: { size: 'auto', quality: 'low' } },
+        { when: { image: true, resolution: '720p' }, fields: { mode: 'edit' } },
+      ],
+      fixed: { watermark: false },
+    };
+    const input = { prompt: 'a fox', duration: 5, img_size: '1k', aspect_ratio: '1:1', resolution: '720p' };
+    expect(mapParameters(mapping, input)).toEqual({
+      ...{ seconds: 5, frames: 120, size: '1024x1024', quality: 'low', watermark: false },
+    });
+    expect(mapParameters(mapping, { ...input, aspect_ratio: '4:3', image: 'file_1' })).toMatchObject({
+      ...{ size: 'auto', mode: 'edit' },
+    });
   });
 
   it('are sent only to families that support every value', () => {

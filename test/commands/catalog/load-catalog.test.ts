@@ -256,6 +256,26 @@ describe('a catalog file', () => {
     ['private.upstream.fal.parameters', { img_size: { name: 'prompt' } }, /lists "prompt" twice/],
     ['private.upstream.fal.model_by', { key: 'acme_variant', values: { ultra: 'x' } }, /translates "ultra"/],
     ['private.upstream.fal.pass_through', ['verbosity'], /pass_through belongs to chat models/],
+    ['private.upstream.fal.parameters', { img_size: [{ name: 'a' }, { name: 'a' }] }, /lists "a" twice/],
+    ['private.upstream.fal.fixed', { prompt: 'x' }, /lists "prompt" twice/],
+    ['private.upstream.fal.sends', [{ when: { img_size: '8k' }, fields: {} }], /names "8k"/],
+    [
+      'private.upstream.fal',
+      {
+        ...{ model: 'm', cost: { per_request: 1 } },
+        sends: [{ when: { img_size: '1k' }, fields: { size: 1024 } }],
+      },
+      /has no rule that sends img_size for img_size "2k"/,
+    ],
+    [
+      'private.upstream.fal',
+      {
+        ...{ model: 'm', cost: { per_request: 1 } },
+        sends: [{ when: { img_size: ['1k', '2k'] }, fields: { acme_variant: 'x' } }],
+      },
+      /lists "acme_variant" twice/,
+    ],
+    ['private.upstream.fal.verified', { source: 'x', on: 'today' }, /verified.on/],
     ['private.upstream.fal.only', { seed: [1] }, /only.seed is not a tuning parameter/],
     ['private.upstream.fal.only', { img_size: ['8k'] }, /only.img_size names "8k"/],
     ['private.upstream.fal.only', { img_size: ['1k'] }, /no family makes img_size "2k"/],
@@ -292,6 +312,10 @@ describe('a catalog file', () => {
     ['private.upstream.openai.parameters', { seed: null }, /seed is not a tuning parameter/],
     ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
     ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
+    ['private.upstream.openai.parameters', { max_tokens: null }, /must be sent, because credits are held for it/],
+    ['private.upstream.openai.parameters', { top_p: { name: 'p' } }, /can only be null/],
+    ['private.upstream.openai.fixed', { n: 2 }, /fixed lists "n", which the gateway/],
+    ['private.upstream.openai.sends', [{ when: {}, fields: {} }], /sends belongs to image and video models/],
     ['private.upstream.openai.pass_through', ['store', 'stream'], /lists "stream", which the gateway/],
     ['private.upstream.openai.pass_through', ['max_tokens'], /lists "max_tokens", which the gateway/],
     ['private.upstream.openai.pass_through', ['store', 'store'], /pass_through lists "store" twice/],
@@ -316,7 +340,7 @@ describe('a catalog file', () => {
   );
 
   it('may rename or omit the two parameters of a chat model for an upstream', () => {
-    const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null };
+    const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null, top_p: null, stop: null };
     expect(problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
   });
 

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import { chatCost } from '../../../src/domain/upstream-cost.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import type { Answer } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -25,6 +27,16 @@ import { heldModel, openHeldChannel, type HeldChannel } from './held-channel.ts'
 let gateway: Gateway;
 let project: TestProject;
 let held: HeldChannel;
+
+/** What the operator pays for a chat, in micro-USD. */
+const costOf = async (answer: Answer): Promise<number> => {
+  const [row] = await gateway.database.query<{ cost: number }>(
+    'test-chat-cost',
+    'select cost_micro_usd::float8 as cost from ledger_entry where request_id = $1',
+    [requestIdOf(answer)],
+  );
+  return row?.cost ?? NaN;
+};
 
 /** Tests of chats from the hold to the settlement. A channel that fails must be available again at once. */
 export const describeCompleteChat = (started: () => Gateway): void =>
@@ -89,6 +101,28 @@ export const describeCompleteChat = (started: () => Gateway): void =>
         expect(answer.headers.get('x-tollgate-credits')).toBe('10');
         expect(await factsOf(answer)).toMatchObject({ amount: 10, settledAmount: 10 });
         await eventually(async () => (await apiLog()).includes('"credits_undercharged":8190'));
+      });
+
+      it('costs the operator less for cached input, and for an empty answer what the provider charges', async () => {
+        const { entries } = await loadCatalog('catalog');
+        const mapping = entries.find(({ model }) => model.id === heldModel.model)?.private.upstream['openai'];
+        if (!mapping) throw new Error('the catalog has no such mapping');
+        const usage = { prompt_tokens: 2_000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 1_900 } };
+        const tokens = { input: 2_000, output: 50, cached: 1_900, cacheWrite: 0, reasoning: 0 };
+        held.reports(usage);
+        const cached = await ask('cached', { fields: heldModel });
+        held.reports({ ...usage, prompt_tokens_details: undefined });
+        const fresh = await ask('fresh', { fields: heldModel });
+        held.reports();
+        expect([await costOf(cached), await costOf(fresh)]).toEqual([
+          chatCost(mapping.cost, tokens),
+          chatCost(mapping.cost, { ...tokens, cached: 0 }),
+        ]);
+        expect(await costOf(cached)).toBeLessThan(await costOf(fresh));
+
+        const empty = await ask('empty [[fail=no_output usage=50000,0]]');
+        expect(empty.headers.get('x-tollgate-credits')).toBe('0');
+        expect(await costOf(empty)).toBeGreaterThan(0);
       });
 
       it('with an empty answer costs nothing, unless the provider reports output tokens', async () => {

@@ -1,7 +1,7 @@
 import { ensureChannel } from '../../../src/commands/channels/ensure-channel.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
-import { goodAnswer, startChatUpstream } from '../../support/chat-upstream.ts';
+import { completion, goodAnswer, reply, startChatUpstream } from '../../support/chat-upstream.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Gateway } from '../../support/gateway.ts';
 
@@ -11,6 +11,8 @@ export interface HeldChannel {
   chats(): number;
   /** Holds all answers back. The returned function sends them and stops holding back. */
   hold(): () => void;
+  /** Makes all later answers report this usage. Called without one, they report the usual usage again. */
+  reports(usage?: object): void;
   /** Resolves once `count` chats are received. */
   holds(count: number): Promise<unknown>;
   close(): Promise<void>;
@@ -47,6 +49,8 @@ export async function openHeldChannel({ database, env }: Pick<Gateway, 'database
         for (const answer of answers.splice(0)) answer();
       };
     },
+    reports: (usage) =>
+      upstream.serve(usage ? (_, response) => reply(response, 200, { ...completion, usage }) : goodAnswer(0)),
     holds: (count) => eventually(() => Promise.resolve(upstream.chats.length === count)),
     close: () => upstream.die(),
   };

@@ -30,6 +30,12 @@ describe('a generateContent request', () => {
     });
   });
 
+  it('gets no default temperature beside a topP, because some models refuse the two together', () => {
+    const request = read({ contents: [{ parts: [{ text: 'hello' }] }], generationConfig: { topP: 0.9 } });
+    expect(request).toMatchObject({ topP: 0.9 });
+    expect(request).not.toHaveProperty('temperature');
+  });
+
   it('accepts the fields of a Gemini client in camelCase and in snake_case', () => {
     const request = read({
       system_instruction: { role: 'user', parts: { text: 'Be brief.' } },

@@ -32,6 +32,13 @@ describe('an OpenAI chat request', () => {
     });
   });
 
+  it('gets no default temperature beside a top_p, because some models refuse the two together', () => {
+    expect(read({ top_p: 0.9 })).toEqual({ ...read(), temperature: undefined, topP: 0.9 });
+    expect(read({ top_p: 0.9 })).not.toHaveProperty('temperature');
+    expect(read({ top_p: 0.9, temperature: 0.2 })).toMatchObject({ topP: 0.9, temperature: 0.2 });
+    expect(read({ top_p: null })).toMatchObject({ temperature: 0.7 });
+  });
+
   it('accepts a value that changes nothing, and does not pass it on', () => {
     const harmless = {
       ...{ store: false, service_tier: 'auto', frequency_penalty: 0, presence_penalty: 0, logit_bias: {} },
