@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   partsOf,
   splitDataUri,
+  type CacheControl,
   type ChatMessage,
   type ChatPart,
   type ChatReply,
@@ -13,6 +14,8 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { ReadError } from './classify-outcome.ts';
+import { toAnthropicSchema } from './anthropic-schema.ts';
+import { sampling, thinkingOf } from './anthropic-thinking.ts';
 import { ModelList, count, objectIn, splitSystem, toTurns } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 
@@ -31,12 +34,15 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
     chatSupports: {
       httpsImages: true,
       jsonObject: false,
-      jsonSchema: false,
+      jsonSchema: true,
       seed: false,
       topK: true,
       serialToolCalls: true,
       stopMax: 16,
+      // "stop_sequences: each stop sequence must contain non-whitespace"
+      blankStops: false,
       extra: false,
+      translates: ['reasoning_effort'],
     },
     chat: chatBy(() => '/messages', toBody, toReply),
     probe: probeBy('/models', ModelList),
@@ -48,33 +54,49 @@ const headersFor = (upstream: Upstream) => ({
   'anthropic-version': '2023-06-01',
 });
 
-const temperatureMax = 1;
-
 function toBody(request: UpstreamChat): RequestBody {
-  const { system, conversation } = splitSystem(request.messages);
+  const { system, systemParts, conversation } = splitSystem(request.messages);
   const turns = toTurns(conversation, 'assistant', toBlocks).map(({ role, parts }) => ({ role, content: parts }));
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
+  const isMarked = systemParts.some(({ cacheControl }) => cacheControl);
+  const format = request.responseFormat;
+  const { thinking, effort } = thinkingOf(request);
+  const outputConfig = {
+    ...(effort !== undefined && { effort }),
+    ...(format?.type === 'json_schema' && {
+      format: { type: 'json_schema', schema: toAnthropicSchema(format.schema) },
+    }),
+  };
   return {
     ...request.fixed,
     model: request.model,
     max_tokens: request.maxTokens,
-    messages: isAlone ? [{ role: 'user', content: system }] : turns,
-    system: isAlone || system === '' ? undefined : system,
-    temperature: request.temperature === undefined ? undefined : Math.min(request.temperature, temperatureMax),
-    top_p: request.topP,
-    top_k: request.topK,
+    messages: isAlone ? [{ role: 'user', content: isMarked ? systemParts.map(toBlock) : system }] : turns,
+    // One text, unless a part is marked for the cache.
+    system: isAlone || system === '' ? undefined : isMarked ? systemParts.map(toBlock) : system,
+    ...sampling(request, thinking),
     stop_sequences: request.stop,
+    thinking,
+    ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),
     ...(request.tools.length > 0 && { tools: request.tools.map(toTool), ...toToolChoice(request) }),
   };
 }
 
-const toTool = ({ name, description, parameters }: UpstreamChat['tools'][number]): RequestBody => ({
-  name,
-  description,
-  input_schema: { type: 'object', ...(parameters ?? { properties: {} }) },
-});
+function toTool(tool: UpstreamChat['tools'][number]): RequestBody {
+  const schema: JsonObject = { type: 'object', ...(tool.parameters ?? { properties: {} }) };
+  return {
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.strict ? toAnthropicSchema(schema) : schema,
+    strict: tool.strict,
+    ...cached(tool.cacheControl),
+  };
+}
+
+const cached = (cacheControl: CacheControl | undefined): JsonObject =>
+  cacheControl ? { cache_control: { ...cacheControl } } : {};
 
 function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObject {
   const serial = parallelToolCalls === false && { disable_parallel_tool_use: true };
@@ -86,9 +108,12 @@ function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObje
 
 function toBlocks(message: ChatMessage): JsonValue[] {
   if (message.role === 'tool') {
-    const content = partsOf(message.content).map(toBlock);
+    const parts = partsOf(message.content);
+    // A result is cached as a whole, so the mark moves from its parts to the block around them.
+    const mark = parts.findLast(({ cacheControl }) => cacheControl)?.cacheControl;
+    const content = parts.map(({ cacheControl: _, ...part }) => toBlock(part));
     const id = plainId(message.toolCallId);
-    return [{ type: 'tool_result', tool_use_id: id, ...(content.length > 0 && { content }) }];
+    return [{ type: 'tool_result', tool_use_id: id, ...(content.length > 0 && { content }), ...cached(mark) }];
   }
   const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
   if (message.role !== 'assistant') return blocks;
@@ -102,13 +127,14 @@ function toBlocks(message: ChatMessage): JsonValue[] {
 }
 
 function toBlock(part: ChatPart): JsonObject {
-  if (part.type === 'text') return { type: 'text', text: part.text };
+  if (part.type === 'text') return { type: 'text', text: part.text, ...cached(part.cacheControl) };
   const inline = splitDataUri(part.url);
   return {
     type: 'image',
     source: inline
       ? { type: 'base64', media_type: inline.mimeType, data: inline.base64 }
       : { type: 'url', url: part.url },
+    ...cached(part.cacheControl),
   };
 }
 
@@ -118,6 +144,7 @@ const plainId = (id: string): string => id.replace(/[^\w-]/g, '_');
 const Block = z.object({
   type: z.string(),
   text: z.string().optional(),
+  thinking: z.string().optional(),
   id: z.string().optional(),
   name: z.string().optional(),
   input: z.record(z.string(), z.json()).nullish(),
@@ -140,10 +167,12 @@ function toReply(json: unknown): ChatReply | null {
   const reply = Reply.safeParse(json).data;
   if (!reply) return null;
   const texts = reply.content.filter(({ type }) => type === 'text').map(({ text }) => text ?? '');
+  const thoughts = reply.content.flatMap(({ type, thinking }) => (type === 'thinking' && thinking ? [thinking] : []));
   const uses = reply.content.filter(({ type }) => type === 'tool_use');
   if (uses.some(({ name }) => !name)) return null;
   return {
     content: texts.length > 0 ? texts.join('') : null,
+    ...(thoughts.length > 0 && { reasoning: thoughts.join('\n\n') }),
     refusal: null,
     toolCalls: uses.map(({ id, name, input }, index) => ({
       id: id || `call_${index}`,

@@ -1,16 +1,26 @@
 import { z } from 'zod';
-import { textOf, type ChatMessage } from '../domain/chat.ts';
+import { partsOf, textOf, type ChatMessage, type ChatPart } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
-/** For families with one field for instructions: the text of all system and developer messages, and the other messages. */
-export function splitSystem(messages: readonly ChatMessage[]): { system: string; conversation: ChatMessage[] } {
+/**
+ * For families with one field for instructions: all system and developer messages as one text and as parts, and the other messages.
+ */
+export function splitSystem(messages: readonly ChatMessage[]): {
+  system: string;
+  systemParts: ChatPart[];
+  conversation: ChatMessage[];
+} {
   const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
   const system = messages
     .filter(isSystem)
     .map(({ content }) => textOf(content))
     .filter(Boolean)
     .join('\n\n');
-  return { system, conversation: messages.filter((message) => !isSystem(message)) };
+  return {
+    system,
+    systemParts: messages.filter(isSystem).flatMap(({ content }) => partsOf(content)),
+    conversation: messages.filter((message) => !isSystem(message)),
+  };
 }
 
 /**

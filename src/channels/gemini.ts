@@ -38,6 +38,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       topK: true,
       serialToolCalls: false,
       stopMax: 5,
+      blankStops: true,
       extra: false,
     },
     ...geminiMedia(caller),
@@ -161,7 +162,9 @@ function toReply(json: unknown): ChatReply | 'blocked' | null {
   const reply = Reply.safeParse(json).data;
   const candidate = reply?.candidates?.[0];
   if (!reply || !candidate) return reply?.promptFeedback?.blockReason ? 'blocked' : null;
-  const parts = (candidate.content?.parts ?? []).filter(({ thought }) => thought !== true);
+  const said = candidate.content?.parts ?? [];
+  const parts = said.filter(({ thought }) => thought !== true);
+  const thoughts = said.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
   const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }, index) =>
     call
@@ -180,6 +183,7 @@ function toReply(json: unknown): ChatReply | 'blocked' | null {
   if (reason === undefined && texts.length === 0 && toolCalls.length === 0) return null;
   return {
     content: texts.length > 0 ? texts.join('') : null,
+    ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
     refusal: null,
     toolCalls,
     finishReason: toolCalls.length > 0 && (reason ?? 'stop') === 'stop' ? 'tool_calls' : (reason ?? 'stop'),

@@ -37,6 +37,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       topK: true,
       serialToolCalls: true,
       stopMax: 4,
+      blankStops: true,
       extra: true,
     },
     ...openaiMedia(caller),
@@ -61,7 +62,7 @@ function toBody(request: UpstreamChat): RequestBody {
     seed: request.seed,
     user: request.user,
     ...(request.tools.length > 0 && {
-      tools: request.tools.map((tool) => ({ type: 'function', function: { ...tool } })),
+      tools: request.tools.map(({ cacheControl: _, ...tool }) => ({ type: 'function', function: tool })),
       parallel_tool_calls: request.parallelToolCalls,
       tool_choice: typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice,
     }),
@@ -116,6 +117,9 @@ const Message = z.object({
   /** Some compatible providers send a list of parts. */
   content: z.union([z.string(), z.array(TextPart)]).nullish(),
   refusal: z.string().nullish(),
+  /** DeepSeek's name for the thoughts, and OpenRouter's and newer vLLM's. */
+  reasoning_content: z.string().nullish().catch(null),
+  reasoning: z.string().nullish().catch(null),
   tool_calls: z
     .array(
       z.object({
@@ -151,8 +155,10 @@ function toReply(json: unknown): ChatReply | null {
   const text = Array.isArray(message.content)
     ? message.content.map((part) => part.text ?? '').join('')
     : (message.content ?? null);
+  const thoughts = message.reasoning_content || message.reasoning;
   return {
     content: text,
+    ...(thoughts && { reasoning: thoughts }),
     refusal: message.refusal ?? null,
     toolCalls: (message.tool_calls ?? []).map(({ id, function: called }, index) => ({
       id: id || `call_${index}`,

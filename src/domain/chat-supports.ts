@@ -1,6 +1,7 @@
 import type { UpstreamMapping } from './catalog.ts';
 import { isDataUri, listImages, withoutUnsent, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
+import { isEffort } from './reasoning.ts';
 import { passThroughDefault, withoutEffect } from './pass-through.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
@@ -15,8 +16,12 @@ export interface ChatSupports {
   serialToolCalls: boolean;
   /** The most stop sequences. */
   stopMax: number;
+  /** Whether a stop sequence may be only white space. */
+  blankStops: boolean;
   /** Whether listed further fields are passed through. */
   extra: boolean;
+  /** The further fields that the family translates. */
+  translates?: readonly string[];
 }
 
 /**
@@ -36,9 +41,10 @@ export function unsupportedBy(
     ['top_k', supports.topK || request.topK === undefined],
     ['parallel_tool_calls', supports.serialToolCalls || request.parallelToolCalls !== false],
     ['stop', (request.stop?.length ?? 0) <= supports.stopMax],
+    ['stop', supports.blankStops || (request.stop ?? []).every((text) => text.trim() !== '')],
     ...furtherFields(supports, request).map((field): [string, boolean] => [
       field,
-      (supports.extra ? passThrough : withoutEffect).includes(field),
+      (supports.extra ? passThrough : [...withoutEffect, ...(supports.translates ?? [])]).includes(field),
     ]),
   ];
   return fields.find(([, isSupported]) => !isSupported)?.[0] ?? null;
@@ -52,22 +58,39 @@ const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] 
       : request.extra,
   );
 
+/** What a mapping says about the requests that its model takes. */
+type MappingLimits = Partial<
+  Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'thinking' | 'api'>
+>;
+
+/** The first field that the model of a mapping does not support, or null. */
+function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, request: ChatRequest): string | null {
+  const choice = request.toolChoice;
+  if (mapping.no_forced_tools && (choice === 'required' || typeof choice === 'object')) return 'tool_choice';
+  const effort = request.extra.reasoning_effort;
+  if (effort === undefined || !supports.translates?.includes('reasoning_effort')) return null;
+  return mapping.thinking && isEffort(effort) ? null : 'reasoning_effort';
+}
+
 /**
  * The families of `upstream` that support the whole request; never one without chat. Throws `unsupported_parameter` with the
  * first family's field if there are families and none supports it.
  */
 export function familiesTaking(
-  upstream: Readonly<Record<string, Partial<Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed'>>>>,
+  upstream: Readonly<Record<string, MappingLimits>>,
   supportsOf: (family: string) => ChatSupports | undefined,
-  request: ChatRequest,
+  asked: ChatRequest,
 ): string[] {
-  const judged = Object.entries(upstream).flatMap(([family, { parameters = {}, fixed = {}, ...mapping }]) => {
+  const judged = Object.entries(upstream).flatMap(([family, mapping]) => {
     const supports = supportsOf(family);
+    if (!supports) return [];
+    const request = withoutUnsent(asked, mapping.parameters ?? {});
     // A client that asks for another value of a fixed field would not get it.
-    const passThrough = (mapping.pass_through ?? passThroughDefault).filter((field) => !Object.hasOwn(fixed, field));
-    return supports
-      ? [{ family, field: unsupportedBy(supports, withoutUnsent(request, parameters), passThrough) }]
-      : [];
+    const passThrough = (mapping.pass_through ?? passThroughDefault).filter(
+      (field) => !Object.hasOwn(mapping.fixed ?? {}, field),
+    );
+    const field = unsupportedByMapping(mapping, supports, request) ?? unsupportedBy(supports, request, passThrough);
+    return [{ family, field }];
   });
   const able = judged.filter(({ field }) => field === null).map(({ family }) => family);
   const param = judged[0]?.field?.slice(0, 100);

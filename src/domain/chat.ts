@@ -29,15 +29,20 @@ export interface ChatRequest {
 export type ChatMessage =
   | { role: 'system' | 'developer'; content: ChatContent; name?: string }
   | { role: 'user'; content: ChatContent; name?: string }
-  | { role: 'assistant'; content: ChatContent | null; toolCalls: ToolCall[]; name?: string }
+  /** `reasoning`: the thoughts that an earlier answer came with. Sent to mappings with `keeps_reasoning` only. */
+  | { role: 'assistant'; content: ChatContent | null; toolCalls: ToolCall[]; reasoning?: string; name?: string }
   /** The id of the tool call that this message answers. Dialects check that an earlier assistant message has this call. */
   | { role: 'tool'; toolCallId: string; content: ChatContent };
 
 export type ChatContent = string | ChatPart[];
-export type ChatPart =
+export type ChatPart = (
   | { type: 'text'; text: string }
   /** `url` is an https URL or a base64 `data:` URI. Only user messages have images. */
-  | { type: 'image'; url: string; detail?: string };
+  | { type: 'image'; url: string; detail?: string }
+) & { cacheControl?: CacheControl };
+
+/** Asks Anthropic to cache the prompt up to this place. Other families cache by themselves and are not sent it. */
+export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
 export interface ToolCall {
   id: string;
@@ -54,6 +59,7 @@ export interface ChatTool {
   /** JSON Schema of the arguments. Absent for a tool without arguments. */
   parameters?: JsonObject;
   strict?: boolean;
+  cacheControl?: CacheControl;
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
@@ -64,6 +70,8 @@ export type ResponseFormat =
 
 export interface ChatReply {
   content: string | null;
+  /** The model's thoughts, or a summary of them, if the provider shows them. No part of the answer. */
+  reasoning?: string;
   /** The model's own explanation of why it does not answer. */
   refusal: string | null;
   toolCalls: ToolCall[];
@@ -94,14 +102,18 @@ export interface UpstreamChat extends ChatRequest {
   parameters?: UpstreamMapping['parameters'];
   /** Fields of the catalog that are always sent, beside the model or, for Gemini, in `generationConfig`. */
   fixed?: JsonObject;
+  /** What the catalog says about the model at this family. */
+  traits?: Pick<UpstreamMapping, 'thinking' | 'api' | 'keeps_reasoning'>;
 }
 
 /** The request as it is sent to one family: without the parameters that the catalog maps to null. */
 export function toUpstreamChat(
   request: ChatRequest,
-  { model, parameters, fixed }: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed'>,
+  mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | 'thinking' | 'api' | 'keeps_reasoning'>,
 ): UpstreamChat {
-  const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters };
+  const { model, parameters, fixed, thinking, api, keeps_reasoning } = mapping;
+  const traits = { thinking, api, keeps_reasoning };
+  const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters, traits };
   return fixed === undefined ? sent : { ...sent, fixed };
 }
 

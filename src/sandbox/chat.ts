@@ -17,8 +17,10 @@ export interface ChatAnswered {
   text: string;
   tool: { id: string; name: string; arguments: Fields } | null;
   finish: 'stop' | 'length' | 'tool' | 'empty';
-  /** Tokens. Null if the script omits them. */
-  usage: { input: number; output: number } | null;
+  /** Tokens, with the cached input and the thoughts in the totals. Null if the script omits them. */
+  usage: { input: number; output: number; cached: number; thoughts: number } | null;
+  /** What the model thought before it answered. Empty if it did not. */
+  thoughts: string;
 }
 
 /** How one family words the outcomes of a chat. */
@@ -44,15 +46,21 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, refusal
   const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
   const name = forced ?? (isAnswered ? undefined : behaviour.tool);
   const tool = name === undefined ? null : { name, arguments: objectOf(behaviour.toolArguments) ?? {} };
-  const written = write(asked, prompt, { tool, isEmpty: fail === 'no_output' });
-  const usage = behaviour.usage ?? usageOf(asked, written);
+  const thoughtTokens = Math.min(behaviour.thoughts ?? 0, asked.maxTokens);
+  const written =
+    thoughtTokens > 0 && thoughtTokens === asked.maxTokens
+      ? ({ text: '', tool: null, finish: 'length' } as const)
+      : write(asked, prompt, { tool, isEmpty: fail === 'no_output' });
+  const usage = behaviour.usage ?? usageOf(asked, written, thoughtTokens);
+  const parts = { cached: behaviour.cached ?? 0, thoughts: thoughtTokens };
+  const thoughts = thoughtTokens > 0 ? 'Sandbox thoughts.' : '';
   const reply =
     scriptedRefusal(fail === 'never' ? 'hang' : fail, refusals) ??
-    json(200, answer({ ...written, usage: usage === 'none' ? null : usage }));
+    json(200, answer({ ...written, thoughts, usage: usage === 'none' ? null : { ...usage, ...parts } }));
   return behaviour.latencyMs ? { kind: 'later', ms: behaviour.latencyMs, reply } : reply;
 }
 
-type Written = Omit<ChatAnswered, 'usage'>;
+type Written = Omit<ChatAnswered, 'usage' | 'thoughts'>;
 
 function write(
   asked: ChatAsked,
@@ -84,12 +92,12 @@ function cut(text: string, bytesMax: number): string {
   return bytes.length <= bytesMax ? text : bytes.subarray(0, bytesMax).toString('utf8').replaceAll('\uFFFD', '');
 }
 
-function usageOf(asked: ChatAsked, { text, tool, finish }: Written): ChatAnswered['usage'] {
+function usageOf(asked: ChatAsked, { text, tool, finish }: Written, thoughts: number) {
   const tokensOf = (...texts: string[]) => Math.max(Math.ceil(Buffer.byteLength(texts.join('')) / bytesPerToken), 1);
   const output = tool ? tool.name + JSON.stringify(tool.arguments) : text;
   return {
     input: tokensOf(...asked.messages.map((message) => message.text)),
-    output: finish === 'empty' ? 0 : tokensOf(output),
+    output: finish === 'empty' ? 0 : (output === '' ? 0 : tokensOf(output)) + thoughts,
   };
 }
 

@@ -2,7 +2,8 @@ import { BoundedMap } from '../platform/bounded-map.ts';
 
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
- * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`.
+ * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`,
+ * `cached=N`, `thoughts=N`.
  * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
  */
 export interface Behaviour {
@@ -15,6 +16,10 @@ export interface Behaviour {
   toolArguments: string;
   /** Chat: the tokens to report, or `none` to leave usage out. */
   usage?: { input: number; output: number } | 'none' | undefined;
+  /** Chat: tokens of the input that came from the prompt cache. */
+  cached?: number | undefined;
+  /** Chat: tokens of thoughts before the answer. If they use up `max_tokens`, the answer has no text. */
+  thoughts?: number | undefined;
 }
 
 export const failKinds = [
@@ -71,6 +76,8 @@ export function createScripting() {
         behaviour.outputs = wholeNumber(words.get('outputs')) ?? behaviour.outputs;
         behaviour.tool = words.get('tool') ?? behaviour.tool;
         behaviour.toolArguments = words.get('args') ?? behaviour.toolArguments;
+        behaviour.cached = wholeNumber(words.get('cached')) ?? behaviour.cached;
+        behaviour.thoughts = wholeNumber(words.get('thoughts')) ?? behaviour.thoughts;
         behaviour.usage = toUsage(words.get('usage')) ?? behaviour.usage;
       }
       return behaviour;

@@ -1,6 +1,14 @@
+import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAnthropic } from '../../src/channels/anthropic.ts';
 import { chatAdapterSuite } from './chat-adapter-suite.ts';
+import type { UpstreamChat } from '../../src/domain/chat.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
+import { openWire, type Wire } from './open-wire.ts';
 import { savedJson } from './saved-replies.ts';
+
+/** A request as the SDK types it. Its types no longer have the sampling parameters, which the older models still take. */
+type Sent = MessageCreateParamsNonStreaming & { temperature?: number; top_p?: number; top_k?: number };
 
 const saved = savedJson('anthropic');
 const problem = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_1' });
@@ -15,6 +23,7 @@ chatAdapterSuite({
       body: saved('message'),
       expected: {
         content: 'Two friends agree.',
+        reasoning: 'Two phases: first ask, then do.',
         finishReason: 'stop',
         usage: { inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
       },
@@ -108,7 +117,7 @@ chatAdapterSuite({
   unsupported: [
     ['seed', { seed: 1 }],
     ['response_format', { responseFormat: { type: 'json_object' } }],
-    ['response_format', { responseFormat: { type: 'json_schema', name: 's', schema: {} } }],
+    ['stop', { stop: ['END', '\n'] }],
     ['verbosity', { extra: { verbosity: 'low' } }],
   ],
   wire: {
@@ -144,7 +153,6 @@ chatAdapterSuite({
         },
       ],
       temperature: 1,
-      top_p: 0.9,
       stop_sequences: ['END'],
       tools: [
         {
@@ -155,6 +163,151 @@ chatAdapterSuite({
         { name: 'rest', input_schema: { type: 'object', properties: {} } },
       ],
       tool_choice: { type: 'tool', name: 'look' },
-    },
+    } satisfies Sent,
   },
+});
+
+describe('a chat for Anthropic', () => {
+  let wire: Wire;
+  beforeAll(async () => {
+    wire = await openWire({ create: createAnthropic, credential: 'key' });
+  });
+  afterAll(() => wire.close());
+
+  const asking = (more: Partial<UpstreamChat>): UpstreamChat => ({
+    ...{ model: 'claude', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 4_096, extra: {} },
+    ...more,
+  });
+  const sent = async (more: Partial<UpstreamChat>) => (await wire.chat(asking(more))).body;
+  const plain = {
+    ...{ model: 'claude', max_tokens: 4_096, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
+  } satisfies Sent;
+  const effort = (reasoning_effort: string, thinking: 'adaptive' | 'budget'): Partial<UpstreamChat> => ({
+    extra: { reasoning_effort },
+    traits: { thinking },
+  });
+
+  it('has a temperature or a top_p, never both', async () => {
+    expect(await sent({ temperature: 0.5, topP: 0.9, topK: 40 })).toEqual({
+      ...plain,
+      temperature: 0.5,
+      top_k: 40,
+    } satisfies Sent);
+    expect(await sent({ topP: 0.9 })).toEqual({ ...plain, top_p: 0.9 } satisfies Sent);
+  });
+
+  it('asks for an answer by a schema, without the constraints that Anthropic refuses', async () => {
+    const schema: JsonObject = {
+      type: 'object',
+      properties: {
+        age: { type: 'integer', minimum: 0, description: 'In years.' },
+        names: { type: 'array', items: { type: 'string', maxLength: 9 }, minItems: 1, uniqueItems: true },
+        kind: { oneOf: [{ const: 'fox' }, { $ref: '#/$defs/other' }] },
+      },
+      required: ['age'],
+      $defs: { other: { type: 'object', properties: {}, additionalProperties: true } },
+    };
+    const responseFormat = { type: 'json_schema', name: 'animal', schema, strict: true } as const;
+    expect(await sent({ responseFormat })).toEqual({
+      ...plain,
+      output_config: {
+        format: {
+          type: 'json_schema',
+          schema: {
+            type: 'object',
+            properties: {
+              age: { type: 'integer', description: 'In years.\n\n{minimum: 0}' },
+              names: {
+                type: 'array',
+                items: { type: 'string', description: '{maxLength: 9}' },
+                minItems: 1,
+                description: '{uniqueItems: true}',
+              },
+              kind: { anyOf: [{ const: 'fox' }, { $ref: '#/$defs/other' }] },
+            },
+            required: ['age'],
+            $defs: { other: { type: 'object', properties: {}, additionalProperties: false } },
+            additionalProperties: false,
+          },
+        },
+      },
+    } satisfies Sent);
+  });
+
+  it('has strict tools, with a schema that Anthropic takes', async () => {
+    const parameters = { type: 'object', properties: { zoom: { type: 'number', maximum: 4 } } };
+    expect(await sent({ tools: [{ name: 'look', parameters, strict: true }] })).toEqual({
+      ...plain,
+      tools: [
+        {
+          name: 'look',
+          strict: true,
+          input_schema: {
+            type: 'object',
+            properties: { zoom: { type: 'number', description: '{maximum: 4}' } },
+            additionalProperties: false,
+          },
+        },
+      ],
+    } satisfies Sent);
+  });
+
+  it('keeps the marks for the prompt cache of messages, results and tools', async () => {
+    const cacheControl = { type: 'ephemeral' } as const;
+    const hour = { type: 'ephemeral', ttl: '1h' } as const;
+    const messages: UpstreamChat['messages'] = [
+      { role: 'system', content: [{ type: 'text', text: 'A long book.', cacheControl: hour }] },
+      { role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png', cacheControl }] },
+      { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { role: 'tool', toolCallId: 'c1', content: [{ type: 'text', text: 'a fox', cacheControl }] },
+    ];
+    expect(await sent({ messages, tools: [{ name: 'look', cacheControl }] })).toEqual({
+      ...{ model: 'claude', max_tokens: 4_096 },
+      system: [{ type: 'text', text: 'A long book.', cache_control: hour }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' }, cache_control: cacheControl },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'look', input: {} }] },
+        {
+          role: 'user',
+          content: [
+            {
+              ...{ type: 'tool_result', tool_use_id: 'c1', cache_control: cacheControl },
+              content: [{ type: 'text', text: 'a fox' }],
+            },
+          ],
+        },
+      ],
+      tools: [{ name: 'look', input_schema: { type: 'object', properties: {} }, cache_control: cacheControl }],
+    } satisfies Sent);
+  });
+
+  it('sends an effort to a model that decides itself how long it thinks', async () => {
+    const thinking = { type: 'adaptive', display: 'summarized' } as const;
+    const high = { ...plain, thinking, output_config: { effort: 'high' } } satisfies Sent;
+    expect(await sent({ ...effort('high', 'adaptive'), temperature: 0.7, topK: 9 })).toEqual(high);
+    const low = { ...plain, thinking, output_config: { effort: 'low' } } satisfies Sent;
+    expect(await sent(effort('minimal', 'adaptive'))).toEqual(low);
+    const none = { ...plain, temperature: 0.7, thinking: { type: 'disabled' } } satisfies Sent;
+    expect(await sent({ ...effort('none', 'adaptive'), temperature: 0.7 })).toEqual(none);
+    expect(await sent({ traits: { thinking: 'adaptive' } })).toEqual(plain);
+  });
+
+  it('sends a budget to an older model, at most half of the answer and not with a forced tool or a tool result', async () => {
+    const thinking = (budget_tokens: number) => ({ ...plain, thinking: { type: 'enabled' as const, budget_tokens } });
+    expect(await sent(effort('low', 'budget'))).toEqual(thinking(1_024) satisfies Sent);
+    expect(await sent(effort('max', 'budget'))).toEqual(thinking(2_048) satisfies Sent);
+    expect(await sent({ ...effort('low', 'budget'), maxTokens: 2_000 })).toEqual({ ...plain, max_tokens: 2_000 });
+    const tools = [{ name: 'look' }];
+    expect(await sent({ ...effort('low', 'budget'), tools, toolChoice: 'required' })).not.toHaveProperty('thinking');
+    const messages: UpstreamChat['messages'] = [
+      { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { role: 'tool', toolCallId: 'c1', content: 'a fox' },
+    ];
+    expect(await sent({ ...effort('low', 'budget'), messages })).not.toHaveProperty('thinking');
+  });
 });

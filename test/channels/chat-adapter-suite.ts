@@ -171,6 +171,21 @@ export function chatAdapterSuite(of: ChatFamily): void {
       expect((await answered('x [[usage=-5,-1]]')).usage).toMatchObject({ inputTokens: -5, outputTokens: -1 });
     });
 
+    it('returns thoughts apart from the answer, and counts them and cached tokens as parts of the usage', async () => {
+      const reply = await answered('suite think [[thoughts=30 cached=4]]');
+      expect(reply).toMatchObject({ reasoning: 'Sandbox thoughts.', usage: { cachedTokens: 4, reasoningTokens: 30 } });
+      expect(reply.content).toMatch(/^Sandbox answer to: suite think/);
+      expect(reply.usage?.inputTokens).toBeGreaterThan(4);
+      expect(reply.usage?.outputTokens).toBeGreaterThan(30);
+      expect(await answered('suite plain')).not.toHaveProperty('reasoning');
+    });
+
+    it('returns no text if the thoughts used up the requested length', async () => {
+      const reply = await answered('suite deep [[thoughts=900]]', { maxTokens: 100 });
+      expect(reply).toMatchObject({ finishReason: 'length', usage: { outputTokens: 100, reasoningTokens: 100 } });
+      expect(reply.content ?? '').toBe('');
+    });
+
     it('recognises an empty answer', async () => {
       const reply = await answered('x [[fail=no_output]]');
       expect(reply).toMatchObject({ toolCalls: [], usage: { outputTokens: 0 } });

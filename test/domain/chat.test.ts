@@ -30,6 +30,7 @@ const all: ChatSupports = {
   topK: true,
   serialToolCalls: true,
   stopMax: 4,
+  blankStops: true,
   extra: true,
 };
 const none: ChatSupports = {
@@ -40,6 +41,7 @@ const none: ChatSupports = {
   topK: false,
   serialToolCalls: false,
   stopMax: 0,
+  blankStops: false,
   extra: false,
 };
 
@@ -52,6 +54,7 @@ describe('a family without support', () => {
     ['top_k', { topK: 1 }],
     ['parallel_tool_calls', { parallelToolCalls: false }],
     ['stop', { stop: ['a'] }],
+    ['stop', { stop: ['\n'] }],
     ['verbosity', { extra: { verbosity: 'low' } }],
   ])('for %s is excluded before any credits are held', (field, more) => {
     expect(unsupportedBy(none, asking(more))).toBe(field);
@@ -60,6 +63,29 @@ describe('a family without support', () => {
     expect(familiesTaking({ none: {}, all: {}, media: {} }, supports, asking(more))).toEqual(['all']);
     expect(() => familiesTaking({ none: {} }, supports, asking(more))).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', param: field }),
+    );
+  });
+
+  it('is not chosen for a forced tool call if its model refuses one', () => {
+    const upstream = { none: { no_forced_tools: true }, all: {} };
+    const supports = (family: string) => ({ all, none })[family];
+    for (const toolChoice of ['required', { name: 'look' }] as const) {
+      expect(familiesTaking(upstream, supports, asking({ toolChoice }))).toEqual(['all']);
+      expect(() => familiesTaking({ none: upstream.none }, supports, asking({ toolChoice }))).toThrow(
+        expect.objectContaining({ code: 'unsupported_parameter', param: 'tool_choice' }),
+      );
+    }
+    for (const toolChoice of ['auto', 'none'] as const) {
+      expect(familiesTaking(upstream, supports, asking({ toolChoice }))).toEqual(['none', 'all']);
+    }
+  });
+
+  it('takes a reasoning effort if it translates one and its model thinks', () => {
+    const supports = () => ({ ...none, translates: ['reasoning_effort'] });
+    const effort = (reasoning_effort: string) => asking({ extra: { reasoning_effort } });
+    expect(familiesTaking({ deep: { thinking: 'adaptive' }, shallow: {} }, supports, effort('low'))).toEqual(['deep']);
+    expect(() => familiesTaking({ deep: { thinking: 'adaptive' } }, supports, effort('deeply'))).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', param: 'reasoning_effort' }),
     );
   });
 

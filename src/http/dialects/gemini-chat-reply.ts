@@ -15,7 +15,11 @@ export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObj
       {
         content: {
           role: 'model',
-          parts: [...(text === '' ? [] : [{ text }]), ...calls.filter((part) => part !== null)],
+          parts: [
+            ...(reply.reasoning === undefined ? [] : [{ text: reply.reasoning, thought: true }]),
+            ...(text === '' ? [] : [{ text }]),
+            ...calls.filter((part) => part !== null),
+          ],
         },
         // Google's word for a call with broken arguments, which must be an object here.
         finishReason: isBroken ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],

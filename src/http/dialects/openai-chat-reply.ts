@@ -16,6 +16,8 @@ export function openaiCompletion({ id, created, model, reply, usage }: ChatAnswe
         message: {
           role: 'assistant',
           content: reply.content,
+          // DeepSeek's name for the thoughts, which OpenAI-compatible servers and clients share.
+          ...(reply.reasoning !== undefined && { reasoning_content: reply.reasoning }),
           refusal: reply.refusal,
           ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map(toToolCall) }),
         },

@@ -42,9 +42,9 @@ export function readOpenaiChat(body: unknown): ChatRequest {
       message: 'max_completion_tokens and max_tokens are the same setting and must not differ.',
     });
   }
-  const tools = (asked.tools ?? []).map(({ function: { name: toolName, ...rest } }) => ({
+  const tools = (asked.tools ?? []).map(({ function: { name: toolName, ...rest }, cache_control: cacheControl }) => ({
     name: toolName,
-    ...given(rest),
+    ...given({ ...rest, cacheControl }),
   }));
   const toolChoice = readToolChoice(asked.tool_choice, tools);
   const canonical = messages.map(toMessage);
@@ -69,7 +69,9 @@ export function readOpenaiChat(body: unknown): ChatRequest {
   };
 }
 
-const TextPart = z.object({ type: z.literal('text'), text: z.string() });
+/** Anthropic's mark for its prompt cache, in the place where LiteLLM and OpenRouter accept it too. */
+const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();
+const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
 /** A URL, or an image's bytes in base64. Whether the URL is public https is checked with the model (`prepareChat`). */
 const ImageUrl = z
   .string()
@@ -81,6 +83,7 @@ const ImageUrl = z
 const ImagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: ImageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
+  cache_control,
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
@@ -108,6 +111,7 @@ const Message = z.discriminatedUnion('role', [
       content: assistantContent.nullish(),
       refusal: z.string().nullish(),
       tool_calls: listOf(ToolCallIn, { max: toolsMax }).nullish(),
+      reasoning_content: z.string().nullish(),
       // Retired fields, which SDKs send back as null with an earlier answer.
       function_call: z.null().optional(),
       audio: z.null().optional(),
@@ -130,6 +134,7 @@ const Tool = z.object({
     parameters: JsonRecord.nullish(),
     strict: z.boolean().nullish(),
   }),
+  cache_control,
 });
 const ToolChoiceIn = z.union([
   z.enum(['auto', 'none', 'required']),
@@ -236,7 +241,13 @@ function toMessage(message: z.infer<typeof Message>): ChatMessage {
   const named = isGiven(message.name) && message.name !== '' && { name: message.name };
   if (message.role !== 'assistant') return { role: message.role, content: toContent(message.content), ...named };
   const content = isGiven(message.content) ? toContent(message.content) : (message.refusal ?? null);
-  return { role: 'assistant', content, toolCalls: (message.tool_calls ?? []).map(toToolCall), ...named };
+  return {
+    role: 'assistant',
+    content,
+    toolCalls: (message.tool_calls ?? []).map(toToolCall),
+    ...given({ reasoning: message.reasoning_content }),
+    ...named,
+  };
 }
 
 type ContentIn = z.infer<typeof userContent> | z.infer<typeof assistantContent>;
@@ -244,10 +255,11 @@ const toContent = (content: ContentIn): ChatContent =>
   typeof content === 'string'
     ? content
     : content.map((part) => {
-        if (part.type === 'text') return { type: 'text', text: part.text };
         if (part.type === 'refusal') return { type: 'text', text: part.refusal };
+        const cacheControl = part.cache_control;
+        if (part.type === 'text') return { type: 'text', text: part.text, ...given({ cacheControl }) };
         const { url, detail } = part.image_url;
-        return { type: 'image', url, ...given({ detail }) };
+        return { type: 'image', url, ...given({ detail, cacheControl }) };
       });
 
 function toToolCall({ id, function: called, extra_content }: z.infer<typeof ToolCallIn>): ToolCall {

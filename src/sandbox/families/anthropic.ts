@@ -29,12 +29,13 @@ export const anthropic: Family = (call) => {
   if (complaint) return invalid(complaint);
   return answerChat(call, toAsked(input), {
     refusals,
-    answer: ({ text, tool, finish, usage }) => ({
+    answer: ({ text, tool, finish, usage, thoughts }) => ({
       id: `msg_sbx${hashOf(call.body)}`,
       type: 'message',
       role: 'assistant',
       model: input.model,
       content: [
+        ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: 'c2FuZGJveA==' }]),
         ...(text === '' ? [] : [{ type: 'text', text }]),
         ...(tool ? [{ type: 'tool_use', id: tool.id, name: tool.name, input: tool.arguments }] : []),
       ],
@@ -42,10 +43,12 @@ export const anthropic: Family = (call) => {
       stop_sequence: null,
       ...(usage && {
         usage: {
-          input_tokens: usage.input,
+          // Tokens from the cache are counted apart.
+          input_tokens: usage.input - usage.cached,
           output_tokens: usage.output,
           cache_creation_input_tokens: 0,
-          cache_read_input_tokens: 0,
+          cache_read_input_tokens: usage.cached,
+          output_tokens_details: { thinking_tokens: usage.thoughts },
           service_tier: 'standard',
         },
       }),
@@ -55,7 +58,7 @@ export const anthropic: Family = (call) => {
 
 const knownFields =
   'model messages max_tokens system temperature top_p top_k stop_sequences metadata tools tool_choice stream ' +
-  'thinking service_tier';
+  'thinking output_config service_tier';
 
 /** The request errors of the real API, so that tests notice a mistake of an adapter. */
 function complaintAbout(input: Fields): string | null {
@@ -64,6 +67,20 @@ function complaintAbout(input: Fields): string | null {
   if (typeof input.model !== 'string' || input.model === '') return 'model: Field required';
   if (typeof input.max_tokens !== 'number') return 'max_tokens: Field required';
   if (typeof input.temperature === 'number' && input.temperature > 1) return 'temperature: range: 0..1';
+  if (input.temperature !== undefined && input.top_p !== undefined)
+    return '`temperature` and `top_p` cannot both be specified for this model. Please use only one.';
+  const stops: unknown[] = Array.isArray(input.stop_sequences) ? input.stop_sequences : [];
+  if (stops.some((stop) => typeof stop !== 'string' || stop.trim() === ''))
+    return 'stop_sequences: each stop sequence must contain non-whitespace';
+  const thinking = objectOf(input.thinking);
+  if (thinking && thinking.type !== 'disabled') {
+    if (input.temperature !== undefined && input.temperature !== 1)
+      return '`temperature` may only be set to 1 when thinking is enabled.';
+    if (['any', 'tool'].includes(String(objectOf(input.tool_choice)?.type)))
+      return 'Thinking may not be enabled when tool_choice forces tool use.';
+  }
+  if (thinking?.type === 'enabled' && Number(thinking.budget_tokens) >= input.max_tokens)
+    return '`max_tokens` must be greater than `thinking.budget_tokens`.';
   const messages = objectsOf(input.messages);
   if (messages.length === 0) return 'messages: at least one message is required';
   if (messages.some(({ role }) => role !== 'user' && role !== 'assistant')) return 'messages: Unexpected role';
@@ -88,7 +105,7 @@ function toAsked(input: Fields): ChatAsked {
         : choice?.type === 'any'
           ? 'any'
           : null,
-    schema: null,
+    schema: objectOf(objectOf(objectOf(input.output_config)?.format)?.schema),
   };
 }
 

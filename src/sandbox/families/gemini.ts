@@ -128,14 +128,15 @@ function chat(call: FamilyCall): Reply {
   if (!input || complaint !== null) return problem(400, 'INVALID_ARGUMENT', complaint ?? '');
   return answerChat(call, toAsked(input), {
     refusals,
-    answer: ({ text, tool, finish, usage }) => ({
+    answer: ({ text, tool, finish, usage, thoughts }) => ({
       candidates: [
         {
           // An empty answer has a role and nothing else, like the real API.
           content: {
             role: 'model',
-            ...((text !== '' || tool) && {
+            ...((text !== '' || tool || thoughts !== '') && {
               parts: [
+                ...(thoughts === '' ? [] : [{ text: thoughts, thought: true }]),
                 ...(text === '' ? [] : [{ text }]),
                 ...(tool ? [{ functionCall: { name: tool.name, args: tool.arguments } }] : []),
               ],
@@ -148,7 +149,10 @@ function chat(call: FamilyCall): Reply {
       ...(usage && {
         usageMetadata: {
           promptTokenCount: usage.input,
-          ...(usage.output !== 0 && { candidatesTokenCount: usage.output }),
+          // Thoughts are counted apart, and zero counts are left out.
+          ...(usage.output !== usage.thoughts && { candidatesTokenCount: usage.output - usage.thoughts }),
+          ...(usage.thoughts > 0 && { thoughtsTokenCount: usage.thoughts }),
+          ...(usage.cached > 0 && { cachedContentTokenCount: usage.cached }),
           totalTokenCount: usage.input + usage.output,
         },
       }),

@@ -50,7 +50,7 @@ function chat(call: FamilyCall): Reply {
   const model = input.model;
   return answerChat(call, toAsked(input), {
     refusals,
-    answer: ({ text, tool, finish, usage }) => ({
+    answer: ({ text, tool, finish, usage, thoughts }) => ({
       id: `chatcmpl-sbx${hashOf(call.body)}`,
       object: 'chat.completion',
       created: Math.floor(Date.now() / 1_000),
@@ -61,6 +61,8 @@ function chat(call: FamilyCall): Reply {
           message: {
             role: 'assistant',
             content: tool ? null : text,
+            // DeepSeek and other compatible providers; OpenAI itself keeps the thoughts.
+            ...(thoughts !== '' && { reasoning_content: thoughts }),
             refusal: null,
             annotations: [],
             ...(tool && { tool_calls: [toToolCall(tool)] }),
@@ -74,8 +76,8 @@ function chat(call: FamilyCall): Reply {
           prompt_tokens: usage.input,
           completion_tokens: usage.output,
           total_tokens: usage.input + usage.output,
-          prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
-          completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+          prompt_tokens_details: { cached_tokens: usage.cached, audio_tokens: 0 },
+          completion_tokens_details: { reasoning_tokens: usage.thoughts, audio_tokens: 0 },
         },
       }),
       service_tier: 'default',

@@ -237,6 +237,12 @@ describe('the generateContent response', () => {
     });
   });
 
+  it('marks the thoughts of the model, so that clients do not take them for the answer', () => {
+    expect(geminiResponse({ ...answer, reply: { ...reply, reasoning: 'First.' } })).toMatchObject({
+      candidates: [{ content: { parts: [{ text: 'First.', thought: true }, { text: 'Hi.' }] } }],
+    });
+  });
+
   it('returns call arguments as objects, and reports a call whose arguments are not valid JSON', () => {
     const toolCalls = [{ id: 'c1', name: 'f', arguments: '{"a":1}', signature: 'S' }];
     const calling = { ...reply, content: null, toolCalls, finishReason: 'tool_calls' as const };

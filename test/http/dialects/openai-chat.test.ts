@@ -53,6 +53,39 @@ describe('an OpenAI chat request', () => {
     expect(read(further).extra).toEqual(further);
   });
 
+  it('keeps the marks for a prompt cache on parts and tools', () => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' };
+    const content = [
+      { type: 'text', text: 'a', cache_control },
+      { type: 'image_url', image_url: { url: png }, cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'b', cache_control: null },
+    ];
+    expect(read({ ...withContent(content), tools: [{ ...tool, cache_control }] })).toMatchObject({
+      messages: [
+        {
+          content: [
+            { type: 'text', text: 'a', cacheControl: cache_control },
+            { type: 'image', url: png, cacheControl: { type: 'ephemeral' } },
+            { type: 'text', text: 'b' },
+          ],
+        },
+      ],
+      tools: [{ name: 'inspect', cacheControl: cache_control }],
+    });
+    expect(refusal(withContent([{ type: 'text', text: 'a', cache_control: { type: 'for ever' } }]))).toMatchObject({
+      code: 'invalid_value',
+      param: 'messages.0.content.0.cache_control.type',
+    });
+  });
+
+  it('keeps the thoughts of an earlier answer', () => {
+    const messages = [...hello, { role: 'assistant', content: 'a', reasoning_content: 'First.' }];
+    expect(read({ messages }).messages[1]).toEqual({
+      ...{ role: 'assistant', content: 'a', toolCalls: [] },
+      reasoning: 'First.',
+    });
+  });
+
   it('treats null in an optional field as an absent field', () => {
     const fields = [
       'max_tokens',
@@ -316,8 +349,12 @@ describe('the chat completion object', () => {
 
   it('has a message that clients can send back unchanged', () => {
     const toolCalls = [{ id: 'c1', name: 'f', arguments: '{}', signature: 'S' }];
-    const shown = openaiCompletion({ ...answer, reply: { ...answer.reply, content: null, toolCalls } });
-    const [choice] = shown.choices as { message: object }[];
-    expect(read({ messages: [...hello, choice?.message] }).messages[1]).toMatchObject({ toolCalls });
+    const reply = { ...answer.reply, content: null, toolCalls, reasoning: 'First.' };
+    const [choice] = openaiCompletion({ ...answer, reply }).choices as { message: object }[];
+    expect(choice?.message).toMatchObject({ content: null, reasoning_content: 'First.' });
+    expect(read({ messages: [...hello, choice?.message] }).messages[1]).toMatchObject({
+      toolCalls,
+      reasoning: 'First.',
+    });
   });
 });
