@@ -53,14 +53,23 @@ export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]>
 /**
  * Reads and checks the whole environment, and the files of secrets (`NAME_FILE`). Nothing else reads it. Throws `ConfigError` with one line per variable at fault.
  */
-export function loadConfig(environment: Record<string, string | undefined>): Config {
+export const loadConfig = (environment: Record<string, string | undefined>): Config => read(Environment, environment);
+
+/** What a credit is worth, for commands that work without an installation. Throws `ConfigError`. */
+export const loadCreditValue = (environment: Record<string, string | undefined>): number =>
+  read(z.object({ accounting: groups.accounting }), environment).accounting.creditValueMicroUsd;
+
+function read<Schema extends z.ZodType>(
+  schema: Schema,
+  environment: Record<string, string | undefined>,
+): z.output<Schema> {
   const env = withSecretFiles(environment);
   const grouped: Record<string, Record<string, string | undefined>> = {};
   for (const { group, key, name } of settings) {
     // Compose files and shells set variables to the empty string, which means the default.
     (grouped[group] ??= {})[key] = env[name] === '' ? undefined : env[name];
   }
-  const parsed = Environment.safeParse(grouped);
+  const parsed = schema.safeParse(grouped);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => {
     const name = settings.find(({ group, key }) => group === issue.path[0] && key === issue.path[1])?.name ?? '';

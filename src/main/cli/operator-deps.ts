@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { loadConfig, type Config } from '../../config/load-config.ts';
+import { loadConfig, loadCreditValue, type Config } from '../../config/load-config.ts';
 import { openDatabase, type Database } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import type { Deps } from '../../deps.ts';
@@ -15,6 +15,10 @@ export type Needs<D> = (env: Environment) => Promise<{ deps: D; close: () => Pro
 
 /** For commands that only read files. */
 export const nothing: Needs<object> = () => Promise.resolve({ deps: {}, close: () => Promise.resolve() });
+
+/** For commands that calculate with the value of a credit, without an installation. */
+export const creditValue: Needs<{ creditValueMicroUsd: number }> = (env) =>
+  Promise.resolve({ deps: { creditValueMicroUsd: loadCreditValue(env) }, close: () => Promise.resolve() });
 
 export interface DatabaseDeps {
   db: Database;

@@ -37,6 +37,12 @@ export const time = (at: Date | number | null): string | null =>
 /** One line without control characters. */
 export const clean = (text: string): string => text.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, ' ');
 
+/** US dollars from micro-USD, exact to the sixth digit. */
+export const usd = (microUsd: number): string => {
+  const digits = String(Math.abs(microUsd)).padStart(7, '0');
+  return `${microUsd < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+};
+
 function shown(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
   return clean(typeof value === 'string' ? value : JSON.stringify(value));

@@ -318,7 +318,7 @@ describe('tollgate catalog', () => {
 
   it('checks a file without a database, and reports every error of an invalid one', async () => {
     const env = { TOLLGATE_HOME: home };
-    const Checked = z.strictObject({ ok: z.literal(true), models: z.number().min(12), warnings: z.array(z.string()) });
+    const Checked = z.looseObject({ ok: z.literal(true), models: z.number().min(12), warnings: z.array(z.string()) });
     await json(Checked, ['catalog', 'check', shipped], { env, run: spawned });
     const bad = join(home, 'bad.yaml');
     writeFileSync(bad, 'models:\n  - id: one\n  - id: two\n');
@@ -328,6 +328,37 @@ describe('tollgate catalog', () => {
     const { error } = await json(Problems, ['catalog', 'check', bad], { code: 1, env, run: spawned });
     expect(new Set(error.problems.map(({ model }) => model))).toEqual(new Set(['one', 'two']));
     await json(Refusal, ['catalog', 'check', join(home, 'absent.yaml')], { code: 1, env });
+  });
+
+  it('names the margins of every model, and exits 1 if a request costs more than its client pays', async () => {
+    const Amounts = { credits: z.int(), price_micro_usd: z.int(), cost_micro_usd: z.int(), margin_micro_usd: z.int() };
+    const MarginRow = z.looseObject({ request: z.string(), family: z.string().nullable(), ...Amounts });
+    const Checked = z.looseObject({
+      ok: z.boolean(),
+      credit_value_micro_usd: z.int(),
+      data: z.array(
+        z.looseObject({
+          model: z.string(),
+          margins: z.array(MarginRow),
+          losses: z.array(MarginRow),
+          loss_ok: z.object({}),
+        }),
+      ),
+    });
+    const env = { TOLLGATE_HOME: home };
+    const { data } = await json(Checked, ['catalog', 'check', shipped], { env });
+    const { entries } = await loadCatalog(shipped);
+    expect(data.map(({ model }) => model)).toEqual(entries.map(({ model }) => model.id));
+    expect(data.filter(({ margins, losses }) => margins.length < 2 || losses.length > 0)).toEqual([]);
+
+    const poor = { ...env, CREDIT_VALUE_MICRO_USD: '100' };
+    const loss = await json(Checked, ['catalog', 'check', shipped], { code: 1, env: poor });
+    expect(loss).toMatchObject({ ok: false, credit_value_micro_usd: 100 });
+    expect(loss.data.some(({ losses }) => losses.length > 0)).toBe(true);
+    const said = await spawned(['catalog', 'check', shipped], poor);
+    expect(said.stdout).toMatch(
+      /^MODEL +REQUEST +FAMILY[^]*\nloss: \S+ at \S+, .*: costs \d+\.\d+ USD and is sold for/,
+    );
   });
 
   it('applies nothing of an invalid file', async () => {

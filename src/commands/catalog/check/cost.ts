@@ -1,4 +1,5 @@
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
+import { pricedKeys } from '../../../domain/margins.ts';
 import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
 import { acceptedParameters } from '../../../domain/parameters.ts';
 import { meets } from '../../../domain/request-condition.ts';
@@ -22,8 +23,7 @@ export function checkCost(entry: CatalogEntry, mapping: UpstreamMapping, path: s
   if (rules.some(({ per_second: perSecond }) => perSecond !== undefined)) checkDuration(entry, at, findings);
   if (isFine.includes(false)) return;
 
-  const keys = rules.flatMap(({ when }) => Object.keys(when ?? {}));
-  const combinations = offeredCombinations(entry, mapping, keys);
+  const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping));
   if (combinations === null) {
     findings.problem(at, `depends on parameters with more than ${combinationsMax} combinations of values`);
     return;

@@ -3,7 +3,7 @@ import { OperatorError } from '../../../commands/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../../db/summaries.ts';
 import { command, option } from '../define-command.ts';
 import { database } from '../operator-deps.ts';
-import { table, time } from '../plain-text.ts';
+import { table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
 /** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
@@ -67,9 +67,3 @@ const shown = (sums: Sums) => ({
   input_tokens: sums.inputTokens,
   output_tokens: sums.outputTokens,
 });
-
-/** Exact: six digits are micro-USD. */
-const usd = (microUsd: number): string => {
-  const digits = String(Math.abs(microUsd)).padStart(7, '0');
-  return `${microUsd < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
-};
