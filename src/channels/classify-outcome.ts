@@ -8,6 +8,23 @@ import { isTimeout, type CallOutcome } from './call-upstream.ts';
  */
 export type ReadError = (json: unknown) => string[] | null;
 
+/** A 2xx in which the provider says that it could not make the answer, though its policy refused nothing. */
+export class FailedAnswer {
+  /** The provider's word. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/** Nothing was made, and the same request may succeed on the next channel. */
+const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
+  ...({ kind: 'transient', errorClass: 'job_failed' } as const),
+  detail: brief(`HTTP ${status}, no answer: ${plainWord(reason)}`),
+  status,
+});
+
 /** What an outcome means: a usable answer, or the class of the error. */
 export type Verdict<T> =
   { kind: 'ok'; value: T; status: number } | ({ kind: 'trouble'; retryAfterSeconds?: number } & Trouble);
@@ -105,11 +122,14 @@ const submitRule = {
 /** The result of a media submit. */
 export function classifySubmit<T>(
   outcome: CallOutcome,
-  read: (json: unknown) => T | null,
+  read: (json: unknown) => T | FailedAnswer | null,
   readError: ReadError,
 ): Attempt<T> {
   const verdict = readOutcome(outcome, read, readError);
-  if (verdict.kind === 'ok') return { kind: 'ok', value: verdict.value };
+  if (verdict.kind === 'ok') {
+    const { value, status } = verdict;
+    return value instanceof FailedAnswer ? failedAttempt(value, status) : { kind: 'ok', value };
+  }
   const { kind: _, ...trouble } = verdict;
   const kind = submitRule[trouble.errorClass];
   if (kind !== 'refused') return { kind, ...trouble };
@@ -123,12 +143,14 @@ export function classifySubmit<T>(
  */
 export function classifyChat<T extends object>(
   outcome: CallOutcome,
-  read: (json: unknown) => T | 'blocked' | null,
+  read: (json: unknown) => T | 'blocked' | FailedAnswer | null,
   readError: ReadError,
 ): Attempt<T> {
   const verdict = readOutcome(outcome, read, readError);
   if (verdict.kind === 'ok') {
-    if (verdict.value !== 'blocked') return { kind: 'ok', value: verdict.value };
+    const { value, status } = verdict;
+    if (value instanceof FailedAnswer) return failedAttempt(value, status);
+    if (value !== 'blocked') return { kind: 'ok', value };
     return {
       ...chatRefusal('content_policy_violation'),
       errorClass: 'content_policy',

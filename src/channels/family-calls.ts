@@ -3,7 +3,7 @@ import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, CallOptions, Operation, SubmitResult, Upstream } from './channel.ts';
-import { classifyChat, classifySubmit, readOutcome, type ReadError } from './classify-outcome.ts';
+import { classifyChat, classifySubmit, readOutcome, type FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { doneWith, failedPoll, parsedBy, unreadableReference } from './poll.ts';
 
 /** The request of a submit, without the family's own headers. */
@@ -44,12 +44,12 @@ export function familyCalls(
 
     /**
      * A submit whose answer is the result. It may take minutes, and the images come in base64. `read` returns null for an
-     * unusable 2xx, and an empty list for a 2xx without outputs.
+     * unusable 2xx, and an empty list if the provider's policy withheld the outputs.
      */
     submitSynchronously: async (
       upstream: Upstream,
       given: Submission,
-      read: (json: unknown) => UpstreamOutput[] | null,
+      read: (json: unknown) => UpstreamOutput[] | FailedAnswer | null,
       { signal, headersMs = synchronousMs, timeoutMs = synchronousMs }: CallOptions,
     ): Promise<SubmitResult> => {
       const limits = { signal, headersMs, timeoutMs, bodyBytesMax: inlineJsonBytesMax };
@@ -76,7 +76,7 @@ export function familyCalls(
       (
         pathOf: (request: UpstreamChat) => string,
         toBody: (request: UpstreamChat) => RequestBody,
-        toReply: (json: unknown) => ChatReply | 'blocked' | null,
+        toReply: (json: unknown) => ChatReply | 'blocked' | FailedAnswer | null,
       ): Required<Adapter>['chat'] =>
       async (upstream, request, options) => {
         const given = { ...options, path: pathOf(request), body: toBody(request), bodyBytesMax: chatJsonBytesMax };

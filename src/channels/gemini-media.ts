@@ -3,7 +3,8 @@ import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { MediaInput, MediaRequest, SynchronousMedia, Upstream } from './channel.ts';
 import { familyCalls } from './family-calls.ts';
-import { readGeminiError } from './gemini-error.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+import { failureReasons, readGeminiError } from './gemini-error.ts';
 import { imagesOf, inlineInput } from './media-inputs.ts';
 import { doneWith, failedJob, parsedBy } from './poll.ts';
 
@@ -80,24 +81,32 @@ function toInstance({ prompt, image, referenceImages = [], videoUrl, parameters 
 
 const InlineData = z.object({ mimeType: z.string().nullish(), data: z.string().min(1) });
 const Part = z.object({ thought: z.boolean().nullish(), inlineData: InlineData.nullish() });
-const Candidate = z.object({ content: z.object({ parts: z.array(Part).nullish() }).nullish() });
+const Candidate = z.object({
+  content: z.object({ parts: z.array(Part).nullish() }).nullish(),
+  finishReason: z.string().nullish().catch(null),
+});
 const Images = z.object({
   candidates: z.array(Candidate).nullish(),
   promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
 });
 
-/** The images of a reply. The list is empty if the prompt was blocked, an image was withheld, or the reply is only text. */
-function readImages(json: unknown): UpstreamOutput[] | null {
+/**
+ * The images of a reply. The list is empty if the prompt was blocked, an image was withheld, or the reply is only text. Reasons such
+ * as `NO_IMAGE` and `IMAGE_OTHER` are a failure of the model: it made no image, and no policy refused one.
+ */
+function readImages(json: unknown): UpstreamOutput[] | FailedAnswer | null {
   const reply = Images.safeParse(json).data;
   const isReply = (reply?.candidates?.length ?? 0) > 0 || Boolean(reply?.promptFeedback?.blockReason);
   if (!reply || !isReply) return null;
   const parts = (reply.candidates ?? []).flatMap(({ content }) => content?.parts ?? []);
-  return parts.flatMap(({ thought, inlineData }) => {
+  const outputs = parts.flatMap(({ thought, inlineData }) => {
     // The thoughts of a model may contain drafts, which are not results.
     if (!inlineData || thought === true) return [];
     const mimeType = inlineData.mimeType ?? 'image/png';
     return [{ url: `data:${mimeType};base64,${inlineData.data}`, mimeType }];
   });
+  const failure = reply.candidates?.find(({ finishReason }) => failureReasons.has(finishReason ?? ''))?.finishReason;
+  return outputs.length === 0 && failure ? new FailedAnswer(failure) : outputs;
 }
 
 /** The operation's name is the path to poll. Only the documented forms are accepted, so a reply cannot choose another path. */

@@ -11,27 +11,30 @@ import {
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import { count, objectIn, splitSystem, toTurns } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
-import { readGeminiError } from './gemini-error.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+import { policyReasons, readGeminiError } from './gemini-error.ts';
 import { authorization, geminiMedia } from './gemini-media.ts';
 
 /**
  * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
  *
- * Read on 2026-11-21: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/caching (Content, Part, Tool),
- * https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures and …/troubleshooting.
+ * Read on 2026-11-22: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/caching (Content, Part, Tool),
+ * https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures, …/thinking, …/file-input-methods, …/troubleshooting
+ * and the types of `@google/genai` 3.1.0.
  *
- * Images are sent as bytes only. All system and developer messages become `systemInstruction`. `user` is not sent, because
+ * Gemini fetches images by URL itself. All system and developer messages become `systemInstruction`. `user` is not sent, because
  * Gemini has no such field and it does not affect the answer.
  */
 export function createGemini(caller: UpstreamCaller): Adapter {
   const { chatBy, probeBy } = familyCalls(caller, { headers: authorization, readError: readGeminiError });
   return {
     chatSupports: {
-      httpsImages: false,
+      httpsImages: true,
       jsonObject: true,
       jsonSchema: true,
       seed: true,
@@ -40,6 +43,8 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       stopMax: 5,
       blankStops: true,
       extra: false,
+      gemini: true,
+      translates: ['reasoning_effort'],
     },
     ...geminiMedia(caller),
     chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
@@ -51,7 +56,7 @@ const ModelList = z.object({ models: z.array(z.object({ name: z.string() })) });
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
-  const contents = toContents(conversation);
+  const contents = toContents(conversation, request.traits);
   // A conversation must have a user turn.
   const isAlone = contents.length === 0;
   return {
@@ -62,6 +67,7 @@ function toBody(request: UpstreamChat): RequestBody {
       tools: [{ functionDeclarations: request.tools.map(toDeclaration) }],
       ...toToolConfig(request),
     }),
+    ...(request.gemini?.safetySettings && { safetySettings: request.gemini.safetySettings }),
   };
 }
 
@@ -73,6 +79,7 @@ const toDeclaration = ({ name, description, parameters }: UpstreamChat['tools'][
 
 function toConfig(request: UpstreamChat): RequestBody {
   const format = request.responseFormat;
+  const thinkingConfig = toThinking(request);
   return {
     ...request.fixed,
     maxOutputTokens: request.maxTokens,
@@ -82,6 +89,7 @@ function toConfig(request: UpstreamChat): RequestBody {
     topK: request.topK,
     stopSequences: request.stop,
     seed: request.seed,
+    ...(thinkingConfig && { thinkingConfig }),
     ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
     ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),
   };
@@ -96,37 +104,73 @@ function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
   return { toolConfig: { functionCallingConfig: config } };
 }
 
-function toContents(messages: ChatMessage[]): RequestBody[] {
+/** The client's own `thinkingConfig`, or `reasoning_effort` as a level (Gemini 3) or as a budget of tokens (Gemini 2.5). */
+function toThinking({ gemini, extra, traits, maxTokens }: UpstreamChat): JsonObject | undefined {
+  if (gemini?.thinkingConfig) return gemini.thinkingConfig;
+  const effort = extra.reasoning_effort;
+  if (!traits?.thinking || !isEffort(effort)) return undefined;
+  if (traits.thinking === 'adaptive') return { thinkingLevel: levels[effort], includeThoughts: effort !== 'none' };
+  if (effort === 'none') return { thinkingBudget: 0 };
+  const budget = thinkingBudget(effort, maxTokens, budgetMin);
+  return { ...(budget !== null && { thinkingBudget: budget }), includeThoughts: true };
+}
+
+/** Gemini 3 always thinks, and `MINIMAL` is its least. */
+const levels = {
+  ...{ none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' },
+  ...{ high: 'HIGH', xhigh: 'HIGH', max: 'HIGH' },
+} satisfies Record<Effort, string>;
+/** The least budget of Gemini 2.5 Flash-Lite. The other models take less. */
+const budgetMin = 512;
+
+function toContents(messages: ChatMessage[], traits: UpstreamChat['traits']): RequestBody[] {
   // Gemini refers to the function by its name, and our messages by the id of the call. A later call may have the same id.
   const names = new Map<string, string>();
   return toTurns(messages, 'model', (message) => {
     if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
-    return toParts(message, names);
+    return toParts(message, names, traits);
   });
 }
 
-function toParts(message: ChatMessage, names: ReadonlyMap<string, string>): JsonValue[] {
+/** Google's value for a call of the model whose signature the client did not keep. Gemini 3 refuses a call without any. */
+const unknownSignature = 'skip_thought_signature_validator';
+
+function toParts(
+  message: ChatMessage,
+  names: ReadonlyMap<string, string>,
+  traits: UpstreamChat['traits'],
+): JsonValue[] {
   if (message.role === 'tool') {
     const name = names.get(message.toolCallId) ?? message.toolCallId;
     const text = textOf(message.content);
     // A function's result must be an object. Other text goes into one, under the key that Google's guide uses.
-    return [{ functionResponse: { name, response: objectIn(text) ?? { result: text } } }];
+    return [{ functionResponse: { id: message.toolCallId, name, response: objectIn(text) ?? { result: text } } }];
   }
   const parts: JsonValue[] = partsOf(message.content).map(toPart);
   if (message.role !== 'assistant') return parts;
-  const calls = message.toolCalls.map((call) => ({
-    functionCall: { name: call.name, args: objectIn(call.arguments) ?? {} },
-    ...(call.signature !== undefined && { thoughtSignature: call.signature }),
-  }));
+  // Of calls that were made together, only the first has a signature.
+  const isUnsigned = traits?.thinking === 'adaptive' && message.toolCalls.every(({ signature }) => !signature);
+  const calls = message.toolCalls.map(({ id, name, arguments: text, signature: own }, index) => {
+    const signature = own ?? (isUnsigned && index === 0 ? unknownSignature : undefined);
+    return {
+      functionCall: { id, name, args: objectIn(text) ?? {} },
+      ...(signature !== undefined && { thoughtSignature: signature }),
+    };
+  });
   return [...parts, ...calls];
 }
 
 function toPart(part: ChatPart): JsonObject {
   if (part.type === 'text') return { text: part.text };
   const inline = splitDataUri(part.url);
-  // `chatSupports` excludes every other URL.
-  if (!inline) throw new Error('An image for Gemini must be a data URI.');
-  return { inlineData: { mimeType: inline.mimeType, data: inline.base64 } };
+  if (inline) return { inlineData: { mimeType: inline.mimeType, data: inline.base64 } };
+  return { fileData: { fileUri: part.url, mimeType: imageTypeOf(part.url) } };
+}
+
+/** Gemini wants a type with a URL, and nobody has fetched the image. By the name of the file; the usual type for other names. */
+function imageTypeOf(url: string): string {
+  const extension = /\.(png|webp|heic|heif|jpe?g)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? 'jpeg';
+  return `image/${extension === 'jpg' ? 'jpeg' : extension}`;
 }
 
 const Part = z.object({
@@ -158,7 +202,7 @@ const Usage = z.object({
   cachedContentTokenCount: count,
 });
 
-function toReply(json: unknown): ChatReply | 'blocked' | null {
+function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
   const reply = Reply.safeParse(json).data;
   const candidate = reply?.candidates?.[0];
   if (!reply || !candidate) return reply?.promptFeedback?.blockReason ? 'blocked' : null;
@@ -178,9 +222,10 @@ function toReply(json: unknown): ChatReply | 'blocked' | null {
         ]
       : [],
   );
-  const reason = finishReasons[candidate.finishReason ?? ''];
-  // A candidate without content and with an unknown reason (MALFORMED_FUNCTION_CALL, OTHER) is not an answer.
-  if (reason === undefined && texts.length === 0 && toolCalls.length === 0) return null;
+  const word = candidate.finishReason ?? '';
+  const reason: FinishReason | undefined = policyReasons.has(word) ? 'content_filter' : finishReasons[word];
+  // Without content any other reason (MALFORMED_FUNCTION_CALL, NO_IMAGE, OTHER) is no answer, and no refusal by a policy either.
+  if (reason === undefined && texts.length === 0 && toolCalls.length === 0) return word ? new FailedAnswer(word) : null;
   return {
     content: texts.length > 0 ? texts.join('') : null,
     ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
@@ -191,16 +236,7 @@ function toReply(json: unknown): ChatReply | 'blocked' | null {
   };
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  STOP: 'stop',
-  MAX_TOKENS: 'length',
-  SAFETY: 'content_filter',
-  RECITATION: 'content_filter',
-  BLOCKLIST: 'content_filter',
-  PROHIBITED_CONTENT: 'content_filter',
-  SPII: 'content_filter',
-  IMAGE_SAFETY: 'content_filter',
-};
+const finishReasons: Readonly<Record<string, FinishReason>> = { STOP: 'stop', MAX_TOKENS: 'length' };
 
 /** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */
 function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {

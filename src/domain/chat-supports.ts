@@ -20,6 +20,8 @@ export interface ChatSupports {
   blankStops: boolean;
   /** Whether listed further fields are passed through. */
   extra: boolean;
+  /** Whether the family takes the fields of Gemini's own request. */
+  gemini?: true;
   /** The further fields that the family translates. */
   translates?: readonly string[];
 }
@@ -42,6 +44,8 @@ export function unsupportedBy(
     ['parallel_tool_calls', supports.serialToolCalls || request.parallelToolCalls !== false],
     ['stop', (request.stop?.length ?? 0) <= supports.stopMax],
     ['stop', supports.blankStops || (request.stop ?? []).every((text) => text.trim() !== '')],
+    ['generationConfig.thinkingConfig', supports.gemini || !request.gemini?.thinkingConfig],
+    ['safetySettings', supports.gemini || !request.gemini?.safetySettings],
     ...furtherFields(supports, request).map((field): [string, boolean] => [
       field,
       (supports.extra ? passThrough : [...withoutEffect, ...(supports.translates ?? [])]).includes(field),

@@ -22,6 +22,8 @@ export interface ChatRequest {
   seed?: number;
   /** The client's identifier of its end user. */
   user?: string;
+  /** Fields of Gemini's own request, which other families cannot take. */
+  gemini?: { thinkingConfig?: JsonObject; safetySettings?: JsonObject[] };
   /** Further fields, as the client sent them. They are sent to channels whose `pass_through` lists them; every other is refused. */
   extra: JsonObject;
 }

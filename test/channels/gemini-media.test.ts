@@ -52,6 +52,15 @@ mediaAdapterSuite({
       { name: 'a withheld picture', reply: saved('image-held-back'), expected: byPolicy },
       { name: 'text only', reply: saved('image-text-only'), expected: byPolicy },
       { name: 'a blocked prompt', reply: saved('image-blocked'), expected: byPolicy },
+      ...['NO_IMAGE', 'IMAGE_OTHER', 'OTHER'].map((finishReason) => ({
+        name: `no image because of ${finishReason}, which is no policy`,
+        reply: { status: 200, body: { candidates: [{ finishReason }] } },
+        expected: {
+          kind: 'transient' as const,
+          errorClass: 'job_failed',
+          detail: expect.stringContaining(finishReason),
+        },
+      })),
       {
         name: 'an undocumented finish reason',
         reply: { status: 200, body: { candidates: [{ finishReason: 'TIRED' }] } },

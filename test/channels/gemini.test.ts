@@ -1,8 +1,22 @@
+import type { Content, GenerationConfig, SafetySetting, Tool, ToolConfig } from '@google/genai';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createGemini } from '../../src/channels/gemini.ts';
+import type { UpstreamChat } from '../../src/domain/chat.ts';
 import { chatAdapterSuite, fullRequest } from './chat-adapter-suite.ts';
 import { openWire, type Wire } from './open-wire.ts';
 import { savedJson } from './saved-replies.ts';
+
+/** The SDK's enums as the words that are sent. */
+type Plain<T> = T extends string ? `${T}` : T extends object ? { [Name in keyof T]: Plain<T[Name]> } : T;
+/** A request as the SDK types its parts. */
+type Sent = Plain<{
+  contents: Content[];
+  systemInstruction?: Content;
+  generationConfig: GenerationConfig;
+  tools?: Tool[];
+  toolConfig?: ToolConfig;
+  safetySettings?: SafetySetting[];
+}>;
 
 const saved = savedJson('gemini');
 const problem = (code: number, status: string, message = 'secret-marker', reason?: string) => ({
@@ -28,6 +42,7 @@ chatAdapterSuite({
       body: saved('response'),
       expected: {
         content: 'The Nile, the Ob, the Mackenzie.',
+        reasoning: 'Rivers that flow north...',
         finishReason: 'stop',
         usage: { inputTokens: 4_100, outputTokens: 212, cachedTokens: 4_000, reasoningTokens: 200 },
       },
@@ -70,8 +85,6 @@ chatAdapterSuite({
     { candidates: [null] },
     candidate('text'),
     candidate([{ text: 7 }]),
-    candidate([], 'MALFORMED_FUNCTION_CALL'),
-    candidate([], 'OTHER'),
     candidate([], null),
     candidate([{ functionCall: {} }]),
   ],
@@ -84,6 +97,11 @@ chatAdapterSuite({
       },
       expected: { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' },
     },
+    ...['MALFORMED_FUNCTION_CALL', 'OTHER', 'NO_IMAGE', 'IMAGE_OTHER'].map((reason) => ({
+      name: `no answer because of ${reason}, which is no policy`,
+      reply: { status: 200, body: candidate([], reason) },
+      expected: { kind: 'transient' as const, errorClass: 'job_failed' as const },
+    })),
     {
       name: 'an invalid key, as a 400',
       reply: {
@@ -126,7 +144,6 @@ chatAdapterSuite({
     },
   ],
   unsupported: [
-    ['messages', { messages: [{ role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png' }] }] }],
     ['parallel_tool_calls', { parallelToolCalls: false }],
     ['verbosity', { extra: { verbosity: 'low' } }],
   ],
@@ -144,15 +161,15 @@ chatAdapterSuite({
           role: 'model',
           parts: [
             { text: 'Let me look.' },
-            { functionCall: { name: 'look', args: { zoom: 2 } } },
-            { functionCall: { name: 'look', args: {} } },
+            { functionCall: { id: 'call_1', name: 'look', args: { zoom: 2 } } },
+            { functionCall: { id: 'call.2', name: 'look', args: {} } },
           ],
         },
         {
           role: 'user',
           parts: [
-            { functionResponse: { name: 'look', response: { seen: 'a fox' } } },
-            { functionResponse: { name: 'look', response: { result: 'nothing' } } },
+            { functionResponse: { id: 'call_1', name: 'look', response: { seen: 'a fox' } } },
+            { functionResponse: { id: 'call.2', name: 'look', response: { result: 'nothing' } } },
             { text: 'So?' },
           ],
         },
@@ -177,7 +194,7 @@ chatAdapterSuite({
         },
       ],
       toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['look'] } },
-    },
+    } satisfies Sent,
   },
 });
 
@@ -203,7 +220,7 @@ describe('the Gemini chat adapter on the wire', () => {
     });
     expect(sent.path).toBe('/models/a%2Fb%3Fc:generateContent');
     expect(body).toMatchObject({
-      contents: [{}, { parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'Ct4B' }] }, {}],
+      contents: [{}, { parts: [{ functionCall: { id: '1', name: 'f', args: {} }, thoughtSignature: 'Ct4B' }] }, {}],
       generationConfig: {
         seed: 3,
         topK: 40,
@@ -211,5 +228,77 @@ describe('the Gemini chat adapter on the wire', () => {
         responseJsonSchema: { type: 'object' },
       },
     });
+  });
+
+  const asking = (more: Partial<UpstreamChat>): UpstreamChat => ({
+    ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 4_096, extra: {} },
+    ...more,
+  });
+  const sent = async (more: Partial<UpstreamChat>) => (await wire.chat(asking(more))).body;
+  const withConfig = (config: Sent['generationConfig']) =>
+    ({
+      contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+      generationConfig: { maxOutputTokens: 4_096, candidateCount: 1, ...config },
+    }) satisfies Sent;
+
+  it('names the type of an image that Gemini fetches itself', async () => {
+    const url = (name: string) => `https://example.com/${name}`;
+    const images = ['a.PNG?x=1', 'b.jpg', 'c'].map((name) => ({ type: 'image' as const, url: url(name) }));
+    expect(await sent({ messages: [{ role: 'user', content: images }] })).toMatchObject({
+      contents: [
+        {
+          role: 'user',
+          parts: [
+            { fileData: { fileUri: url('a.PNG?x=1'), mimeType: 'image/png' } },
+            { fileData: { fileUri: url('b.jpg'), mimeType: 'image/jpeg' } },
+            { fileData: { fileUri: url('c'), mimeType: 'image/jpeg' } },
+          ],
+        },
+      ],
+    } satisfies Pick<Sent, 'contents'>);
+  });
+
+  it('sends the thinking and the safety settings of a Gemini client', async () => {
+    const thinkingConfig = { thinkingLevel: 'LOW', includeThoughts: true } as const;
+    const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' } as const];
+    expect(await sent({ gemini: { thinkingConfig, safetySettings } })).toEqual({
+      ...withConfig({ thinkingConfig }),
+      safetySettings,
+    } satisfies Sent);
+  });
+
+  it.each<['adaptive' | 'budget', string, number, NonNullable<Sent['generationConfig']['thinkingConfig']>]>([
+    ['adaptive', 'none', 4_096, { thinkingLevel: 'MINIMAL', includeThoughts: false }],
+    ['adaptive', 'max', 4_096, { thinkingLevel: 'HIGH', includeThoughts: true }],
+    ['budget', 'none', 4_096, { thinkingBudget: 0 }],
+    ['budget', 'low', 4_096, { thinkingBudget: 1_024, includeThoughts: true }],
+    ['budget', 'high', 4_096, { thinkingBudget: 2_048, includeThoughts: true }],
+    ['budget', 'high', 512, { includeThoughts: true }],
+  ])('translates for a model with thinking %s the reasoning effort %s at %d tokens', async (...given) => {
+    const [thinking, reasoning_effort, maxOutputTokens, thinkingConfig] = given;
+    expect(await sent({ maxTokens: maxOutputTokens, extra: { reasoning_effort }, traits: { thinking } })).toEqual(
+      withConfig({ maxOutputTokens, thinkingConfig }),
+    );
+  });
+
+  it("sends Google's value for a signature that the client dropped, if the model needs one", async () => {
+    const call = (id: string, signature?: string) => ({
+      id,
+      name: 'f',
+      arguments: '{}',
+      ...(signature && { signature }),
+    });
+    const turn = async (toolCalls: ReturnType<typeof call>[], thinking?: 'adaptive' | 'budget') => {
+      const messages: UpstreamChat['messages'] = [
+        { role: 'assistant', content: null, toolCalls },
+        ...toolCalls.map(({ id }) => ({ role: 'tool' as const, toolCallId: id, content: 'y' })),
+      ];
+      const body = await sent({ messages, ...(thinking && { traits: { thinking } }) });
+      return (body as Sent).contents[0]?.parts?.map(({ thoughtSignature }) => thoughtSignature);
+    };
+    expect(await turn([call('1'), call('2')], 'adaptive')).toEqual(['skip_thought_signature_validator', undefined]);
+    expect(await turn([call('1', 'S'), call('2')], 'adaptive')).toEqual(['S', undefined]);
+    expect(await turn([call('1')], 'budget')).toEqual([undefined]);
+    expect(await turn([call('1')])).toEqual([undefined]);
   });
 });

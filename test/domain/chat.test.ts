@@ -31,6 +31,7 @@ const all: ChatSupports = {
   serialToolCalls: true,
   stopMax: 4,
   blankStops: true,
+  gemini: true,
   extra: true,
 };
 const none: ChatSupports = {
@@ -56,6 +57,8 @@ describe('a family without support', () => {
     ['stop', { stop: ['a'] }],
     ['stop', { stop: ['\n'] }],
     ['verbosity', { extra: { verbosity: 'low' } }],
+    ['generationConfig.thinkingConfig', { gemini: { thinkingConfig: { thinkingBudget: 0 } } }],
+    ['safetySettings', { gemini: { safetySettings: [{}] } }],
   ])('for %s is excluded before any credits are held', (field, more) => {
     expect(unsupportedBy(none, asking(more))).toBe(field);
     expect(unsupportedBy(all, asking(more))).toBeNull();

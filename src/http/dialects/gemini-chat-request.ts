@@ -56,6 +56,7 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
       topK: config.topK,
       stop: config.stopSequences?.length ? config.stopSequences : null,
       seed: config.seed,
+      gemini: readGeminiFields(asked),
     }),
     extra: {},
   };
@@ -115,6 +116,17 @@ const Declaration = aliased({
   parametersJsonSchema: JsonRecord.nullish(),
 });
 
+/** A word such as `LOW` or `HARM_CATEGORY_HARASSMENT`, in upper or lower case. */
+const Word = z.string().regex(/^[A-Za-z0-9_]{1,64}$/, 'must be a word of letters, digits and "_"');
+
+const ThinkingConfig = aliased({
+  includeThoughts: z.boolean().nullish(),
+  thinkingBudget: z.int().min(-1).max(1_000_000).nullish(),
+  thinkingLevel: Word.nullish(),
+});
+
+const SafetySetting = aliased({ category: Word, threshold: Word });
+
 const GenerationConfig = aliased({
   maxOutputTokens: MaxTokens.nullish(),
   temperature: Temperature.nullish(),
@@ -127,6 +139,7 @@ const GenerationConfig = aliased({
   responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
   responseSchema: JsonRecord.nullish(),
   responseJsonSchema: JsonRecord.nullish(),
+  thinkingConfig: ThinkingConfig.nullish(),
 });
 type GenerationConfig = z.output<typeof GenerationConfig>;
 
@@ -145,8 +158,20 @@ const Body = aliased({
     .array(aliased({ functionDeclarations: z.array(Declaration).max(toolsMax).nullish() }))
     .max(toolsMax)
     .nullish(),
+  safetySettings: z.array(SafetySetting).max(20).nullish(),
   toolConfig: aliased({ functionCallingConfig: CallingConfig.nullish() }).nullish(),
 });
+
+/** The fields that only Gemini itself takes. An empty field changes nothing. */
+function readGeminiFields({ generationConfig, safetySettings }: z.output<typeof Body>): ChatRequest['gemini'] {
+  const { includeThoughts, ...thinking } = generationConfig?.thinkingConfig ?? {};
+  const thinkingConfig = given({ ...thinking, includeThoughts: includeThoughts || null });
+  const fields = {
+    ...(Object.keys(thinkingConfig).length > 0 && { thinkingConfig }),
+    ...(safetySettings && safetySettings.length > 0 && { safetySettings }),
+  };
+  return Object.keys(fields).length > 0 ? fields : undefined;
+}
 
 const toTool = ({ name, description, parameters, parametersJsonSchema }: z.output<typeof Declaration>) => {
   const schema = parametersJsonSchema ?? (isGiven(parameters) ? fromGeminiSchema(parameters) : null);

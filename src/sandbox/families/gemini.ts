@@ -62,7 +62,7 @@ async function picture(call: FamilyCall, input: Fields): Promise<Reply> {
             ],
           },
         }),
-        finishReason: pictures.length > 0 ? 'STOP' : 'NO_IMAGE',
+        finishReason: pictures.length > 0 ? 'STOP' : 'IMAGE_SAFETY',
         index: 0,
       },
     ],

@@ -36,6 +36,21 @@ describe('a generateContent request', () => {
     expect(request).not.toHaveProperty('temperature');
   });
 
+  it('keeps thinkingConfig and safetySettings for Gemini, unless they change nothing', () => {
+    const safety_settings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
+    const generationConfig = { thinking_config: { thinking_level: 'low', includeThoughts: true } };
+    expect(read({ generationConfig, safety_settings }).gemini).toEqual({
+      thinkingConfig: { thinkingLevel: 'low', includeThoughts: true },
+      safetySettings: safety_settings,
+    });
+    const empty = { thinkingConfig: { includeThoughts: false, thinkingBudget: null } };
+    expect(read({ generationConfig: empty, safetySettings: [] })).toEqual(read());
+    expect(refusal({ generationConfig: { thinkingConfig: { thinkingLevel: 'as deep as it goes' } } })).toEqual({
+      code: 'invalid_value',
+      param: 'generationConfig.thinkingConfig.thinkingLevel',
+    });
+  });
+
   it('accepts the fields of a Gemini client in camelCase and in snake_case', () => {
     const request = read({
       system_instruction: { role: 'user', parts: { text: 'Be brief.' } },
