@@ -55,9 +55,11 @@ export type Config = { readonly [Group in keyof Parsed]: Readonly<Parsed[Group]>
  */
 export const loadConfig = (environment: Record<string, string | undefined>): Config => read(Environment, environment);
 
-/** What a credit is worth, for commands that work without an installation. Throws `ConfigError`. */
-export const loadCreditValue = (environment: Record<string, string | undefined>): number =>
-  read(z.object({ accounting: groups.accounting }), environment).accounting.creditValueMicroUsd;
+/** Where the catalog is and what a credit is worth, for commands that work without an installation. Throws `ConfigError`. */
+export const loadCatalogSettings = (
+  environment: Record<string, string | undefined>,
+): Pick<Config, 'catalog' | 'accounting'> =>
+  read(z.object({ catalog: groups.catalog, accounting: groups.accounting }), environment);
 
 function read<Schema extends z.ZodType>(
   schema: Schema,

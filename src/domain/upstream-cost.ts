@@ -50,6 +50,10 @@ export const costRules = (cost: UpstreamCost): readonly CostRule[] => (Array.isA
 /** The prices of a chat model by tokens. An image or video model has none. */
 export const tokenRates = (cost: UpstreamCost): readonly TokenRates[] => (Array.isArray(cost) ? [] : cost.per_million);
 
+/** The prices for a request with this many tokens of input. */
+export const ratesFor = (cost: UpstreamCost, inputTokens: number): TokenRates | undefined =>
+  tokenRates(cost).findLast(({ above_input_tokens: above = -1 }) => inputTokens > above);
+
 /** The tokens of one answer as the provider bills them. Every count is a safe integer of at least 0. */
 export interface BilledTokens {
   /** The whole input, with the cached part and the part that was written to the cache. */
@@ -66,7 +70,7 @@ export interface BilledTokens {
  * the input count for all tokens of the request, as the providers have it. Parts beyond their whole are ignored.
  */
 export function chatCost(cost: UpstreamCost, tokens: BilledTokens): number {
-  const rates = tokenRates(cost).findLast(({ above_input_tokens: above = -1 }) => tokens.input > above);
+  const rates = ratesFor(cost, tokens.input);
   if (rates === undefined) throw new Error('The model has no prices for its tokens.');
   const cached = Math.min(tokens.cached, tokens.input);
   const written = Math.min(tokens.cacheWrite, tokens.input - cached);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { loadConfig, loadCreditValue, type Config } from '../../config/load-config.ts';
+import { loadCatalogSettings, loadConfig, type Config } from '../../config/load-config.ts';
 import { openDatabase, type Database } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import type { Deps } from '../../deps.ts';
@@ -16,9 +16,9 @@ export type Needs<D> = (env: Environment) => Promise<{ deps: D; close: () => Pro
 /** For commands that only read files. */
 export const nothing: Needs<object> = () => Promise.resolve({ deps: {}, close: () => Promise.resolve() });
 
-/** For commands that calculate with the value of a credit, without an installation. */
-export const creditValue: Needs<{ creditValueMicroUsd: number }> = (env) =>
-  Promise.resolve({ deps: { creditValueMicroUsd: loadCreditValue(env) }, close: () => Promise.resolve() });
+/** For commands that only read the catalog's files, without an installation. */
+export const catalogSettings: Needs<{ config: Pick<Config, 'catalog' | 'accounting'> }> = (env) =>
+  Promise.resolve({ deps: { config: loadCatalogSettings(env) }, close: () => Promise.resolve() });
 
 export interface DatabaseDeps {
   db: Database;

@@ -15,6 +15,7 @@ import { beginAttempt, endAttempt, saveOperation } from '../../../src/db/attempt
 import { coolDownChannel } from '../../../src/db/channels.ts';
 import { Ledger } from '../../../src/db/ledger.ts';
 import { cli } from '../../../src/main/cli.ts';
+import { tokenRates } from '../../../src/domain/upstream-cost.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -359,6 +360,44 @@ describe('tollgate catalog', () => {
     expect(said.stdout).toMatch(
       /^MODEL +REQUEST +FAMILY[^]*\nloss: \S+ at \S+, .*: costs \d+\.\d+ USD and is sold for/,
     );
+  });
+
+  it("compares costs with LiteLLM's list, and exits 1 if one differs by more than 1 %", async () => {
+    const env = { TOLLGATE_HOME: home, CATALOG_FILE: shipped };
+    const Compared = z.strictObject({
+      ok: z.boolean(),
+      data: z.array(
+        z.strictObject({
+          ...{ model: z.string(), family: z.string(), key: z.string().nullable(), status: z.string() },
+          prices: z.array(
+            z.strictObject({
+              ...{ item: z.string(), cost_micro_usd: z.number(), listed_micro_usd: z.number(), differs: z.boolean() },
+            }),
+          ),
+        }),
+      ),
+    });
+    const { entries } = await loadCatalog(shipped);
+    const sold = entries.find(({ model, private: hidden }) => model.type === 'chat' && hidden.retired === undefined);
+    const [family, mapping] = Object.entries(sold?.private.upstream ?? {})[0] ?? [];
+    if (!sold || !mapping) throw new Error('The shipped catalog has no chat model.');
+    const rates = tokenRates(mapping.cost)[0];
+    const listing = (input: number) => ({
+      [mapping.price_key ?? mapping.model]: { input_cost_per_token: input / 1e12 },
+      sample_spec: { mode: 'one of chat, embedding' },
+    });
+    const prices = join(home, 'prices.json');
+    const compare = (input: number, code: number) => {
+      writeFileSync(prices, JSON.stringify(listing(input)));
+      return json(Compared, ['catalog', 'compare', '--prices', prices], { code, env });
+    };
+    const of = ({ data }: z.infer<typeof Compared>) =>
+      data.find((each) => each.model === sold.model.id && each.family === family)?.status;
+    const input = rates?.input ?? NaN;
+    expect(of(await compare(input, 0))).toBe('equal');
+    expect(of(await compare(input * 1.02, 1))).toBe('differs');
+    writeFileSync(prices, '[]');
+    await json(Refusal, ['catalog', 'compare', shipped, '--prices', prices], { code: 1, env });
   });
 
   it('applies nothing of an invalid file', async () => {

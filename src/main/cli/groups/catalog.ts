@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { applyCatalog } from '../../../commands/catalog/apply-catalog.ts';
+import { compareWithPriceList } from '../../../commands/catalog/compare-prices.ts';
 import { loadCatalog } from '../../../commands/catalog/load-catalog.ts';
 import { OperatorError } from '../../../commands/operator-error.ts';
 import { listModels } from '../../../db/models.ts';
 import type { CatalogEntry } from '../../../domain/catalog.ts';
 import { modelMargins, type Margin } from '../../../domain/margins.ts';
 import { describeCombination } from '../../../domain/offered-combinations.ts';
-import { command, group } from '../define-command.ts';
+import type { ComparedMapping } from '../../../domain/price-comparison.ts';
+import { command, group, option } from '../define-command.ts';
 import { shortText } from '../input.ts';
-import { creditValue, database } from '../operator-deps.ts';
+import { catalogSettings, database } from '../operator-deps.ts';
 import { clean, table, usd } from '../plain-text.ts';
 import { listReport } from '../report.ts';
 
 /** `tollgate catalog …`: the models on offer. */
-export const catalog = group('the models on offer, with their prices', () => ({ check, apply, show }));
+export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, show }));
 
 // A path may be longer than a name.
 const file = z.string().min(1, 'must not be empty').describe('YAML file with the catalog, or a folder with several');
@@ -22,8 +24,9 @@ const check = command({
   summary:
     'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays',
   input: { file },
-  needs: creditValue,
-  async run({ creditValueMicroUsd }, { file: path }) {
+  needs: catalogSettings,
+  async run({ config }, { file: path }) {
+    const { creditValueMicroUsd } = config.accounting;
     const { entries, warnings } = await loadCatalog(path);
     const models = entries.map((entry) => ({ entry, ...modelMargins(entry, creditValueMicroUsd) }));
     const losses = models.flatMap(({ entry, losses: own }) => own.map((loss) => ({ model: entry.model.id, loss })));
@@ -93,6 +96,59 @@ const marginLine = (model: string, { request, unit, family, asked, credits, pric
 const lossLine = (model: string, { unit, family, asked, price, cost }: Margin): string =>
   `${model} at ${family ?? 'any family'}, ${unit === 'request' ? '' : `${unit}, `}${describeCombination(asked)}: ` +
   `costs ${usd(cost)} USD and is sold for ${usd(price)} USD. Change the price, or say why in loss_ok.`;
+
+const compare = command({
+  summary: "compare the costs with LiteLLM's price list; exits 1 if one differs by more than 1 %",
+  input: {
+    file: file.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
+    prices: option('<file>', z.string().min(1, 'must not be empty').describe('model_prices_and_context_window.json')),
+  },
+  needs: catalogSettings,
+  async run({ config }, { file: path = config.catalog.file, prices }) {
+    const mappings = await compareWithPriceList({ catalog: path, prices });
+    const differing = mappings.filter(({ status }) => status === 'differs');
+    const count = (status: ComparedMapping['status']) => mappings.filter((mapping) => mapping.status === status).length;
+    const rows = differing.flatMap(({ model, family, key, prices: compared }) =>
+      compared
+        .filter(({ differs }) => differs)
+        .map(({ item, ours, listed }) => ({
+          model,
+          family,
+          key,
+          item,
+          ours_usd: dollars(ours),
+          listed_usd: dollars(listed),
+        })),
+    );
+    const named = (status: ComparedMapping['status']) =>
+      mappings.filter((mapping) => mapping.status === status).map(({ model, family }) => `${model} (${family})`);
+    return {
+      document: {
+        ok: differing.length === 0,
+        data: mappings.map(({ prices: compared, ...mapping }) => ({
+          ...mapping,
+          prices: compared.map(({ item, ours, listed, differs }) => ({
+            item,
+            cost_micro_usd: ours,
+            listed_micro_usd: listed,
+            differs,
+          })),
+        })),
+      },
+      text: [
+        table(rows, 'No cost differs from the list by more than 1 %.'),
+        '',
+        `${count('equal')} mappings are as listed, ${differing.length} differ.`,
+        ...(count('unknown') > 0 ? [`Not in the list: ${named('unknown').join(', ')}.`] : []),
+        ...(count('not_comparable') > 0 ? [`Priced by other units there: ${named('not_comparable').join(', ')}.`] : []),
+      ].join('\n'),
+      refused: differing.length > 0,
+    };
+  },
+});
+
+/** Listed prices may have fractions of a millionth. */
+const dollars = (microUsd: number): string => String(Number((microUsd / 1e6).toPrecision(6)));
 
 const apply = command({
   summary: 'check a catalog, then replace the models with it',
