@@ -69,7 +69,6 @@ function toBody(request: UpstreamChat): RequestBody {
     }),
   };
   return {
-    ...request.fixed,
     model: request.model,
     max_tokens: request.maxTokens,
     messages: isAlone ? [{ role: 'user', content: isMarked ? systemParts.map(toBlock) : system }] : turns,
@@ -81,6 +80,7 @@ function toBody(request: UpstreamChat): RequestBody {
     ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),
     ...(request.tools.length > 0 && { tools: request.tools.map(toTool), ...toToolChoice(request) }),
+    ...request.fixed,
   };
 }
 

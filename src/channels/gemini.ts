@@ -81,7 +81,6 @@ function toConfig(request: UpstreamChat): RequestBody {
   const format = request.responseFormat;
   const thinkingConfig = toThinking(request);
   return {
-    ...request.fixed,
     maxOutputTokens: request.maxTokens,
     candidateCount: 1,
     temperature: request.temperature,
@@ -92,6 +91,7 @@ function toConfig(request: UpstreamChat): RequestBody {
     ...(thinkingConfig && { thinkingConfig }),
     ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
     ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),
+    ...request.fixed,
   };
 }
 

@@ -51,7 +51,6 @@ function toBody(request: UpstreamChat): RequestBody {
   return {
     // First, so that a further field cannot replace a priced one.
     ...request.extra,
-    ...request.fixed,
     model: request.model,
     messages: request.messages.map(toMessage),
     ...named(request, 'max_tokens', request.maxTokens),
@@ -69,6 +68,7 @@ function toBody(request: UpstreamChat): RequestBody {
     response_format: format && toFormat(format),
     n: 1,
     stream: false,
+    ...request.fixed,
   };
 }
 

@@ -42,3 +42,15 @@ export const neverPassedThrough: readonly string[] = [
   'audio',
   'modalities',
 ];
+
+/** Fields that the catalog must not fix: the gateway decides them, or credits are held for them, under the name of any family. */
+export const neverFixed: readonly string[] = [
+  ...neverPassedThrough,
+  'system',
+  'input',
+  'contents',
+  'stop_sequences',
+  'max_output_tokens',
+  'maxOutputTokens',
+  'candidateCount',
+];

@@ -1,7 +1,7 @@
 import type { UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
 import { mediaInputKeys } from './parameters.ts';
-import { meets } from './request-condition.ts';
+import { isInputKey, meets } from './request-condition.ts';
 
 /**
  * A task's tuning parameters under the provider's names, without the prompt and the media inputs, which are separate fields. A
@@ -25,12 +25,10 @@ export function mapParameters(mapping: SentMapping, input: JsonObject): JsonObje
   return { ...mapped, ...mapping.fixed };
 }
 
-/** The parameters that only the rules of `sends` translate. */
+/** The parameters that only the rules of `sends` translate. Inputs are none of them: a rule asks only whether they are given. */
 export const combinedKeys = ({ parameters, sends = [] }: SentMapping): ReadonlySet<string> =>
   new Set(
-    sends
-      .flatMap(({ when }) => Object.keys(when))
-      .filter((key) => !mediaInputKeys.some((input) => input === key) && !Object.hasOwn(parameters, key)),
+    sends.flatMap(({ when }) => Object.keys(when)).filter((key) => !isInputKey(key) && !Object.hasOwn(parameters, key)),
   );
 
 type SentMapping = Pick<UpstreamMapping, 'parameters' | 'sends' | 'fixed'>;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
@@ -258,10 +259,13 @@ export function chatAdapterSuite(of: ChatFamily): void {
       replies.answer({ status: 500 });
       const asked = { ...asking('x'), temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] };
       const parameters = { temperature: null, top_p: null, top_k: null, stop: null };
-      const sent = toUpstreamChat(asked, { model: 'some-model', parameters, fixed: { thinking_level: 'low' } });
+      // One of them is a field that the adapter sends itself.
+      const fixed = { thinking: { type: 'disabled' }, thinkingConfig: { thinkingBudget: 0 }, verbosity: 'low' };
+      const sent = toUpstreamChat(asked, { model: 'some-model', parameters, fixed });
       await adapter.chat(canned(), sent, options());
       expect(replies.received[0]?.body).not.toMatch(/temperature|top_?p|top_?k|stop/i);
-      expect(replies.received[0]?.body).toContain('"thinking_level":"low"');
+      const body = z.looseObject({}).parse(JSON.parse(replies.received[0]?.body ?? ''));
+      expect(body['generationConfig'] ?? body).toMatchObject(fixed);
     });
 
     it.each(of.answers.map((saved) => [saved.name, saved] as const))(

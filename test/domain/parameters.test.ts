@@ -318,6 +318,7 @@ describe('the parameters for a provider', () => {
         { when: { img_size: '1k', aspect_ratio: '1:1' }, fields: { size: '1024x1024' } },
         { when: { img_size: '1k' }, fields: { size: 'auto', quality: 'low' } },
         { when: { image: true, resolution: '720p' }, fields: { mode: 'edit' } },
+        { when: { negative_prompt: true }, fields: { guidance: 'strict' } },
       ],
       fixed: { watermark: false },
     };
@@ -327,6 +328,9 @@ describe('the parameters for a provider', () => {
     });
     expect(mapParameters(mapping, { ...input, aspect_ratio: '4:3', image: 'file_1' })).toMatchObject({
       ...{ size: 'auto', mode: 'edit' },
+    });
+    expect(mapParameters(mapping, { ...input, negative_prompt: 'blur' })).toMatchObject({
+      ...{ negative_prompt: 'blur', guidance: 'strict' },
     });
   });
 

@@ -44,7 +44,7 @@ export async function loadCatalog(path: string) {
 }
 
 async function filesIn(folder: string): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
+  const names = (await readdir(folder)).filter((name) => /^[^.].*\.yaml$/.test(name)).sort();
   if (names.length > 0) return names.map((name) => join(folder, name));
   throw new CatalogError([{ file: folder, model: 'catalog', path: '', message: 'has no *.yaml file' }]);
 }

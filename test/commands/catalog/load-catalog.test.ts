@@ -315,6 +315,7 @@ describe('a catalog file', () => {
     ['private.upstream.openai.parameters', { max_tokens: null }, /must be sent, because credits are held for it/],
     ['private.upstream.openai.parameters', { top_p: { name: 'p' } }, /can only be null/],
     ['private.upstream.openai.fixed', { n: 2 }, /fixed lists "n", which the gateway/],
+    ['private.upstream.openai.fixed', { maxOutputTokens: 9 }, /fixed lists "maxOutputTokens"/],
     ['private.upstream.openai.sends', [{ when: {}, fields: {} }], /sends belongs to image and video models/],
     ['private.upstream.openai.pass_through', ['store', 'stream'], /lists "stream", which the gateway/],
     ['private.upstream.openai.pass_through', ['max_tokens'], /lists "max_tokens", which the gateway/],
@@ -462,7 +463,7 @@ describe('a catalog file', () => {
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'catalog-'));
       await mkdir(join(folder, 'deeper.yaml-folder'));
-      await writeFile(join(folder, 'notes.md'), 'not a catalog');
+      for (const name of ['notes.md', '.a.yaml', '.yaml']) await writeFile(join(folder, name), 'not a catalog');
     });
     afterEach(() => rm(folder, { recursive: true }));
     const write = (name: string, ...models: unknown[]) =>

@@ -3,7 +3,7 @@ import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
 import { unsentMembers } from '../../../domain/chat.ts';
 import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
 import { acceptedParameters, accepts, listValues, type AcceptedParameter } from '../../../domain/parameters.ts';
-import { neverPassedThrough } from '../../../domain/pass-through.ts';
+import { neverFixed, neverPassedThrough } from '../../../domain/pass-through.ts';
 import { meets } from '../../../domain/request-condition.ts';
 import { canMake, combinedKeys } from '../../../domain/upstream-parameters.ts';
 import { valuesMax } from '../catalog-file-entry.ts';
@@ -35,16 +35,16 @@ function checkFurtherFields(
   { pass_through: fields, fixed = {} }: UpstreamMapping,
   findings: Findings,
 ): void {
-  const refuseOwn = (names: readonly string[], at: string): void => {
-    const own = names.filter((field) => neverPassedThrough.includes(field));
+  const refuseOwn = (names: readonly string[], refused: readonly string[], at: string): void => {
+    const own = names.filter((field) => refused.includes(field));
     if (own.length > 0) findings.problem(at, `lists ${quoted(own)}, which the gateway reads or refuses itself`);
   };
-  if (model.type === 'chat') refuseOwn(Object.keys(fixed), `private.upstream.${family}.fixed`);
+  if (model.type === 'chat') refuseOwn(Object.keys(fixed), neverFixed, `private.upstream.${family}.fixed`);
   if (fields === undefined) return;
   const path = `private.upstream.${family}.pass_through`;
   if (model.type !== 'chat') findings.problem(path, 'belongs to chat models');
   if (!passingFamilies.includes(family)) findings.problem(path, 'this family passes no further fields through');
-  refuseOwn(fields, path);
+  refuseOwn(fields, neverPassedThrough, path);
   refuseDuplicates(fields, path, findings);
 }
 
