@@ -28,8 +28,12 @@ export interface NewTask {
   idempotency: IdempotencyBinding | null;
 }
 
+/** `createdAt` is in unix seconds, by the database clock. */
 export type CreateVerdict =
-  { kind: 'created' } | { kind: 'replay'; taskId: string } | { kind: 'reused' } | { kind: 'refused'; code: ErrorCode };
+  | { kind: 'created'; createdAt: number }
+  | { kind: 'replay'; taskId: string }
+  | { kind: 'reused' }
+  | { kind: 'refused'; code: ErrorCode };
 
 /** The stored verdict about a task's credits. `remainingMs` is the time to the deadline by the database clock. */
 export interface Admission {
@@ -122,12 +126,19 @@ export class Ledger {
   }
 }
 
+interface CreateRow {
+  verdict: string;
+  originalTaskId: string | null;
+  createdAt: Date | null;
+}
+
 async function createTasks(database: Database, tasks: NewTask[]): Promise<CreateVerdict[]> {
-  const rows = await database.call<{ verdict: string; originalTaskId: string | null }>('create_tasks', [
+  const rows = await database.call<CreateRow>('create_tasks', [
     toMembers(tasks.map(({ idempotency, ...task }) => ({ ...task, ...idempotency }))),
   ]);
-  return rows.map(({ verdict, originalTaskId }): CreateVerdict => {
-    if (verdict === 'created' || verdict === 'reused') return { kind: verdict };
+  return rows.map(({ verdict, originalTaskId, createdAt }): CreateVerdict => {
+    if (verdict === 'created' && createdAt) return { kind: verdict, createdAt: Math.floor(createdAt.getTime() / 1000) };
+    if (verdict === 'reused') return { kind: verdict };
     if (verdict === 'replay' && originalTaskId !== null) return { kind: 'replay', taskId: originalTaskId };
     return { kind: 'refused', code: verdict as ErrorCode };
   });

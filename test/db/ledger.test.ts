@@ -35,6 +35,7 @@ beforeAll(async () => {
 afterAll(() => scratch.drop());
 
 const kinds = (verdicts: CreateVerdict[]) => verdicts.map(({ kind }) => kind);
+const created = { kind: 'created', createdAt: expect.any(Number) };
 
 /** Holds five credits for the chat $1. */
 const holdForChat = [
@@ -60,10 +61,16 @@ describe('creating tasks', () => {
   it('returns the same answer to each call for the same task', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, idempotently('repeated'));
-    for (let call = 0; call < 3; call++) expect(await ledger.createTask(task)).toEqual({ kind: 'created' });
-    expect(await rowsOf(db, 'select id from task where project_id = $1', [book.projectId])).toEqual([
-      { id: task.taskId },
-    ]);
+    const answers = [];
+    for (let call = 0; call < 3; call++) answers.push(await ledger.createTask(task));
+    const tasks = await rowsOf<{ id: string; createdAt: Date }>(
+      db,
+      'select id, created_at from task where project_id = $1',
+      [book.projectId],
+    );
+    expect(tasks).toMatchObject([{ id: task.taskId }]);
+    const createdAt = Math.floor(tasks[0]!.createdAt.getTime() / 1000);
+    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ kind: 'created', createdAt })));
   });
 
   it('writes one task for equal idempotency keys in one batch, and refuses another body', async () => {
@@ -72,7 +79,7 @@ describe('creating tasks', () => {
     const other = newTask(book, 5, idempotently('key-1', 'other body'));
     const verdicts = await Promise.all([first, second, other, third].map((task) => ledger.createTask(task!)));
     expect(verdicts).toEqual([
-      { kind: 'created' },
+      created,
       { kind: 'replay', taskId: first!.taskId },
       { kind: 'reused' },
       { kind: 'replay', taskId: first!.taskId },
@@ -110,7 +117,7 @@ describe('creating tasks', () => {
     const [tooDear, affordable] = [newTask(book, 6, idempotently('shared')), newTask(book, 5, idempotently('shared'))];
     expect(await Promise.all([ledger.createTask(tooDear), ledger.createTask(affordable)])).toEqual([
       { kind: 'refused', code: 'insufficient_credits' },
-      { kind: 'created' },
+      created,
     ]);
   });
 
@@ -121,7 +128,7 @@ describe('creating tasks', () => {
     await run(db, `update idempotency set expires_at = clock_timestamp() - interval '1 second' where task_id = $1`, [
       first.taskId,
     ]);
-    expect(await ledger.createTask(again)).toEqual({ kind: 'created' });
+    expect(await ledger.createTask(again)).toEqual(created);
   });
 
   it('writes the other members of a batch if one of them cannot be written', async () => {

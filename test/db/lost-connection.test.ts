@@ -58,7 +58,7 @@ describe('a connection that is lost after the commit', () => {
   it('does not change the answer of a create, which writes one task', async () => {
     const book = await openBook(db, { credits: 10 });
     const task = newTask(book, 5, idempotently('lost answer'));
-    expect(await withLostAnswer(() => ledger.createTask(task))).toEqual({ kind: 'created' });
+    expect(await withLostAnswer(() => ledger.createTask(task))).toMatchObject({ kind: 'created' });
     expect(await rowsOf(db, 'select id from task where project_id = $1', [book.projectId])).toHaveLength(1);
   });
 

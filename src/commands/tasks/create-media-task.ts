@@ -8,7 +8,7 @@ import { listServing } from '../../domain/routing.ts';
 import { taskSnapshot, type TaskSnapshot } from '../../domain/task-snapshot.ts';
 import type { TaskType } from '../../domain/task.ts';
 import type { FileDraft } from '../../db/files.ts';
-import type { Admission, NewTask } from '../../db/ledger.ts';
+import type { NewTask } from '../../db/ledger.ts';
 import { findIdempotent } from '../../db/idempotency.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
@@ -21,8 +21,9 @@ import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
 import { findModelFor } from '../catalog/find-model.ts';
 import { findLegacyModelFor } from '../catalog/legacy-model.ts';
+import { acceptedTask } from './accepted-task.ts';
 import { fileIdIn, storeInputs } from './store-inputs.ts';
-import type { TaskAdmission } from './task-admission.ts';
+import type { TaskAdmission, Verdict } from './task-admission.ts';
 
 export interface CreateMediaRequest {
   requestId: string;
@@ -135,7 +136,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
     throw refusal(admission);
   }
   crashPoint('after_start_before_reply');
-  return { task: await readTask(deps, taskId), replayed: false };
+  return { task: acceptedTask(task, verdict.createdAt), replayed: false };
 }
 
 /** Only the legacy routes accept aliases (rules "Legacy"). */
@@ -166,7 +167,7 @@ async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTas
   return { task: await readTask(deps, taskId), replayed: true };
 }
 
-const refusal = ({ refusalCode }: Admission): GatewayError =>
+const refusal = ({ refusalCode }: Verdict): GatewayError =>
   refusalCode === 'concurrency_limit_exceeded'
     ? new GatewayError(refusalCode, { retryAfterSeconds: 5 })
     : new GatewayError(refusalCode ?? 'service_unavailable');

@@ -5,9 +5,11 @@ import type { Deps } from '../../deps.ts';
 import type { WorkflowTask } from '../../platform/temporal/workflow-client.ts';
 import { createCached } from '../../caches/cached.ts';
 
+export type Verdict = Pick<Admission, 'admitted' | 'refusalCode'>;
+
 export interface TaskAdmission {
   /** The stored, final verdict about a task's credits. */
-  admit(task: WorkflowTask): Promise<Admission>;
+  admit(task: WorkflowTask): Promise<Verdict>;
   /** Throws 503 `overloaded` while the oldest admitted task has waited too long for its workflow. */
   assertNotOverloaded(): Promise<void>;
 }
@@ -32,12 +34,13 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
   let directUntil = 0;
   const backlog = createCached(1_000, () => oldestUnstartedSeconds(db));
 
-  const startWorkflow = async (task: WorkflowTask): Promise<void> => {
+  const startWorkflow = async (task: WorkflowTask): Promise<{ admitted: boolean } | null> => {
     const before = performance.now();
     waiting += 1;
     try {
-      const answered = await workflows.startAndReserve(task, config.tasks.createWaitMs);
-      if (!answered || performance.now() - before > slowWaitMs) directUntil = performance.now() + directAfterSlowMs;
+      const answer = await workflows.startAndReserve(task, config.tasks.createWaitMs);
+      if (!answer || performance.now() - before > slowWaitMs) directUntil = performance.now() + directAfterSlowMs;
+      return answer;
     } finally {
       waiting -= 1;
     }
@@ -46,8 +49,9 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
   return {
     async admit(task) {
       const mayWait = waiting < waitersMax && config.tasks.createWaitMs > 0 && performance.now() >= directUntil;
-      if (mayWait) await startWorkflow(task);
-      // Reads the verdict of the workflow's step, or decides if there is none.
+      const answer = mayWait ? await startWorkflow(task) : null;
+      if (answer?.admitted) return { admitted: true, refusalCode: null };
+      // Reads the reason of a refusal by the workflow's step, or decides if there is no answer.
       return ledger.reserveTask(task.taskId, false);
     },
 

@@ -49,8 +49,8 @@ export type StartResult = 'started' | 'already_completed' | 'unreachable';
 export interface WorkflowClient {
   /** Starts the task's workflow, or joins the running one, within `timeoutMs`. */
   start(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
-  /** Update-with-start: true if the workflow's first step answered within `timeoutMs`. Its verdict is in the database. */
-  startAndReserve(task: WorkflowTask, timeoutMs: number): Promise<boolean>;
+  /** Update-with-start: the verdict of the workflow's first step, which is also in the database; null without an answer within `timeoutMs`. */
+  startAndReserve(task: WorkflowTask, timeoutMs: number): Promise<{ admitted: boolean } | null>;
   /**
    * Tells the task's workflow to collect the result of its parked job, within `timeoutMs`. Starts the workflow if it is lost.
    */
@@ -133,19 +133,17 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
         startResult,
       ),
 
-    startAndReserve(task, timeoutMs) {
-      const startWorkflowOperation = new WithStartWorkflowOperation(mediaTaskWorkflow, {
-        ...startOptions(task),
-        workflowIdConflictPolicy: 'USE_EXISTING',
-      });
-      // The handle is unused, but its promise must not become an unhandled rejection when the start fails.
-      startWorkflowOperation.workflowHandle().catch(() => undefined);
+    async startAndReserve(task, timeoutMs) {
+      let admitted = false;
       // If Temporal is busy or unavailable, or answers too late, the caller decides in the database instead.
-      return succeeds(
+      const isAnswered = await succeeds(
         timeoutMs,
-        () => client.workflow.executeUpdateWithStart(reservedUpdate, { startWorkflowOperation }),
+        async () => {
+          admitted = await updateWithStart(client, task);
+        },
         WorkflowExecutionAlreadyStartedError,
       );
+      return isAnswered ? { admitted } : null;
     },
 
     cancel: (taskId, timeoutMs) =>
@@ -175,6 +173,17 @@ export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
     ensureServer: (schedules, timeoutMs) => ensureServer(client, access.namespace, schedules, timeoutMs),
     close: () => connection.close(),
   };
+}
+
+async function updateWithStart(client: Client, task: WorkflowTask): Promise<boolean> {
+  const startWorkflowOperation = new WithStartWorkflowOperation(mediaTaskWorkflow, {
+    ...startOptions(task),
+    workflowIdConflictPolicy: 'USE_EXISTING',
+  });
+  // The handle is unused, but its promise must not become an unhandled rejection when the start fails.
+  startWorkflowOperation.workflowHandle().catch(() => undefined);
+  const verdict: unknown = await client.workflow.executeUpdateWithStart(reservedUpdate, { startWorkflowOperation });
+  return verdict === true;
 }
 
 const collecting = { signal: collectSignal, signalArgs: [] as [] };

@@ -1176,7 +1176,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.create_tasks(members jsonb)
- RETURNS TABLE(task_id text, verdict text, original_task_id text)
+ RETURNS TABLE(task_id text, verdict text, original_task_id text, created_at timestamp with time zone)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1211,6 +1211,7 @@ begin
   loop
     task_id := m.task_id;
     original_task_id := null;
+    created_at := null;
     if m.key is not null then
       select i.fingerprint, i.task_id into existing from idempotency i
       where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
@@ -1227,8 +1228,9 @@ begin
       end if;
     end if;
 
-    select t.admission, t.refusal_code into earlier from task t where t.id = m.task_id;
+    select t.admission, t.refusal_code, t.created_at into earlier from task t where t.id = m.task_id;
     if found then
+      created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
       select a.balance, k.budget, k.spent, k.reserved into funds
@@ -1243,7 +1245,8 @@ begin
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
                           callback_url, deadline_at)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds));
+                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+        returning task.created_at into created_at;
       end if;
     end if;
     if verdict <> 'created' and m.key is not null then

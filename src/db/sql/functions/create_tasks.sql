@@ -1,6 +1,6 @@
 -- Writes task rows with their idempotency rows, or nothing.
 --
--- Verdicts: created, replay (original_task_id is the first task), reused (same key, other request), or a refusal code.
+-- Verdicts: created (with created_at), replay (original_task_id is the first task), reused (same key, other request), or a refusal code.
 -- A member whose credits the account or the budget cannot cover leaves no row. That check takes no lock: reserve_tasks decides.
 -- Called again for a task that was rejected in the meantime, it returns the reason and frees the idempotency key, because only
 -- an accepted request binds a key.
@@ -8,7 +8,7 @@
 -- Idempotency rows are looked up one by one by their primary key: the plan of a join depends on the size of the table at
 -- planning time, and the session keeps that plan while the table grows.
 create or replace function create_tasks(members jsonb)
-returns table (task_id text, verdict text, original_task_id text)
+returns table (task_id text, verdict text, original_task_id text, created_at timestamptz)
 language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -43,6 +43,7 @@ begin
   loop
     task_id := m.task_id;
     original_task_id := null;
+    created_at := null;
     if m.key is not null then
       select i.fingerprint, i.task_id into existing from idempotency i
       where i.project_id = m.project_id and i.route = m.route and i.key = m.key;
@@ -59,8 +60,9 @@ begin
       end if;
     end if;
 
-    select t.admission, t.refusal_code into earlier from task t where t.id = m.task_id;
+    select t.admission, t.refusal_code, t.created_at into earlier from task t where t.id = m.task_id;
     if found then
+      created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
       select a.balance, k.budget, k.spent, k.reserved into funds
@@ -75,7 +77,8 @@ begin
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
                           callback_url, deadline_at)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds));
+                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+        returning task.created_at into created_at;
       end if;
     end if;
     if verdict <> 'created' and m.key is not null then
