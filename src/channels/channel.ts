@@ -92,6 +92,8 @@ export interface Adapter {
   chat?(upstream: Upstream, request: UpstreamChat, options: ChatOptions): Promise<Attempt<ChatReply>>;
   /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */
   chatSupports?: ChatSupports;
+  /** The same for mappings with `api: responses`. */
+  responsesSupports?: ChatSupports;
   /** Submits once and never retries. */
   submitMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<SubmitResult>;
   /** The task types whose submit lasts as long as the job and returns its results. */

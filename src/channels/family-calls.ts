@@ -76,11 +76,12 @@ export function familyCalls(
       (
         pathOf: (request: UpstreamChat) => string,
         toBody: (request: UpstreamChat) => RequestBody,
-        toReply: (json: unknown) => ChatReply | 'blocked' | FailedAnswer | null,
+        toReply: (json: unknown, request: UpstreamChat) => ChatReply | 'blocked' | FailedAnswer | null,
       ): Required<Adapter>['chat'] =>
       async (upstream, request, options) => {
         const given = { ...options, path: pathOf(request), body: toBody(request), bodyBytesMax: chatJsonBytesMax };
-        return classifyChat(await call(upstream, { method: 'POST', ...given }), toReply, readError);
+        const outcome = await call(upstream, { method: 'POST', ...given });
+        return classifyChat(outcome, (json) => toReply(json, request), readError);
       },
 
     /** `probe` by a free call such as a list. Only the shape of its answer is checked. */

@@ -16,12 +16,14 @@ import { ModelList, count } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
+import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-responses.ts';
 
 /**
  * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
  *
- * Read on 2026-11-21: https://platform.openai.com/docs/api-reference/chat/create, …/chat/object and
- * https://platform.openai.com/docs/guides/error-codes.
+ * Read on 2026-11-22: https://platform.openai.com/docs/api-reference/chat/create, …/chat/object,
+ * https://platform.openai.com/docs/guides/error-codes, the types of `openai` 7.57.0 and
+ * https://api-docs.deepseek.com/guides/thinking_mode.
  *
  * OpenAI's reasoning models refuse `max_tokens` and every temperature but 1. Compatible providers accept `max_tokens` only. The
  * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
@@ -40,8 +42,13 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       blankStops: true,
       extra: true,
     },
+    responsesSupports,
     ...openaiMedia(caller),
-    chat: chatBy(() => '/chat/completions', toBody, toReply),
+    chat: chatBy(
+      ({ traits }) => (traits?.api === 'responses' ? '/responses' : '/chat/completions'),
+      (request) => (request.traits?.api === 'responses' ? toResponsesBody(request) : toBody(request)),
+      (json, { traits }) => (traits?.api === 'responses' ? toResponsesReply(json) : toReply(json)),
+    ),
     probe: probeBy('/models', ModelList),
   };
 }
@@ -52,7 +59,7 @@ function toBody(request: UpstreamChat): RequestBody {
     // First, so that a further field cannot replace a priced one.
     ...request.extra,
     model: request.model,
-    messages: request.messages.map(toMessage),
+    messages: toMessages(request),
     ...named(request, 'max_tokens', request.maxTokens),
     ...named(request, 'temperature', request.temperature),
     top_p: request.topP,
@@ -80,6 +87,18 @@ function named(request: UpstreamChat, key: string, value: JsonValue | undefined)
   const rule = request.parameters?.[key];
   const names = rule ? [rule].flat().map(({ name }) => name) : [key];
   return value === undefined ? {} : Object.fromEntries(names.map((name) => [name, value]));
+}
+
+/**
+ * DeepSeek and Kimi refuse an agent loop without the thoughts of its earlier turns, and take a blank for thoughts that the client
+ * dropped. Without tools they ignore thoughts, and most other providers refuse the field.
+ */
+function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
+  const keeps = traits?.keeps_reasoning === true && messages.some(({ role }) => role === 'tool');
+  return messages.map((message) => ({
+    ...toMessage(message),
+    ...(keeps && message.role === 'assistant' && { reasoning_content: message.reasoning || ' ' }),
+  }));
 }
 
 function toMessage(message: ChatMessage): RequestBody {
@@ -139,8 +158,10 @@ const Completion = z.object({
 });
 const Usage = z.object({
   prompt_tokens: count,
+  /** DeepSeek. */
+  prompt_cache_hit_tokens: count,
   completion_tokens: count,
-  prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(null),
+  prompt_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
 });
 
@@ -187,7 +208,8 @@ function toUsage(json: unknown): ChatUsage | null {
   return {
     inputTokens: usage.prompt_tokens,
     outputTokens: usage.completion_tokens,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? undefined,
+    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? undefined,
+    cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? undefined,
     reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,
   };
 }

@@ -82,11 +82,11 @@ function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, re
  */
 export function familiesTaking(
   upstream: Readonly<Record<string, MappingLimits>>,
-  supportsOf: (family: string) => ChatSupports | undefined,
+  supportsOf: (family: string, api: UpstreamMapping['api']) => ChatSupports | undefined,
   asked: ChatRequest,
 ): string[] {
   const judged = Object.entries(upstream).flatMap(([family, mapping]) => {
-    const supports = supportsOf(family);
+    const supports = supportsOf(family, mapping.api);
     if (!supports) return [];
     const request = withoutUnsent(asked, mapping.parameters ?? {});
     // A client that asks for another value of a fixed field would not get it.

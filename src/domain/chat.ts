@@ -148,6 +148,16 @@ export const partsOf = (content: ChatContent | null): ChatPart[] =>
     (part) => part.type === 'image' || part.text !== '',
   );
 
+/** The request without the thoughts of earlier answers. */
+export const withoutReasoning = (request: ChatRequest): ChatRequest => ({
+  ...request,
+  messages: request.messages.map((message) => {
+    if (message.role !== 'assistant') return message;
+    const { reasoning: _, ...said } = message;
+    return said;
+  }),
+});
+
 /** Whether this is a `data:` URI (RFC 2397). */
 export const isDataUri = (url: string): boolean => /^data:/i.test(url);
 

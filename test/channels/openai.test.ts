@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
 import { createOpenai } from '../../src/channels/openai.ts';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import type { UpstreamChat } from '../../src/domain/chat.ts';
+import { unsupportedBy } from '../../src/domain/chat-supports.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { chatAdapterSuite, fullRequest } from './chat-adapter-suite.ts';
 import { openWire, type Wire } from './open-wire.ts';
 import { savedJson } from './saved-replies.ts';
@@ -229,7 +234,7 @@ chatAdapterSuite({
       tool_choice: { type: 'function', function: { name: 'look' } },
       n: 1,
       stream: false,
-    },
+    } satisfies OpenAI.Chat.ChatCompletionCreateParamsNonStreaming,
   },
 });
 
@@ -262,5 +267,212 @@ describe('the OpenAI chat adapter on the wire', () => {
       response_format: { type: 'json_schema', json_schema: { name: 'fox', schema: { type: 'object' }, strict: true } },
     });
     expect(body).not.toHaveProperty('max_tokens');
+  });
+
+  const conversation: UpstreamChat['messages'] = [
+    { role: 'user', content: 'What is it?' },
+    {
+      ...{ role: 'assistant', content: null, reasoning: 'I must look.' },
+      toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }],
+    },
+    { role: 'tool', toolCallId: 'c1', content: 'a fox' },
+    { role: 'assistant', content: 'A fox.', toolCalls: [] },
+    { role: 'user', content: 'Sure?' },
+  ];
+  const thoughtsSent = async (messages: UpstreamChat['messages'], keeps_reasoning?: boolean) => {
+    const { body } = await wire.chat({
+      ...fullRequest,
+      messages,
+      ...(keeps_reasoning && { traits: { keeps_reasoning } }),
+    });
+    return (body as { messages: { reasoning_content?: string }[] }).messages.map(
+      (message) => message.reasoning_content,
+    );
+  };
+
+  it('sends thoughts back in a conversation with tools, to a model that wants them', async () => {
+    expect(await thoughtsSent(conversation, true)).toEqual([undefined, 'I must look.', undefined, ' ', undefined]);
+    expect(await thoughtsSent(conversation)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+    const untooled = conversation.filter(({ role }) => role !== 'tool');
+    expect(await thoughtsSent(untooled, true)).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it('sends no mark of another provider', async () => {
+    const cacheControl = { type: 'ephemeral' } as const;
+    const { sent } = await wire.chat({
+      ...fullRequest,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cacheControl }] }],
+      tools: [{ name: 'look', cacheControl }],
+    });
+    expect(sent.body).not.toMatch(/cache_?control/i);
+  });
+});
+
+describe('the Responses API of the OpenAI adapter', () => {
+  let wire: Wire;
+  beforeAll(async () => {
+    wire = await openWire({ create: createOpenai, credential: 'k' });
+  });
+  afterAll(() => wire.close());
+
+  const traits = { api: 'responses' } as const;
+  const asked: UpstreamChat = { ...fullRequest, traits, temperature: undefined, stop: undefined };
+
+  it('is sent the whole conversation with the results of its tools, and stores nothing', async () => {
+    const { sent, body } = await wire.chat({
+      ...asked,
+      parallelToolCalls: false,
+      responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
+      extra: { reasoning_effort: 'low', verbosity: 'low', prompt_cache_key: 'k' },
+    });
+    expect(sent.path).toBe('/responses');
+    expect(body).toEqual({
+      model: 'upstream-model',
+      input: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'What is it?' },
+            { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' },
+          ],
+        },
+        { role: 'assistant', content: 'Let me look.' },
+        { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{"zoom":2}' },
+        { type: 'function_call', call_id: 'call.2', name: 'look', arguments: '{"zoom":' },
+        { type: 'function_call_output', call_id: 'call_1', output: '{"seen":"a fox"}' },
+        { type: 'function_call_output', call_id: 'call.2', output: 'nothing' },
+        { role: 'developer', content: 'In English.' },
+        { role: 'user', content: 'So?' },
+      ],
+      max_output_tokens: 300,
+      top_p: 0.9,
+      reasoning: { effort: 'low' },
+      text: {
+        format: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
+        verbosity: 'low',
+      },
+      tools: [
+        {
+          ...{ type: 'function', name: 'look', description: 'Looks closer.', strict: false },
+          parameters: { type: 'object', properties: { zoom: { type: 'number' } } },
+        },
+        { type: 'function', name: 'rest', parameters: { type: 'object', properties: {} }, strict: false },
+      ],
+      tool_choice: { type: 'function', name: 'look' },
+      parallel_tool_calls: false,
+      prompt_cache_key: 'k',
+      store: false,
+      stream: false,
+    } satisfies OpenAI.Responses.ResponseCreateParamsNonStreaming);
+  });
+
+  it('takes the effort of the catalog before that of a request', async () => {
+    const fixed = { reasoning_effort: 'none' };
+    const { body } = await wire.chat({ ...asked, fixed, extra: { reasoning_effort: 'high' } });
+    expect(body).toMatchObject({ reasoning: { effort: 'none' } });
+    expect(body).not.toHaveProperty('reasoning_effort');
+  });
+
+  const answer = async (reply: unknown) => {
+    wire.replies.answer({ status: 200, body: reply });
+    return wire.adapter.chat?.(wire.upstream, asked, wire.options());
+  };
+  const usage = {
+    ...{ input_tokens: 30, input_tokens_details: { cached_tokens: 10, cache_write_tokens: 5 } },
+    ...{ output_tokens: 20, output_tokens_details: { reasoning_tokens: 8 }, total_tokens: 50 },
+  };
+  const counted = {
+    ...{ inputTokens: 30, outputTokens: 20, cachedTokens: 10, cacheWriteTokens: 5, reasoningTokens: 8 },
+  };
+
+  it('answers with text, thoughts and calls', async () => {
+    expect(await answer(saved('response'))).toEqual({
+      kind: 'ok',
+      value: {
+        ...{ content: 'It is a fox.', reasoning: 'Red fur.\n\nPointed ears.', refusal: null, usage: counted },
+        toolCalls: [{ id: 'call_9', name: 'look', arguments: '{"zoom":3}' }],
+        finishReason: 'tool_calls',
+      },
+    });
+  });
+
+  it.each<[string, object, object]>([
+    [
+      'a refusal',
+      { output: [{ type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] }] },
+      { refusal: 'No.' },
+    ],
+    ['a cut answer', incomplete('max_output_tokens'), { finishReason: 'length', content: null }],
+    ['a filtered answer', incomplete('content_filter'), { finishReason: 'content_filter' }],
+  ])('answers with %s', async (_name, more, value) => {
+    const reply = { object: 'response', status: 'completed', output: [], usage, ...more };
+    expect(await answer(reply)).toMatchObject({ kind: 'ok', value: { ...value, usage: counted } });
+  });
+
+  it.each<[string, object]>([
+    ['server_error', { kind: 'transient', errorClass: 'job_failed' }],
+    ['invalid_prompt', { kind: 'refused', clientCode: 'content_policy_violation' }],
+    ['misalignment_policy_violation', { kind: 'refused', clientCode: 'content_policy_violation' }],
+  ])('reads a failed response with the code %s', async (code, expected) => {
+    const error = { code, message: 'secret-marker' };
+    const attempt = await answer({ object: 'response', status: 'failed', output: [], error });
+    expect(attempt).toMatchObject(expected);
+    expect(JSON.stringify(attempt)).not.toContain('secret-marker');
+  });
+
+  it('declares the fields that it does not support', () => {
+    const supports = wire.adapter.responsesSupports;
+    if (!supports) throw new Error('no support of the Responses API');
+    const unsupported: [string, Partial<UpstreamChat>][] = [
+      ['stop', { stop: ['END'] }],
+      ['seed', { seed: 1 }],
+      ['top_k', { topK: 1 }],
+    ];
+    for (const [field, more] of unsupported) {
+      expect(unsupportedBy(supports, { ...asked, ...more })).toBe(field);
+    }
+    expect(unsupportedBy(supports, asked)).toBeNull();
+  });
+});
+
+function incomplete(reason: string): object {
+  return { status: 'incomplete', incomplete_details: { reason } };
+}
+
+describe('the Responses API of the sandbox', () => {
+  let sandbox: Sandbox;
+  let caller: UpstreamCaller;
+  beforeAll(async () => {
+    sandbox = await createSandbox();
+    caller = createUpstreamCaller();
+  });
+  afterAll(() => Promise.all([sandbox.close(), caller.close()]));
+
+  it('calls a tool and answers its result in the next turn', async () => {
+    const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/openai`, credential: 'k' };
+    const chat = async (messages: UpstreamChat['messages']) => {
+      const request = {
+        model: 'm',
+        messages,
+        tools: [{ name: 'look' }],
+        maxTokens: 200,
+        extra: {},
+        traits: { api: 'responses' },
+      } as const;
+      const attempt = await createOpenai(caller).chat?.(upstream, { ...request, tools: [...request.tools] }, {});
+      if (attempt?.kind !== 'ok') throw new Error(`not answered: ${JSON.stringify(attempt)}`);
+      return attempt.value;
+    };
+    const asking = { role: 'user', content: 'see [[tool=look args={"a":1}]] [[thoughts=9 cached=2]]' } as const;
+    const first = await chat([asking]);
+    expect(first).toMatchObject({ finishReason: 'tool_calls', toolCalls: [{ name: 'look', arguments: '{"a":1}' }] });
+    expect(first).toMatchObject({ reasoning: 'Sandbox thoughts.', usage: { cachedTokens: 2, reasoningTokens: 9 } });
+    const second = await chat([
+      asking,
+      { role: 'assistant', content: first.content, toolCalls: first.toolCalls },
+      { role: 'tool', toolCallId: first.toolCalls[0]?.id ?? '', content: 'seen' },
+    ]);
+    expect(second).toMatchObject({ finishReason: 'stop', toolCalls: [], content: expect.stringContaining('see') });
   });
 });

@@ -83,6 +83,12 @@ describe('a family without support', () => {
     }
   });
 
+  it('is judged by the API that serves its model', () => {
+    const supports = (_family: string, api?: string) => (api === 'responses' ? none : all);
+    const request = asking({ stop: ['END'] });
+    expect(familiesTaking({ old: {}, next: { api: 'responses' } }, supports, request)).toEqual(['old']);
+  });
+
   it('takes a reasoning effort if it translates one and its model thinks', () => {
     const supports = () => ({ ...none, translates: ['reasoning_effort'] });
     const effort = (reasoning_effort: string) => asking({ extra: { reasoning_effort } });

@@ -1,7 +1,7 @@
 import type { RateState } from '../../db/rate-limiter.ts';
 import type { Deps } from '../../deps.ts';
-import type { CatalogEntry } from '../../domain/catalog.ts';
-import { checkChatModel, isDataUri, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
+import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';
+import { checkChatModel, isDataUri, withoutReasoning, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
@@ -22,13 +22,18 @@ export interface PreparedChat {
 export function prepareChat(
   { adapters, egress }: Pick<Deps, 'adapters' | 'egress'>,
   entry: CatalogEntry,
-  request: ChatRequest,
+  asked: ChatRequest,
 ): PreparedChat {
-  checkChatModel(entry.model, request);
-  checkImageUrls({ egress }, request);
+  checkChatModel(entry.model, asked);
+  checkImageUrls({ egress }, asked);
+  // Thoughts that no provider is sent must not be paid for.
+  const isKept = Object.values(entry.private.upstream).some(({ keeps_reasoning: keeps }) => keeps === true);
+  const request = isKept ? asked : withoutReasoning(asked);
   const hold = chatHold(request, entry.private.image_tokens);
   checkContext(entry, hold);
-  const families = familiesTaking(entry.private.upstream, (family) => adapters[family]?.chatSupports, request);
+  const supportsOf = (family: string, api: UpstreamMapping['api']) =>
+    api === 'responses' ? adapters[family]?.responsesSupports : adapters[family]?.chatSupports;
+  const families = familiesTaking(entry.private.upstream, supportsOf, request);
   return { entry, request, hold, credits: heldCredits(entry.model.pricing, hold), families };
 }
 

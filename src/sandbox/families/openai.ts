@@ -21,6 +21,7 @@ import {
   stringOf,
   takeJob,
 } from '../media-family.ts';
+import { answerResponses } from './openai-responses.ts';
 import type { FoundJob } from '../media-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
@@ -32,6 +33,7 @@ export const openai: Family = async (call) => {
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
   if (call.path === '/models' && call.method === 'GET') return json(200, { object: 'list', data: [modelEntry] });
   if (call.path === '/images/generations' || call.path === '/images/edits') return image(call);
+  if (call.path === '/responses' && call.method === 'POST') return answerResponses(call, refusals, problem);
   const video = /^\/videos(?:\/([\w.-]+)(\/content)?)?$/.exec(call.path);
   return video ? videos(call, video[1], video[2] !== undefined) : chat(call);
 };

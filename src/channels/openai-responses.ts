@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import {
+  partsOf,
+  textOf,
+  type ChatMessage,
+  type ChatReply,
+  type ChatUsage,
+  type ResponseFormat,
+  type UpstreamChat,
+} from '../domain/chat.ts';
+import type { ChatSupports } from '../domain/chat-supports.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { RequestBody } from './call-upstream.ts';
+import { count } from './chat-call.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+
+/**
+ * OpenAI's Responses API, for models whose chat completions take no function tools.
+ *
+ * Read on 2026-11-22: the types of `openai` 7.57.0 and https://platform.openai.com/docs/api-reference/responses.
+ *
+ * Nothing is stored (`store: false`), so the whole conversation is sent each time. The model's thoughts between two turns are not.
+ */
+export const responsesSupports: ChatSupports = {
+  httpsImages: true,
+  jsonObject: true,
+  jsonSchema: true,
+  seed: false,
+  topK: false,
+  serialToolCalls: true,
+  stopMax: 0,
+  blankStops: false,
+  extra: true,
+};
+
+/** The body of `POST /responses`. */
+export function toResponsesBody(request: UpstreamChat): RequestBody {
+  const { responseFormat, toolChoice: choice } = request;
+  const { reasoning_effort: effort, verbosity, ...extra } = { ...request.extra, ...request.fixed };
+  const text = { ...(responseFormat && { format: toFormat(responseFormat) }), ...(verbosity && { verbosity }) };
+  return {
+    // First, so that a further field cannot replace a priced one.
+    ...extra,
+    model: request.model,
+    input: request.messages.flatMap(toItems),
+    max_output_tokens: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    user: request.user,
+    ...(effort !== undefined && { reasoning: { effort } }),
+    ...(Object.keys(text).length > 0 && { text }),
+    ...(request.tools.length > 0 && {
+      tools: request.tools.map(toTool),
+      parallel_tool_calls: request.parallelToolCalls,
+      tool_choice: typeof choice === 'object' ? { type: 'function', name: choice.name } : choice,
+    }),
+    store: false,
+    stream: false,
+  };
+}
+
+function toFormat({ type, ...schema }: ResponseFormat): JsonObject {
+  return { type, ...schema };
+}
+
+const toTool = ({ name, description, parameters, strict }: UpstreamChat['tools'][number]): RequestBody => ({
+  type: 'function',
+  name,
+  description,
+  parameters: parameters ?? { type: 'object', properties: {} },
+  // This API checks arguments strictly unless told otherwise, and chat completions do not.
+  strict: strict ?? false,
+});
+
+function toItems(message: ChatMessage): RequestBody[] {
+  if (message.role === 'tool') {
+    return [{ type: 'function_call_output', call_id: message.toolCallId, output: textOf(message.content) }];
+  }
+  if (message.role !== 'assistant') return [{ role: message.role, content: toContent(message) }];
+  const text = textOf(message.content);
+  const calls = message.toolCalls.map(({ id, name, arguments: given }) => ({
+    ...{ type: 'function_call', call_id: id, name, arguments: given },
+  }));
+  return [...(text === '' ? [] : [{ role: 'assistant', content: text }]), ...calls];
+}
+
+const toContent = ({ content }: ChatMessage): string | RequestBody[] =>
+  typeof content === 'string'
+    ? content
+    : partsOf(content).map((part) =>
+        part.type === 'text'
+          ? { type: 'input_text', text: part.text }
+          : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' },
+      );
+
+const Part = z.object({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
+const Item = z.object({
+  type: z.string(),
+  content: z.array(Part).nullish().catch(null),
+  summary: z
+    .array(z.object({ text: z.string() }))
+    .nullish()
+    .catch(null),
+  call_id: z.string().nullish(),
+  name: z.string().nullish(),
+  arguments: z.string().nullish(),
+});
+const Response = z.object({
+  object: z.literal('response'),
+  status: z.string().nullish(),
+  output: z.array(Item),
+  error: z.object({ code: z.string() }).nullish().catch(null),
+  incomplete_details: z.object({ reason: z.string().nullish() }).nullish().catch(null),
+  usage: z.unknown().optional(),
+});
+const Usage = z.object({
+  input_tokens: count,
+  output_tokens: count,
+  input_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
+  output_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
+});
+
+/** The errors of a failed response that are OpenAI's policy. */
+const policyCodes: ReadonlySet<string> = new Set([
+  ...['invalid_prompt', 'bio_policy', 'misalignment_policy_violation', 'image_content_policy_violation'],
+]);
+
+/** The reply in the body of a response, or null if it cannot be used. */
+export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
+  const response = Response.safeParse(json).data;
+  if (!response) return null;
+  const { status, output, error, incomplete_details: incomplete } = response;
+  if (status === 'failed') return policyCodes.has(error?.code ?? '') ? 'blocked' : new FailedAnswer(error?.code ?? '');
+  if (status !== 'completed' && status !== 'incomplete') return null;
+  const parts = output.flatMap(({ type, content }) => (type === 'message' ? (content ?? []) : []));
+  const texts = parts.flatMap(({ type, text }) => (type === 'output_text' && text ? [text] : []));
+  const refusals = parts.flatMap(({ type, refusal }) => (type === 'refusal' && refusal ? [refusal] : []));
+  const thoughts = output.flatMap(({ type, summary }) => (type === 'reasoning' ? (summary ?? []) : []));
+  const calls = output.filter(({ type }) => type === 'function_call');
+  if (calls.some(({ name }) => !name)) return null;
+  const cut = incomplete?.reason === 'content_filter' ? 'content_filter' : 'length';
+  return {
+    content: texts.length > 0 ? texts.join('') : null,
+    ...(thoughts.length > 0 && { reasoning: thoughts.map(({ text }) => text).join('\n\n') }),
+    refusal: refusals.length > 0 ? refusals.join('') : null,
+    toolCalls: calls.map(({ call_id: id, name, arguments: given }, index) => ({
+      id: id || `call_${index}`,
+      name: name ?? '',
+      arguments: given || '{}',
+    })),
+    finishReason: status === 'incomplete' ? cut : calls.length > 0 ? 'tool_calls' : 'stop',
+    usage: toUsage(response.usage),
+  };
+}
+
+function toUsage(json: unknown): ChatUsage | null {
+  const usage = Usage.safeParse(json).data;
+  if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
+  return {
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    cachedTokens: usage.input_tokens_details?.cached_tokens ?? undefined,
+    cacheWriteTokens: usage.input_tokens_details?.cache_write_tokens ?? undefined,
+    reasoningTokens: usage.output_tokens_details?.reasoning_tokens ?? undefined,
+  };
+}
