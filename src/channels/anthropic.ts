@@ -159,6 +159,7 @@ const Usage = z.object({
   input_tokens: count,
   output_tokens: count,
   cache_creation_input_tokens: count,
+  cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish().catch(null),
   cache_read_input_tokens: count,
   output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
 });
@@ -204,6 +205,7 @@ function toUsage(json: unknown): ChatUsage | null {
     outputTokens: usage.output_tokens,
     cachedTokens: cached ?? undefined,
     cacheWriteTokens: written ?? undefined,
+    cacheWrite1hTokens: usage.cache_creation?.ephemeral_1h_input_tokens ?? undefined,
     reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? undefined,
   };
 }

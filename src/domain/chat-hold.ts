@@ -97,6 +97,7 @@ export function billedTokens({ usage }: Pick<ChatReply, 'usage'>, settled: Settl
     output,
     cached: asCount(usage?.cachedTokens) ?? 0,
     cacheWrite: asCount(usage?.cacheWriteTokens) ?? 0,
+    cacheWrite1h: asCount(usage?.cacheWrite1hTokens) ?? 0,
     reasoning: asCount(usage?.reasoningTokens) ?? 0,
   };
 }

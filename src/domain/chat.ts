@@ -94,6 +94,8 @@ export interface ChatUsage {
   cachedTokens?: number;
   /** The part of the input that the provider wrote to its cache. */
   cacheWriteTokens?: number;
+  /** The part of the written input that the provider keeps for an hour. */
+  cacheWrite1hTokens?: number;
   /** The part of the output that is hidden reasoning. */
   reasoningTokens?: number;
 }

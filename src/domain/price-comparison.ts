@@ -89,6 +89,11 @@ const tokenFields = [
     ours: (rates: TokenRates) => rates.cache_write ?? rates.input,
   },
   {
+    field: 'cache_creation_input_token_cost_above_1hr',
+    words: 'input tokens written to the cache for an hour',
+    ours: (rates: TokenRates) => rates.cache_write_1h ?? rates.cache_write ?? rates.input,
+  },
+  {
     field: 'output_cost_per_reasoning_token',
     words: 'reasoning tokens',
     ours: (rates: TokenRates) => rates.reasoning ?? rates.output,

@@ -22,6 +22,8 @@ export interface TokenRates {
   cached_input?: number;
   /** Input that the provider wrote to its cache. Absent: as `input`. */
   cache_write?: number;
+  /** Input that the provider keeps in its cache for an hour. Absent: as `cache_write`. */
+  cache_write_1h?: number;
   /** Output that is hidden reasoning. Absent: as `output`. */
   reasoning?: number;
 }
@@ -61,7 +63,10 @@ export interface BilledTokens {
   /** The whole output, hidden reasoning included. */
   output: number;
   cached: number;
+  /** All that was written to the cache. */
   cacheWrite: number;
+  /** The part of it that is kept for an hour. */
+  cacheWrite1h: number;
   reasoning: number;
 }
 
@@ -74,11 +79,14 @@ export function chatCost(cost: UpstreamCost, tokens: BilledTokens): number {
   if (rates === undefined) throw new Error('The model has no prices for its tokens.');
   const cached = Math.min(tokens.cached, tokens.input);
   const written = Math.min(tokens.cacheWrite, tokens.input - cached);
+  const kept = Math.min(tokens.cacheWrite1h, written);
   const reasoning = Math.min(tokens.reasoning, tokens.output);
+  const writeRate = rates.cache_write ?? rates.input;
   const parts: [tokens: number, rate: number][] = [
     [tokens.input - cached - written, rates.input],
     [cached, rates.cached_input ?? rates.input],
-    [written, rates.cache_write ?? rates.input],
+    [written - kept, writeRate],
+    [kept, rates.cache_write_1h ?? writeRate],
     [tokens.output - reasoning, rates.output],
     [reasoning, rates.reasoning ?? rates.output],
   ];

@@ -25,7 +25,10 @@ chatAdapterSuite({
         content: 'Two friends agree.',
         reasoning: 'Two phases: first ask, then do.',
         finishReason: 'stop',
-        usage: { inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
+        usage: {
+          ...{ inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
+          ...{ cacheWriteTokens: 100, cacheWrite1hTokens: 0 },
+        },
       },
     },
     {
@@ -50,6 +53,19 @@ chatAdapterSuite({
       name: 'an undocumented stop reason and block',
       body: { content: [...text, { type: 'hologram' }], stop_reason: 'bored' },
       expected: { content: 'a', finishReason: 'stop' },
+    },
+    {
+      name: 'input that is kept in the cache for an hour',
+      body: {
+        content: text,
+        usage: {
+          ...{ input_tokens: 5, output_tokens: 5, cache_creation_input_tokens: 90, cache_read_input_tokens: 0 },
+          cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 70 },
+        },
+      },
+      expected: {
+        usage: { inputTokens: 95, outputTokens: 5, cachedTokens: 0, cacheWriteTokens: 90, cacheWrite1hTokens: 70 },
+      },
     },
     {
       name: 'usage with some wrong types',

@@ -35,6 +35,14 @@ chatAdapterSuite({
       },
     },
     {
+      name: 'text whose input was written to a cache (OpenRouter)',
+      body: {
+        ...choice({ content: 'a' }),
+        usage: { prompt_tokens: 90, completion_tokens: 5, prompt_tokens_details: { cache_write_tokens: 80 } },
+      },
+      expected: { usage: { inputTokens: 90, outputTokens: 5, cacheWriteTokens: 80 } },
+    },
+    {
       name: 'two tool calls',
       body: saved('tool-calls'),
       expected: {

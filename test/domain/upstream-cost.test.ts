@@ -72,12 +72,22 @@ describe('the cost of a media job', () => {
 describe('the cost of a chat', () => {
   const rate = fc.nat(1_000_000_000);
   const rates = fc.record({
-    ...{ input: rate, output: rate, cached_input: rate, cache_write: rate, reasoning: rate },
+    ...{ input: rate, output: rate, cached_input: rate, cache_write: rate, cache_write_1h: rate, reasoning: rate },
   });
   const count = fc.nat(1_000_000_000);
-  const tokens = fc.record({ input: count, output: count, cached: count, cacheWrite: count, reasoning: count });
+  const tokens = fc.record({
+    input: count,
+    output: count,
+    cached: count,
+    cacheWrite: count,
+    cacheWrite1h: count,
+    reasoning: count,
+  });
   const costOf = (price: TokenRates, billed: Partial<BilledTokens>) =>
-    chatCost({ per_million: [price] }, { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, ...billed });
+    chatCost(
+      { per_million: [price] },
+      { input: 0, output: 0, cached: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0, ...billed },
+    );
 
   it('is rounded up once', () => {
     expect(costOf({ input: 1, output: 1 }, { input: 400_000, output: 600_000 })).toBe(1);
@@ -88,6 +98,8 @@ describe('the cost of a chat', () => {
   it('counts cached input, input written to the cache and reasoning at their own rates', () => {
     const price = { input: 3_000_000, output: 15_000_000, cached_input: 300_000, cache_write: 3_750_000, reasoning: 9 };
     expect(costOf(price, { input: 10, cached: 6, cacheWrite: 3 })).toBe(Math.ceil(3 + 1.8 + 11.25));
+    expect(costOf(price, { input: 3, cacheWrite: 3, cacheWrite1h: 2 })).toBe(Math.ceil(3 * 3.75));
+    expect(costOf({ ...price, cache_write_1h: 6_000_000 }, { input: 3, cacheWrite: 3, cacheWrite1h: 2 })).toBe(16);
     expect(costOf(price, { output: 2_000_000, reasoning: 2_000_000 })).toBe(18);
   });
 
@@ -107,7 +119,7 @@ describe('the cost of a chat', () => {
         { above_input_tokens: 200, input: 2_000_000, output: 0 },
       ],
     };
-    const billed = { output: 0, cached: 0, cacheWrite: 0, reasoning: 0 };
+    const billed = { output: 0, cached: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0 };
     expect([0, 200, 201].map((input) => chatCost(tiers, { ...billed, input }))).toEqual([0, 200, 402]);
   });
 
@@ -116,12 +128,14 @@ describe('the cost of a chat', () => {
       fc.property(rates, tokens, (price, billed) => {
         const cached = Math.min(billed.cached, billed.input);
         const written = Math.min(billed.cacheWrite, billed.input - cached);
+        const kept = Math.min(billed.cacheWrite1h, written);
         const reasoning = Math.min(billed.reasoning, billed.output);
         const sum = (
           [
             [billed.input - cached - written, price.input],
             [cached, price.cached_input],
-            [written, price.cache_write],
+            [written - kept, price.cache_write],
+            [kept, price.cache_write_1h],
             [billed.output - reasoning, price.output],
             [reasoning, price.reasoning],
           ] as const

@@ -39,6 +39,7 @@ const Rates = z.strictObject({
   output: amount,
   cached_input: amount.optional(),
   cache_write: amount.optional(),
+  cache_write_1h: amount.optional(),
   reasoning: amount.optional(),
 });
 const ByTokens = z.strictObject({

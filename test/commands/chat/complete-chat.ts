@@ -108,7 +108,7 @@ export const describeCompleteChat = (started: () => Gateway): void =>
         const mapping = entries.find(({ model }) => model.id === heldModel.model)?.private.upstream['openai'];
         if (!mapping) throw new Error('the catalog has no such mapping');
         const usage = { prompt_tokens: 2_000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 1_900 } };
-        const tokens = { input: 2_000, output: 50, cached: 1_900, cacheWrite: 0, reasoning: 0 };
+        const tokens = { input: 2_000, output: 50, cached: 1_900, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0 };
         held.reports(usage);
         const cached = await ask('cached', { fields: heldModel });
         held.reports({ ...usage, prompt_tokens_details: undefined });
