@@ -5,11 +5,13 @@ import type { MediaInput, MediaRequest, SynchronousMedia, Upstream } from './cha
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { failureReasons, readGeminiError } from './gemini-error.ts';
+import { geminiOmni, isInteraction, isOmni } from './gemini-omni.ts';
 import { imagesOf, inlineInput } from './media-inputs.ts';
 import { doneWith, failedJob, parsedBy } from './poll.ts';
 
 /**
- * Gemini's images (image output of `generateContent`) and Veo (`predictLongRunning`).
+ * Gemini's images (image output of `generateContent`), Omni's clips and Veo's (`predictLongRunning`). Google's own API ended Veo in
+ * October 2026, but it may live on behind other hosts with the same wire format.
  *
  * Read on 2026-11-21: https://ai.google.dev/gemini-api/docs/image-generation, …/docs/video, https://ai.google.dev/api/generate-content
  * (FinishReason) and the wire format of the official SDK (googleapis/js-genai, `src/converters`).
@@ -22,6 +24,8 @@ export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
     headers: authorization,
     readError: readGeminiError,
   });
+  const omni = geminiOmni(caller, authorization);
+  const pollVeo = pollBy(Job, ({ name }) => `/${name}`, LongRunning, toResult);
   return {
     answersSynchronously: ['image'],
     inputsAsBytes: true,
@@ -35,11 +39,13 @@ export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
         const call = { path: `${model}:generateContent`, headers, body: toContent(request) };
         return submitSynchronously(upstream, call, readImages, options);
       }
+      if (isOmni(request.model)) return omni.submitMedia(upstream, request, options);
       const call = { path: `${model}:predictLongRunning`, headers, body: toInstance(request) };
       return submit(upstream, call, parsedBy(Job), options);
     },
 
-    pollMedia: pollBy(Job, ({ name }) => `/${name}`, LongRunning, toResult),
+    pollMedia: (upstream, operation, options) =>
+      (isInteraction(operation) ? omni.pollMedia : pollVeo)(upstream, operation, options),
   };
 }
 

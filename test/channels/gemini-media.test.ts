@@ -10,7 +10,7 @@ mediaAdapterSuite({
   family: 'gemini',
   create: createGemini,
   image: {
-    model: 'gemini-3-pro-image-preview',
+    model: 'gemini-3-pro-image',
     parameters: { imageSize: '1K', aspectRatio: '1:1' },
     width: 1_024,
     height: 1_024,

@@ -13,9 +13,10 @@ import {
 } from '../chat.ts';
 import { countOf, fetchFile, findJob, makeSynchronously, secondsOf, stringOf, takeJob } from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
+import { interactions } from './gemini-interactions.ts';
 
 /**
- * Gemini's generateContent for chat and picture models, and Veo's long running predictions, as
+ * Gemini's generateContent for chat and picture models, Veo's long running predictions and Omni's interactions, as
  * https://ai.google.dev/api/generate-content, …/gemini-api/docs/image-generation, …/docs/video and …/docs/troubleshooting
  * describe them (read on 2026-11-21), and the model list.
  */
@@ -29,6 +30,7 @@ export const gemini: Family = async (call) => {
   if (predicted !== undefined && call.method === 'POST') return predict(call, predicted);
   const operation = /^\/models\/([^/:]+)\/operations\/([\w-]+)$/.exec(call.path);
   if (operation && call.method === 'GET') return poll(call, operation[1] ?? '', operation[2] ?? '');
+  if (call.path.startsWith('/interactions')) return interactions(call, refusals);
   const file = /^\/files\/([\w-]+)-(\d{1,2}):download$/.exec(call.path);
   if (file && call.method === 'GET') {
     return json(302, {}, { location: `${call.baseUrl}/files/${file[1]}/${file[2]}.mp4` });
