@@ -8,6 +8,7 @@ import { createOpenai } from './openai.ts';
 import { createReplicate } from './replicate.ts';
 import { createSeedance } from './seedance.ts';
 import { createTollgate } from './tollgate.ts';
+import { createXai } from './xai.ts';
 
 /** Every supported provider family, by the name that channel rows and the catalog use. */
 export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) => Adapter>> = {
@@ -18,6 +19,7 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   replicate: createReplicate,
   seedance: createSeedance,
   kling: createKling,
+  xai: createXai,
   tollgate: createTollgate,
 };
 

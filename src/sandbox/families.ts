@@ -7,6 +7,7 @@ import { openai } from './families/openai.ts';
 import { replicate } from './families/replicate.ts';
 import { seedance } from './families/seedance.ts';
 import { tollgate } from './families/tollgate.ts';
+import { xai } from './families/xai.ts';
 
 /** The families of the sandbox, by the name in its paths. */
 export const families: Readonly<Record<string, Family>> = {
@@ -17,5 +18,6 @@ export const families: Readonly<Record<string, Family>> = {
   replicate,
   seedance,
   kling,
+  xai,
   tollgate,
 };
