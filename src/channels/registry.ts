@@ -4,6 +4,7 @@ import { createAnthropic } from './anthropic.ts';
 import { createFal } from './fal.ts';
 import { createGemini } from './gemini.ts';
 import { createKling } from './kling.ts';
+import { createMinimax } from './minimax.ts';
 import { createOpenai } from './openai.ts';
 import { createReplicate } from './replicate.ts';
 import { createSeedance } from './seedance.ts';
@@ -20,6 +21,7 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   seedance: createSeedance,
   kling: createKling,
   xai: createXai,
+  minimax: createMinimax,
   tollgate: createTollgate,
 };
 

@@ -3,6 +3,7 @@ import { anthropic } from './families/anthropic.ts';
 import { fal } from './families/fal.ts';
 import { gemini } from './families/gemini.ts';
 import { kling } from './families/kling.ts';
+import { minimax } from './families/minimax.ts';
 import { openai } from './families/openai.ts';
 import { replicate } from './families/replicate.ts';
 import { seedance } from './families/seedance.ts';
@@ -19,5 +20,6 @@ export const families: Readonly<Record<string, Family>> = {
   seedance,
   kling,
   xai,
+  minimax,
   tollgate,
 };
