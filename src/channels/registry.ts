@@ -1,6 +1,7 @@
 import type { Adapter } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { createAnthropic } from './anthropic.ts';
+import { createDashscope } from './dashscope.ts';
 import { createFal } from './fal.ts';
 import { createGemini } from './gemini.ts';
 import { createKling } from './kling.ts';
@@ -21,6 +22,7 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   seedance: createSeedance,
   kling: createKling,
   xai: createXai,
+  dashscope: createDashscope,
   minimax: createMinimax,
   tollgate: createTollgate,
 };

@@ -1,5 +1,6 @@
 import type { Family } from './family.ts';
 import { anthropic } from './families/anthropic.ts';
+import { dashscope } from './families/dashscope.ts';
 import { fal } from './families/fal.ts';
 import { gemini } from './families/gemini.ts';
 import { kling } from './families/kling.ts';
@@ -20,6 +21,7 @@ export const families: Readonly<Record<string, Family>> = {
   seedance,
   kling,
   xai,
+  dashscope,
   minimax,
   tollgate,
 };
