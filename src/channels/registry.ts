@@ -8,6 +8,7 @@ import { createKling } from './kling.ts';
 import { createMinimax } from './minimax.ts';
 import { createOpenai } from './openai.ts';
 import { createReplicate } from './replicate.ts';
+import { createRunway } from './runway.ts';
 import { createSeedance } from './seedance.ts';
 import { createTollgate } from './tollgate.ts';
 import { createXai } from './xai.ts';
@@ -24,6 +25,7 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   xai: createXai,
   dashscope: createDashscope,
   minimax: createMinimax,
+  runway: createRunway,
   tollgate: createTollgate,
 };
 

@@ -7,6 +7,7 @@ import { kling } from './families/kling.ts';
 import { minimax } from './families/minimax.ts';
 import { openai } from './families/openai.ts';
 import { replicate } from './families/replicate.ts';
+import { runway } from './families/runway.ts';
 import { seedance } from './families/seedance.ts';
 import { tollgate } from './families/tollgate.ts';
 import { xai } from './families/xai.ts';
@@ -23,5 +24,6 @@ export const families: Readonly<Record<string, Family>> = {
   xai,
   dashscope,
   minimax,
+  runway,
   tollgate,
 };

@@ -308,7 +308,8 @@ describe('the parameters for a provider', () => {
     expect(upstreamModel(fal('aurora-image-1'), veo)).toBe('fal-ai/aurora/v1');
     const aleph = resolve('runway-aleph', { prompt: 'a fox' });
     expect(aleph).toMatchObject({ resolution: 'default' });
-    expect(mapParameters(fal('runway-aleph'), aleph)).toEqual({ aspect_ratio: '16:9' });
+    const { runway } = entryOf('runway-aleph').private.upstream;
+    expect(runway && mapParameters(runway, aleph)).toEqual({ targetAspectRatio: '16:9' });
   });
 
   it('may become several fields, share one field, and go with fixed fields', () => {
