@@ -16,7 +16,8 @@ import { PathId, doneWith, failedJob } from './poll.ts';
  * Read on 2026-11-21: https://app.klingai.com/global/dev/document-api/apiReference/commonInfo (tokens, error codes),
  * …/apiReference/model/textToVideo, …/imageToVideo and …/imageGeneration.
  *
- * The name of a model with two modes includes the mode: `kling-v2-5-turbo/pro`. A job can be found by our key
+ * The name of a model with modes includes the mode: `kling-v3/pro`, `kling-v3/std`. Version 3 makes 3 to 15 seconds, and sound with
+ * `sound: on` (resellers' copies of the documentation, read on 2026-11-22: https://docs.powertokens.ai/en/zmodelVideo/kling). A job can be found by our key
  * (`external_task_id`). "Not found" right after a lost answer does not prove that there is no job. A job cannot be stopped.
  */
 export function createKling(caller: UpstreamCaller): Adapter {

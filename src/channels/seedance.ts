@@ -14,6 +14,9 @@ import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.t
  * Read on 2026-11-21: https://docs.byteplus.com/en/docs/ModelArk/1520757 (create), …/1521309 (retrieve), …/1521675 (list),
  * …/1521720 (cancel or delete) and …/1299023 (error codes).
  *
+ * Seedance 2: the fields of @ai-sdk/bytedance 1.0.29, read on 2026-11-22. BytePlus sells it as `dreamina-seedance-2-0-260128`,
+ * Volcengine as `doubao-seedance-2-0-260128`.
+ *
  * Ark cannot find a job by our key. The URL of a result is valid for a day.
  */
 export function createSeedance(caller: UpstreamCaller): Adapter {

@@ -82,15 +82,23 @@ const attemptsOf = (taskId: string) =>
 describe('a job of each family', () => {
   it.each([
     ['openai', 'image', 'easel-1', { aspect_ratio: '16:9' }, { width: 1_536, height: 1_024 }],
-    ['openai', 'video', 'sora-2', { duration: 8, aspect_ratio: '9:16' }, { width: 720, height: 1_280, duration: 8 }],
+    ['openai', 'image', 'gpt-image-2.5', { img_size: '2k', aspect_ratio: '16:9' }, { width: 2_560, height: 1_440 }],
+    ['openai', 'video', 'reel-1', { duration: 8, aspect_ratio: '9:16' }, { width: 720, height: 1_280, duration: 8 }],
     ['gemini', 'image', 'nano-banana-pro', { img_size: '1k', aspect_ratio: '1:1' }, { width: 1_024, height: 1_024 }],
-    ['gemini', 'video', 'veo-3.1', { duration: 8, resolution: '720p' }, { width: 1_280, height: 720, duration: 8 }],
+    ['gemini', 'video', 'gemini-omni-flash', { duration: 10 }, { width: 1_280, height: 720, duration: 10 }],
     ['replicate', 'image', 'flux-1.1-pro', { aspect_ratio: '1:1' }, { width: 1_024, height: 1_024 }],
     ['kling', 'video', 'kling-2.5-turbo', { duration: 10 }, { width: 1_920, height: 1_080, duration: 10 }],
-    ['seedance', 'video', 'seedance-1-pro', { resolution: '480p', aspect_ratio: '1:1' }, { width: 480, height: 480 }],
+    ['kling', 'video', 'kling-3-standard', { duration: 12, generate_audio: false }, { width: 1_280, height: 720 }],
+    ['seedance', 'video', 'seedance-2', { resolution: '480p', aspect_ratio: '1:1' }, { width: 480, height: 480 }],
+    ['xai', 'image', 'grok-imagine-image', { aspect_ratio: '1:1' }, { width: 1_024, height: 1_024 }],
+    ['xai', 'video', 'grok-imagine-video', { duration: 5, resolution: '480p' }, { height: 480, duration: 5 }],
+    ['dashscope', 'video', 'wan-3', { duration: 5, resolution: '720p' }, { width: 1_280, height: 720, duration: 5 }],
+    ['minimax', 'video', 'hailuo-3', { duration: 5 }, { height: 768, duration: 5 }],
+    ['runway', 'image', 'runway-gen-4-image', { aspect_ratio: '16:9' }, { width: 1_920, height: 1_080 }],
+    ['runway', 'video', 'runway-gen-4.5', { duration: 8 }, { width: 1_280, height: 720, duration: 8 }],
     ['tollgate', 'video', 'wan-2.5', { resolution: '480p', aspect_ratio: '1:1' }, { width: 480, height: 480 }],
   ] as const)('is bought once, copied and settled: %s, %s', async (family, type, model, parameters, made) => {
-    const prompt = `a fox by ${family} ${type} [[latency=50]]`;
+    const prompt = `a fox by ${family} ${model} [[latency=50]]`;
     const { task } = await run(type, { model, prompt, ...parameters });
     expect(task).toMatchObject({ status: 'succeeded', output: [made], credits: { refunded: 0 } });
     expect(await gateway.hits(prompt, 'submit')).toMatchObject([{ family }]);
@@ -106,7 +114,7 @@ describe('a job of each family', () => {
 
   it('is refused with 503 if no family can make it', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
-    const body = { model: 'veo-3.1', prompt: 'a fox', duration: 5 };
+    const body = { model: 'reel-1', prompt: 'a fox', duration: 4 };
     const answer = await gateway.create(apiKey, mediaRoutes.video, body);
     expect(answer).toMatchObject({ status: 503, body: { error: { code: 'no_channel_available' } } });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 100, reserved: 0 });
@@ -155,12 +163,12 @@ describe('an input', () => {
   it('is fetched for a provider that accepts bytes only', async () => {
     const prompt = 'from a picture [[latency=0]]';
     const image = `${picturesUrl}/picture.png`;
-    expect((await run('video', { model: 'sora-2', prompt, image })).task.status).toBe('succeeded');
+    expect((await run('video', { model: 'reel-1', prompt, image })).task.status).toBe('succeeded');
   });
 
   it('that cannot be fetched fails the task before anything is bought', async () => {
     const prompt = 'from nothing [[latency=0]]';
-    const { task, account } = await run('video', { model: 'sora-2', prompt, image: `${picturesUrl}/gone.png` });
+    const { task, account } = await run('video', { model: 'reel-1', prompt, image: `${picturesUrl}/gone.png` });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_failed' } });
     expect(await gateway.hits(prompt)).toEqual([]);
     expect(account).toEqual({ balance: 1_000, reserved: 0 });
@@ -235,7 +243,39 @@ const moreModel = (id: string, upstream: string) => `
         - { key: aspect_ratio, label: Ratio, type: enum, options: ['1:1', '16:9'], default: '1:1' }
     private:
 ${upstream}`;
+const reel = `
+  - id: reel-1
+    type: video
+    owned_by: test
+    display_name: reel-1
+    group: Test
+    capability: video
+    description: null
+    status: active
+    pricing:
+      credits_per_request: 3
+    parameters:
+      prompt: true
+      image: true
+      duration: [4, 8]
+      aspect_ratio: ['16:9', '9:16']
+      fields:
+        - { key: aspect_ratio, label: Ratio, type: enum, options: ['16:9', '9:16'], default: '16:9' }
+        - { key: duration, label: Seconds, type: enum, options: [4, 8], default: 8 }
+    private:
+      groups: [videos]
+      upstream:
+        fal: { model: fal-ai/reel, cost: { per_request: 1 } }
+        openai:
+          model: sora-2
+          cost: { per_request: 1 }
+          only: { duration: [8] }
+          parameters:
+            aspect_ratio: { name: size, values: { '16:9': 1280x720, '9:16': 720x1280 } }
+            duration: { name: seconds, values: { '8': '8' } }
+`;
 const moreModels = [
+  reel,
   moreModel(
     'easel-1',
     `      groups: [images]

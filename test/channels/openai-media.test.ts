@@ -11,7 +11,7 @@ const video = saved('video-queued').body as object;
 mediaAdapterSuite({
   family: 'openai',
   create: createOpenai,
-  image: { model: 'gpt-image-1', parameters: { size: '1536x1024' }, width: 1536, height: 1024 },
+  image: { model: 'gpt-image-2.5-sunburst', parameters: { size: '1536x1024' }, width: 1536, height: 1024 },
   video: { model: 'sora-2', parameters: { seconds: '8', size: '1280x720' } },
   jobs: 'video',
   outputsMax: 1,
@@ -112,7 +112,7 @@ describe('the OpenAI media adapter on the wire', () => {
       credential: 'sk-secret',
       basePath: '/v1',
       submitted: saved('images'),
-      defaults: { type: 'image', model: 'gpt-image-1' },
+      defaults: { type: 'image', model: 'gpt-image-2.5-sunburst' },
     });
   });
   afterAll(() => wire.close());
@@ -128,14 +128,14 @@ describe('the OpenAI media adapter on the wire', () => {
       path: '/v1/images/generations',
       headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1', 'content-type': 'application/json' },
     });
-    expect(body).toEqual({ n: 2, model: 'gpt-image-1', prompt: 'a fox' });
+    expect(body).toEqual({ n: 2, model: 'gpt-image-2.5-sunburst', prompt: 'a fox' });
   });
 
   it('sends input images as files of a form, together with the fields', async () => {
     const { sent } = await wire.submit({ image: picture, referenceImages: [picture], parameters: { n: 2 } });
     expect(sent.path).toBe('/v1/images/edits');
     const form = await formOf(sent);
-    expect([form.get('prompt'), form.get('model'), form.get('n')]).toEqual(['a fox', 'gpt-image-1', '2']);
+    expect([form.get('prompt'), form.get('model'), form.get('n')]).toEqual(['a fox', 'gpt-image-2.5-sunburst', '2']);
     const files = form.getAll('image[]');
     expect(files).toHaveLength(2);
     const [file] = files;

@@ -9,7 +9,10 @@ const saved = savedReplies('seedance');
 mediaAdapterSuite({
   family: 'seedance',
   create: createSeedance,
-  video: { model: 'seedance-1-0-pro-250528', parameters: { duration: 5, resolution: '720p', ratio: '16:9' } },
+  video: {
+    model: 'dreamina-seedance-2-0-260128',
+    parameters: { duration: 15, resolution: '720p', ratio: '16:9', generate_audio: true },
+  },
   jobs: 'video',
   outputsMax: 1,
   supports: { find: false, cancel: true, probe: true },

@@ -40,10 +40,10 @@ function refusal(run: () => unknown): { what: string; message: string } {
 describe('the parameters of a media request', () => {
   it('get every default of the catalog and keep the values of the request', () => {
     spec('2.3 defaults');
-    expect(resolve('veo-3.1', { prompt: 'a fox', duration: 5, generate_audio: false })).toEqual({
+    expect(resolve('veo-3.1', { prompt: 'a fox', duration: 8, generate_audio: false })).toEqual({
       prompt: 'a fox',
       aspect_ratio: '16:9',
-      duration: 5,
+      duration: 8,
       resolution: '1080p',
       generate_audio: false,
       veo31_variant: 'fast',
@@ -115,10 +115,10 @@ describe('the parameters of a media request', () => {
     ['veo-3.1', { veo31_variant: 'Quality' }, 'invalid_value veo31_variant'],
     ['veo-3.1', { variant: 'turbo' }, 'invalid_value variant'],
     ['veo-3.1', { variant: 'fast', veo31_variant: 'lite' }, 'invalid_value variant'],
-    ['seedance-1-pro', { duration: 7 }, 'invalid_value duration'],
-    ['seedance-1-pro', { duration: 5.5 }, 'invalid_value duration'],
-    ['seedance-1-pro', { duration: 20 }, 'invalid_value duration'],
-    ['seedance-1-pro', { duration: 0 }, 'invalid_value duration'],
+    ['seedance-2', { duration: 7 }, 'invalid_value duration'],
+    ['seedance-2', { duration: 5.5 }, 'invalid_value duration'],
+    ['seedance-2', { duration: 20 }, 'invalid_value duration'],
+    ['seedance-2', { duration: 0 }, 'invalid_value duration'],
     ['ideogram-v3', { expand_prompt: 'yes' }, 'invalid_value expand_prompt'],
   ];
   it.each(bad.map(([id, body, what]) => ({ id, what, body, sent: JSON.stringify(body).slice(0, 60) })))(
@@ -133,7 +133,7 @@ describe('the parameters of a media request', () => {
   it('are refused with the accepted values', () => {
     const list = refusal(() => resolve('aurora-image-1', { prompt: 'a fox', img_size: 1024 }));
     expect(list.message).toBe('img_size must be one of "1k", "2k", "4k", not 1024.');
-    const range = refusal(() => resolve('seedance-1-pro', { prompt: 'a fox', duration: '5' }));
+    const range = refusal(() => resolve('seedance-2', { prompt: 'a fox', duration: '5' }));
     expect(range.message).toBe('duration must be a number from 5 to 15 in steps of 5, not "5".');
   });
 
@@ -154,7 +154,7 @@ describe('the parameters of a media request', () => {
   });
 
   it('may have values that the top-level array lists and the descriptor does not', () => {
-    expect(resolve('seedream-4', { prompt: 'a fox', img_size: '3k' })).toMatchObject({ img_size: '3k' });
+    expect(resolve('seedream-5-lite', { prompt: 'a fox', img_size: '3k' })).toMatchObject({ img_size: '3k' });
     expect(resolve('wan-2.5', { prompt: 'a fox', resolution: '480p' })).toMatchObject({ resolution: '480p' });
   });
 
@@ -338,12 +338,9 @@ describe('the parameters for a provider', () => {
   it('are sent only to families that support every value', () => {
     const families = (id: string, body: object) =>
       Object.keys(taskSnapshot(entryOf(id), resolve(id, { prompt: 'a fox', ...body })).upstream).sort();
-    expect(families('veo-3.1', { duration: 8, variant: 'quality' })).toEqual(['fal', 'gemini']);
-    expect(families('veo-3.1', { duration: 5 })).toEqual(['fal']);
-    expect(families('veo-3.1', { duration: 8, variant: 'lite-4k' })).toEqual(['fal']);
-    expect(families('veo-3.1', { duration: 8, generate_audio: false })).toEqual(['fal']);
-    expect(families('seedream-4', { img_size: '3k' })).toEqual(['fal']);
-    expect(families('seedance-1-pro', {})).toEqual(['fal', 'seedance']);
+    expect(families('gemini-omni-flash', { resolution: '720p' })).toEqual(['fal', 'gemini']);
+    expect(families('gemini-omni-flash', { resolution: '1080p' })).toEqual(['gemini']);
+    expect(families('seedance-2', {})).toEqual(['fal', 'seedance']);
   });
 });
 

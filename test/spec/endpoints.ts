@@ -275,7 +275,7 @@ export const describeEndpoints = (started: () => Gateway): void =>
               model: 'veo-3.1',
               image: https('a.png'),
               aspect_ratio: '9:16',
-              duration: 5,
+              duration: 8,
               resolution: '720p',
               generate_audio: false,
               variant: 'quality-4k',
@@ -283,7 +283,7 @@ export const describeEndpoints = (started: () => Gateway): void =>
           ],
           ['video', { model: 'runway-aleph', video_url: https('a.mp4'), resolution: 'default' }],
           ['video', { model: 'wan-2.5', audio_url: https('a.mp3'), resolution: '480p', duration: 10 }],
-          ['video', { model: 'seedance-1-pro', duration: 15 }],
+          ['video', { model: 'seedance-2', duration: 15 }],
         ];
         const taskIds = await Promise.all(
           wishes.map(([type, body]) =>
@@ -307,8 +307,8 @@ export const describeEndpoints = (started: () => Gateway): void =>
         for (const [type, body, credits] of [
           ['image', { model: 'aurora-image-1', img_size: '2k' }, 8],
           ['image', { model: 'aurora-image-1' }, 4],
-          ['video', { model: 'seedance-1-pro', duration: 15 }, 60],
-          ['video', { model: 'kling-2.5-turbo' }, 35],
+          ['video', { model: 'seedance-2', duration: 15 }, 570],
+          ['video', { model: 'kling-2.5-turbo' }, 45],
           ['image', { model: 'flux-1.1-pro' }, 6],
         ] as const) {
           const body_ = { ...body, prompt: 'a fox [[fail=refused]]' };
@@ -343,7 +343,7 @@ export const describeEndpoints = (started: () => Gateway): void =>
           ['image', { model: 'aurora-image-1', img_size: '3k' }, 'invalid_value', 'img_size'],
           ['image', { model: 'seedream-4', img_size: '1k' }, 'invalid_value', 'img_size'],
           ['video', { model: 'kling-2.5-turbo', duration: 15 }, 'invalid_value', 'duration'],
-          ['video', { model: 'seedance-1-pro', duration: 16 }, 'invalid_value', 'duration'],
+          ['video', { model: 'seedance-2', duration: 16 }, 'invalid_value', 'duration'],
           ['video', { model: 'veo-3.1', resolution: '480p' }, 'invalid_value', 'resolution'],
         ] as const) {
           const answer = await gateway.create(project.apiKey, mediaRoutes[type], { prompt: 'a fox', ...body });
@@ -403,7 +403,7 @@ export const describeEndpoints = (started: () => Gateway): void =>
         expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
           status: 'failed',
           error: { code: 'task_timeout' },
-          credits: { charged: 0, refunded: 35 },
+          credits: { charged: 0, refunded: 45 },
         });
         expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
       });

@@ -6,7 +6,7 @@ import { mediaSize } from '../media-size.ts';
 
 /**
  * Kling, as https://app.klingai.com/global/dev/document-api describes it (read on 2026-11-21): create, query by its own id or
- * by the client's, list. The sandbox checks the format of a token but not its signature, because it has no secret.
+ * by the client's, list; and kling-v3 (read on 2026-11-22). The sandbox checks the format of a token but not its signature, because it has no secret.
  */
 export const kling: Family = async (call) => {
   const file = await fetchFile(call);
@@ -31,8 +31,13 @@ function create(call: FamilyCall, kind: string): Reply {
   if (!body || prompt === '') return problem(400, 1200, 'prompt can not be empty');
   const strange = strangeField(body, knownFields);
   if (strange !== undefined) return problem(400, 1201, `${strange} is invalid`);
-  if (body.duration !== undefined && body.duration !== '5' && body.duration !== '10') {
+  const isThird = stringOf(body.model_name).startsWith('kling-v3');
+  const durations = isThird ? /^([3-9]|1[0-5])$/ : /^(5|10)$/;
+  if (body.duration !== undefined && !durations.test(stringOf(body.duration))) {
     return problem(400, 1201, 'duration is invalid');
+  }
+  if (body.sound !== undefined && body.sound !== 'on' && body.sound !== 'off') {
+    return problem(400, 1201, 'sound is invalid');
   }
   if (kind === 'videos/image2video' && stringOf(body.image) === '') return problem(400, 1201, 'image is invalid');
   const type = kind === 'images/generations' ? 'image' : 'video';
@@ -40,7 +45,8 @@ function create(call: FamilyCall, kind: string): Reply {
   if (key !== undefined && idUnderKey(call, key) !== undefined) {
     return problem(400, 1201, 'external_task_id is duplicated');
   }
-  const sizes = type === 'image' ? [body.resolution] : [body.mode === 'pro' ? '1080p' : '720p'];
+  const lines = body.mode === '4k' ? '4k' : body.mode === 'pro' ? '1080p' : '720p';
+  const sizes = type === 'image' ? [body.resolution] : [lines];
   const size = mediaSize({ sizes, aspectRatio: body.aspect_ratio }, type);
   const asked = { type, ...size, seconds: secondsOf(body.duration), outputs: countOf(body.n) } as const;
   return takeJob(call, { prompt, asked, refusals, idempotencyKey: key }, (found) =>

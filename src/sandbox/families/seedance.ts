@@ -43,6 +43,10 @@ function create(call: FamilyCall): Reply {
   if (body.duration !== undefined && typeof body.duration !== 'number') {
     return problem(400, 'InvalidParameter', 'The parameter duration is not valid');
   }
+  const isSecond = /seedance-2/.test(stringOf(body.model));
+  if (isSecond && typeof body.duration === 'number' && (body.duration < 4 || body.duration > 30)) {
+    return problem(400, 'InvalidParameter', 'The parameter duration is not valid');
+  }
   const size = mediaSize({ sizes: [body.resolution], aspectRatio: stringOf(body.ratio) }, 'video');
   const asked = { type: 'video' as const, ...size, seconds: secondsOf(body.duration), outputs: 1 };
   return takeJob(call, { prompt, asked, refusals }, ({ id }) => json(200, { id }));

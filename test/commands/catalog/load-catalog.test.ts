@@ -98,8 +98,8 @@ describe('the shipped catalog', () => {
     const { warnings } = await loadCatalog('catalog');
     expect(warnings).toEqual([
       'wan-2.5 parameters.fields.resolution: does not offer "480p", which the top-level array accepts',
+      'seedream-5-lite parameters.fields.img_size: does not offer "3k", which the top-level array accepts',
       'seedream-4 parameters.fields.img_size: offers "1k", which the top-level array does not accept',
-      'seedream-4 parameters.fields.img_size: does not offer "3k", which the top-level array accepts',
       'nano-banana-pro parameters.fields.aspect_ratio: does not offer "4:3", "3:4", which the top-level array accepts',
     ]);
   });

@@ -124,10 +124,10 @@ export const describeBadInput = (started: () => Gateway): void =>
 
       it('accepts a value of the parameter array that the form options do not offer', async () => {
         spec('2.3 options against arrays');
-        const body = { model: 'seedream-4', prompt: 'a fox', img_size: '3k' };
+        const body = { model: 'seedream-5-lite', prompt: 'a fox', img_size: '3k' };
         expect(await gateway.create(project.apiKey, mediaRoutes.image, body)).toMatchObject({
           status: 202,
-          body: { credits: { quoted: 7 } },
+          body: { credits: { quoted: 5 } },
         });
       });
     });
@@ -358,7 +358,7 @@ interface FieldCase {
 
 const aurora = { model: 'aurora-image-1', prompt: 'a fox' };
 const veo = { model: 'veo-3.1', prompt: 'waves' };
-const seedance = { model: 'seedance-1-pro', prompt: 'a street' };
+const kling = { model: 'kling-2.5-turbo', prompt: 'a street' };
 const wan = { model: 'wan-2.5', prompt: 'a singer' };
 const runway = { model: 'runway-aleph', prompt: 'make it winter' };
 const long = (characters: number) => 'x'.repeat(characters);
@@ -504,7 +504,7 @@ const videoCases: FieldCase[] = [
   { what: 'generate_audio 1', body: { ...veo, generate_audio: 1 }, param: 'generate_audio' },
   {
     what: 'generate_audio for a model without audio',
-    body: { ...seedance, generate_audio: true },
+    body: { ...kling, generate_audio: true },
     param: 'generate_audio',
     code: 'unsupported_parameter',
   },

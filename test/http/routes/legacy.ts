@@ -102,7 +102,7 @@ export const describeLegacy = (started: () => Gateway): void =>
           model: 'kling-2.5-turbo',
           input: { duration: 10, aspect_ratio: '9:16' },
           output: [{ url: done, mime_type: 'video/mp4' }],
-          credits: { charged: 70 },
+          credits: { charged: 90 },
         });
         expect((await fetch(done)).status).toBe(200);
         expect((await read('result', taskId)).body).toMatchObject({ status: 'completed', results: [{ url: done }] });
@@ -164,11 +164,13 @@ export const describeLegacy = (started: () => Gateway): void =>
       it.each([
         ['aurora', 'aurora-image-1', { img_size: '1k' }, 4],
         ['aurora-4k', 'aurora-image-1', { img_size: '4k' }, 16],
-        ['nano-banana-4k', 'nano-banana-pro', { img_size: '4k' }, 32],
-        ['veo31', 'veo-3.1', { veo31_variant: 'fast', duration: 8 }, 90],
-        ['veo31-lite', 'veo-3.1', { veo31_variant: 'lite', duration: 8 }, 90],
-        ['veo31-quality-4k', 'veo-3.1', { veo31_variant: 'quality-4k', duration: 8 }, 90],
-        ['kling-turbo-10s', 'kling-2.5-turbo', { duration: 10 }, 70],
+        ['nano-banana-4k', 'nano-banana-pro', { img_size: '4k' }, 38],
+        ['veo31', 'veo-3.1', { veo31_variant: 'fast', duration: 8 }, 600],
+        ['veo31-lite', 'veo-3.1', { veo31_variant: 'lite', duration: 8 }, 600],
+        ['veo31-quality-4k', 'veo-3.1', { veo31_variant: 'quality-4k', duration: 8 }, 600],
+        ['kling-turbo-10s', 'kling-2.5-turbo', { duration: 10 }, 90],
+        ['seedance-1-pro', 'seedance-2', { duration: 5 }, 190],
+        ['sora-2', 'kling-3', { duration: 5 }, 105],
       ])(
         'stands for a model with preset parameters and for their price: %s is %s',
         async (alias, model, input, credits) => {
@@ -184,13 +186,13 @@ export const describeLegacy = (started: () => Gateway): void =>
         const { taskId } = await accepted({
           model: 'veo31-quality',
           prompt: 'a fox [[fail=refused]]',
-          duration: 5,
+          duration: 8,
           variant: 'quality',
           imageSize: null,
         });
         expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
-          input: { veo31_variant: 'quality', duration: 5 },
-          credits: { quoted: 60 },
+          input: { veo31_variant: 'quality', duration: 8 },
+          credits: { quoted: 600 },
         });
         for (const [body, param] of [
           [{ model: 'aurora-4k', imageSize: '1k' }, 'imageSize'],

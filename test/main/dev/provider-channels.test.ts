@@ -100,8 +100,8 @@ describe("a provider's key in the environment", () => {
     expect(servedBy('deepseek-v3.2')).toEqual([]);
     expect(servedBy('flux-1.1-pro')).toEqual(['env-fal', 'env-replicate']);
     expect(servedBy('nano-banana-pro')).toEqual(['env-fal', 'env-gemini']);
-    // OpenAI no longer sells this model, and fal does.
-    expect(servedBy('sora-2')).toEqual(['env-fal']);
+    expect(servedBy('gpt-image-2.5')).toEqual(['env-openai']);
+    expect(servedBy('gemini-omni-flash')).toEqual(['env-fal', 'env-gemini']);
     // Only the sandbox serves these models.
     for (const made of ['aurora-image-1', 'runway-aleph']) expect(servedBy(made)).toEqual([]);
   });
