@@ -28,6 +28,36 @@ describe('the cost of a media job', () => {
     expect(mediaCost([{ when: { image: false }, per_request: 1 }, { per_request: 2 }], { image: 'file_1' })).toBe(2);
   });
 
+  it('does not depend on the rules after the first match, and is a whole multiple of its price', () => {
+    const when = fc.record(
+      { img_size: fc.constantFrom('1k', '2k'), duration: fc.constantFrom(5, 10), image: fc.boolean() },
+      { requiredKeys: [] },
+    );
+    const price = fc.nat(1_000_000_000);
+    const rule = fc.oneof(
+      fc.record({ when, per_request: price }),
+      fc.record({ when, per_second: price }),
+      fc.record({ when, per_image: price }),
+    );
+    const request = fc.record(
+      { img_size: fc.constantFrom('1k', '2k'), duration: fc.constantFrom(5, 10), image: fc.constant('file_1') },
+      { requiredKeys: ['img_size', 'duration'] },
+    );
+    fc.assert(
+      fc.property(fc.array(rule), request, price, fc.array(rule), (before, input, each, after) => {
+        const isMet = ({ when: asked }: CostRule) =>
+          Object.entries(asked ?? {}).every(([key, value]) =>
+            key === 'image'
+              ? Object.hasOwn(input, key) === value
+              : Object.entries(input).some(([k, v]) => k === key && v === value),
+          );
+        const unmet: CostRule[] = before.filter((one) => !isMet(one));
+        expect(mediaCost([...unmet, { per_second: each }, ...after], input)).toBe(each * input.duration);
+        expect(mediaCost([...unmet, { per_request: each }, ...after], input)).toBe(each);
+      }),
+    );
+  });
+
   it('is an error if no rule matches, or if the duration of a price per second is not a whole number', () => {
     expect(() => mediaCost([{ when: { img_size: '1k' }, per_request: 1 }], { img_size: '2k' })).toThrow('No cost rule');
     for (const duration of [undefined, 2.5, -1, '5']) {

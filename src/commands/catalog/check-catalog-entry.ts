@@ -42,8 +42,10 @@ export function checkCatalogNames(entries: readonly CatalogEntry[]): CatalogProb
   for (const { model, private: hidden } of entries) {
     for (const alias of Object.keys(hidden.aliases)) {
       const path = `private.aliases.${alias}`;
-      if (ids.has(alias) && !retired.has(alias))
+      const isSuccessor = retired.has(alias) && alias !== model.id;
+      if (ids.has(alias) && !isSuccessor) {
         problems.push({ model: model.id, path, message: 'is also the id of a model' });
+      }
       if (aliases.has(alias)) problems.push({ model: model.id, path, message: 'is an alias of two models' });
       aliases.add(alias);
     }

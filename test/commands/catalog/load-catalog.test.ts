@@ -561,6 +561,9 @@ describe('a catalog file', () => {
     expect(problemsOf(() => parse(retired, successor)).join()).toMatch(/pic-0 is also the id of a model/);
     withMember(retired, 'private.retired', 'the vendor has withdrawn it');
     expect(problemsOf(() => parse(retired, successor))).toEqual([]);
+    withMember(retired, 'private.aliases', { 'pic-0': {} });
+    expect(problemsOf(() => parse(retired, image())).join()).toMatch(/pic-0 is also the id of a model/);
+    withMember(retired, 'private.aliases', undefined);
     withMember(retired, 'status', 'active');
     expect(problemsOf(() => parse(retired, successor)).join()).toMatch(/is for models whose status is not active/);
   });
