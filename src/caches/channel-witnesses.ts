@@ -13,7 +13,7 @@ const verdictKeptSeconds = 1;
 /** Of the busiest process. An entry that is dropped is written once more. */
 const usesMax = 50_000;
 
-/** `failed`: it timed out or met a bare 403. `neutral`: it says nothing about the channel. */
+/** `failed`: it timed out, met a bare 403 or an unknown model. `neutral`: it says nothing about the channel. */
 export type UseOutcome = 'ok' | 'failed' | 'neutral';
 
 /** What the database knows of a project's use, by `performance.now()`. */

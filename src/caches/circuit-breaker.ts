@@ -108,7 +108,9 @@ export class CircuitBreaker {
         call,
         note.kind === 'doubtful' ? await this.#judge(channel, call, note.reason) : note,
       );
-      if (note.kind !== 'doubtful') await this.#use(channel, call, note.kind === 'success' ? 'ok' : 'neutral');
+      if (note.kind !== 'doubtful' && note.kind !== 'unknown_model') {
+        await this.#use(channel, call, note.kind === 'success' ? 'ok' : 'neutral');
+      }
     } catch (error) {
       this.#deps.logger.warn({ err: error, channel: channel.name }, "a channel's health could not be recorded");
     }
@@ -127,8 +129,9 @@ export class CircuitBreaker {
     return this.#witnesses.note({ channelId, modelId, projectId }, outcome);
   }
 
-  async #record(channel: ChannelRow, { modelId, startedAt }: NotedCall, note: CertainNote): Promise<void> {
+  async #record(channel: ChannelRow, call: NotedCall, note: CertainNote): Promise<void> {
     const { settings } = this.#deps;
+    const { modelId, startedAt } = call;
     switch (note.kind) {
       case 'success':
         return this.#succeed(channel, modelId, startedAt);
@@ -148,6 +151,10 @@ export class CircuitBreaker {
         return this.#alarm(channel, '*', 'account');
       case 'unknown_model':
         await this.release(channel, modelId);
+        // Not drawn for this model. One project's requests alone must not take the model from the others.
+        if (await this.#use(channel, call, 'failed')) {
+          await this.#coolDown(channel, settings.accountCoolDownSeconds, 'unknown_model', modelId);
+        }
         return this.#alarm(channel, modelId, 'unknown_model');
       case 'neutral':
         return this.release(channel, modelId);
@@ -179,8 +186,8 @@ export class CircuitBreaker {
     if (reason === 'forbidden') await this.#alarm(channel, modelId, reason);
   }
 
-  async #coolDown({ id }: ChannelRow, seconds: number, reason: ErrorClass): Promise<void> {
-    await coolDownChannel(this.#deps.db, { channelId: id, modelId: '*', seconds, reason });
+  async #coolDown({ id }: ChannelRow, seconds: number, reason: ErrorClass, modelId = '*'): Promise<void> {
+    await coolDownChannel(this.#deps.db, { channelId: id, modelId, seconds, reason });
     this.#deps.changed();
   }
 

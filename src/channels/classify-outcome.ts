@@ -80,18 +80,23 @@ const errorRows: { when: (status: number, own: string[] | null) => boolean; is: 
   { when: (status, own) => status === 402 && hasWord(own, inFlightWords), is: 'rate_limit' },
   { when: (status, own) => status < 500 && hasWord(own, accountWords), is: 'account' },
   { when: (status, own) => status < 500 && hasWord(own, unknownModelWords), is: 'unknown_model' },
+  // A 429 that says so is about the capacity of the provider, not about our rate (Kimi, GLM).
+  { when: (status, own) => status === 429 && hasWord(own, overloadedWords), is: 'provider_error' },
   { when: (status) => status === 401 || status === 402, is: 'account' },
   // OpenRouter and xAI answer a flagged prompt with 403, so without a known word it proves nothing about the account.
   { when: (status) => status === 403, is: 'forbidden' },
-  { when: (status) => status === 404, is: 'unknown_model' },
+  { when: (status) => status === 404 || status === 410, is: 'unknown_model' },
   { when: (status) => status === 408 || status === 409 || status === 425, is: 'interrupted' },
   { when: (status) => status === 429, is: 'rate_limit' },
   { when: (status) => status < 500, is: 'rejected' },
-  { when: (status, own) => status === 503 || own !== null, is: 'provider_error' },
+  // 529 is Anthropic's word for an overload.
+  { when: (status, own) => status === 503 || status === 529 || own !== null, is: 'provider_error' },
 ];
 const contentPolicyWords =
-  /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content/i;
-const accountWords = /insufficient_(quota|balance|credits|funds)|exhausted_balance|quota_exceeded|billing|user_locked/i;
+  /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content|data_?inspection/i;
+const accountWords =
+  /insufficient_(quota|balance|credits|funds)|exhausted_balance|quota_exceeded|exceeded_current_quota|billing|user_locked|arrearage|account_deactivated/i;
+const overloadedWords = /^(engine_)?overloaded(_error)?$/i;
 const inFlightWords = /in_flight_budget/i;
 const unknownModelWords = /model_not_found|unknown_model|app_not_found/i;
 

@@ -8,7 +8,9 @@ export const readGeminiError: ReadError = (json) => {
   const { status, message, details } = body.error;
   const words = [...(status ? [status] : []), ...(details ?? []).flatMap(({ reason }) => (reason ? [reason] : []))];
   // Google reports an invalid key and an unsupported region as 400. Both concern our account, not the request.
-  const isAccount = words.some((word) => /^API_KEY_|BILLING/.test(word)) || status === 'FAILED_PRECONDITION';
+  const isAccount =
+    words.some((word) => /^API_KEY_|BILLING|^CONSUMER_SUSPENDED$|^SERVICE_DISABLED$/.test(word)) ||
+    status === 'FAILED_PRECONDITION';
   if (isAccount) words.push('billing');
   if (/token count .{0,60}exceeds/i.test(message)) words.push('context_length_exceeded');
   return words;

@@ -23,13 +23,39 @@ export const readOpenaiError: ReadError = (json) => {
   if (isFlagged || words.includes('refusal')) words.push('content_policy');
   // Reasoning models say "your prompt was flagged as potentially violating our usage policy".
   if (words.includes('invalid_prompt')) words.push('content_policy');
+  words.push(...vendorWords(message, words));
   // Compatible providers say this in prose only: "This model's maximum context length is 131072 tokens."
-  if (/maximum context length|context window/i.test(message) && !words.includes('context_length_exceeded')) {
+  if (
+    /maximum context length|context window|exceeded model token limit|range of input length/i.test(message) &&
+    !words.includes('context_length_exceeded')
+  ) {
     words.push('context_length_exceeded');
   }
   // "The model `x` does not exist or you do not have access to it". Some providers send this with 400.
   if (/^(the )?model .{1,200} does not exist/i.test(message)) words.push('model_not_found');
   return words;
+};
+
+/**
+ * What the words and numbers of some vendors mean. DeepSeek has one code for all its 400s, "invalid_request_error", and says the rest in
+ * prose: "Content Exists Risk", "Model Not Exist" (https://api-docs.deepseek.com/quick_start/error_codes). GLM has numbers
+ * (https://docs.bigmodel.cn/cn/api/api-code), Qwen `AllocationQuota.FreeTierOnly` for a free quota that is used up
+ * (https://help.aliyun.com/en/model-studio/error-code). All read on 2026-11-22.
+ */
+function vendorWords(message: string, words: string[]): string[] {
+  const said = message.trim();
+  if (/^content exists risk\.?$/i.test(said)) return ['content_policy'];
+  if (/^model not exist\.?$/i.test(said)) return ['model_not_found'];
+  if (words.some((word) => /FreeTierOnly/i.test(word))) return ['insufficient_quota'];
+  return words.flatMap((word) => glmCodes[word] ?? []);
+}
+
+const glmCodes: Readonly<Record<string, string>> = {
+  ...{ 1110: 'billing', 1111: 'billing', 1112: 'billing', 1113: 'insufficient_balance', 1121: 'billing' },
+  ...{ 1211: 'model_not_found', 1221: 'model_not_found', 1222: 'model_not_found' },
+  ...{ 1261: 'context_length_exceeded', 1301: 'content_policy' },
+  ...{ 1304: 'insufficient_quota', 1308: 'insufficient_quota', 1309: 'billing', 1310: 'insufficient_quota' },
+  ...{ 1305: 'overloaded', 1312: 'overloaded' },
 };
 
 /**

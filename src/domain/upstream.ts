@@ -5,8 +5,8 @@ import type { TaskErrorCode } from './task.ts';
  * The class of a failed call, as recorded on the attempt row (rules "Routing").
  * `connect` nothing was sent · `rate_limit` 429 · `provider_error` 503 or a 5xx with the provider's own JSON error ·
  * `unreadable` 5xx without it, or a 2xx that cannot be read · `interrupted` timeout or reset after the body was sent, 408, 409, 425 ·
- * `account` 401, 402, exhausted quota · `forbidden` a 403 that gives no reason · `unknown_model` 404 at submit · `redirect` any 3xx · `rejected` 400, 413, 422 ·
- * `content_policy` moderation · `job_failed` the accepted job reported failure · `job_lost` the accepted job is gone ·
+ * `account` 401, 402, exhausted quota · `forbidden` a 403 that gives no reason · `unknown_model` 404 or 410 at submit · `redirect` any 3xx · `rejected` 400, 413, 422 ·
+ * `content_policy` moderation · `job_failed` the accepted job, or a 2xx without an answer, reported failure · `job_lost` the accepted job is gone ·
  * `deadline` the time of the request ran out · `output` the result could not be used.
  */
 export type ErrorClass =

@@ -308,13 +308,35 @@ describe('the channel cache', () => {
     expect(await unavailableFor()).toBe(0);
   });
 
-  it.each<[string, Attempt<unknown>]>([
-    [
-      'is refused because of the request',
-      { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' },
-    ],
-    ['fails because of an unknown model', failed('unknown_model')],
-  ])('lets the next call probe if the probe %s', async (_case, attempt) => {
+  it('does not draw a channel for a model that its provider does not know, until a call of last resort succeeds', async () => {
+    const cache = newCache();
+    await note(cache, failed('unknown_model'));
+    expect(await unavailableFor()).toBe(300);
+    const channel = await drawn(cache);
+    expect(channel.alarms).toEqual({ [modelId]: 'unknown_model' });
+    expect(await cache.claim(channel, call)).toBeNull();
+    expect(await cache.claim(channel, { ...call, modelId: 'model-b' })).not.toBeNull();
+    await note(cache, good);
+    expect(await unavailableFor()).toBe(0);
+    expect((await drawn(cache)).alarms).toEqual({});
+  });
+
+  it('is not kept from a model by the 404s of one project while others get answers, but has an alarm', async () => {
+    const cache = newCache();
+    const by = (projectId: string, attempt: Attempt<unknown>) =>
+      drawn(cache).then((channel) =>
+        cache.note(channel, { modelId, projectId, startedAt: performance.now() }, attempt),
+      );
+    await by('prj_2', good);
+    await by('prj_1', failed('unknown_model'));
+    expect(await unavailableFor()).toBe(0);
+    expect((await drawn(cache)).alarms).toEqual({ [modelId]: 'unknown_model' });
+    await by('prj_2', failed('unknown_model'));
+    expect(await unavailableFor()).toBe(300);
+  });
+
+  it('lets the next call probe if the probe is refused because of the request', async () => {
+    const attempt: Attempt<unknown> = { kind: 'refused', code: 'upstream_failed', errorClass: 'rejected', detail: '' };
     const cache = newCache();
     await fails({ trip: true });
     await later(31);

@@ -88,6 +88,16 @@ chatAdapterSuite({
       expected: { kind: 'transient', errorClass: 'provider_error', status: 529 },
     },
     {
+      name: 'overload without a body of Anthropic',
+      reply: { status: 529, text: '<h1>secret-marker</h1>' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
+    },
+    {
+      name: 'an unpaid bill',
+      reply: { status: 403, body: problem('billing_error', 'secret-marker') },
+      expected: { kind: 'transient', errorClass: 'account' },
+    },
+    {
       name: 'an empty account, as a 400',
       reply: {
         status: 400,

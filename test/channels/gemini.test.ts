@@ -110,6 +110,16 @@ chatAdapterSuite({
       },
       expected: { kind: 'transient', errorClass: 'account' },
     },
+    ...['SERVICE_DISABLED', 'CONSUMER_SUSPENDED', 'BILLING_DISABLED'].map((reason) => ({
+      name: `a project that is not in order: ${reason}`,
+      reply: { status: 403, body: problem(403, 'PERMISSION_DENIED', 'secret-marker', reason) },
+      expected: { kind: 'transient' as const, errorClass: 'account' as const },
+    })),
+    {
+      name: 'an overload',
+      reply: { status: 503, body: problem(503, 'UNAVAILABLE') },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
+    },
     {
       name: 'an unsupported region, as a 400',
       reply: { status: 400, body: problem(400, 'FAILED_PRECONDITION') },

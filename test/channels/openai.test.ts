@@ -110,6 +110,37 @@ chatAdapterSuite({
       reply: { status: 400, body: problem({ code: 'context_length_exceeded', param: 'messages' }) },
       expected: { kind: 'refused', clientCode: 'context_length_exceeded' },
     },
+    ...(
+      [
+        ['DeepSeek', 400, { message: 'Content Exists Risk', code: 'invalid_request_error' }, 'content_policy'],
+        ['DeepSeek', 400, { message: 'Model Not Exist', code: 'invalid_request_error' }, 'unknown_model'],
+        ['DeepSeek', 402, { message: 'Insufficient Balance', code: 'invalid_request_error' }, 'account'],
+        ['DeepSeek', 503, { message: 'Service is too busy. secret-marker' }, 'provider_error'],
+        ['Qwen', 400, { type: 'data_inspection_failed', code: 'data_inspection_failed' }, 'content_policy'],
+        ['Qwen', 400, { type: 'Arrearage', code: 'Arrearage' }, 'account'],
+        ['Qwen', 403, { type: 'AllocationQuota.FreeTierOnly', code: 'AllocationQuota.FreeTierOnly' }, 'account'],
+        ['Qwen', 404, { code: 'model_not_found' }, 'unknown_model'],
+        ['Kimi', 400, { type: 'content_filter' }, 'content_policy'],
+        ['Kimi', 429, { type: 'exceeded_current_quota_error' }, 'account'],
+        ['Kimi', 429, { type: 'engine_overloaded_error' }, 'provider_error'],
+        ['Kimi', 429, { type: 'rate_limit_reached_error' }, 'rate_limit'],
+        ['Kimi', 404, { type: 'resource_not_found_error' }, 'unknown_model'],
+        ['GLM', 400, { type: null, code: '1301' }, 'content_policy'],
+        ['GLM', 400, { type: null, code: '1211' }, 'unknown_model'],
+        ['GLM', 429, { type: null, code: '1113' }, 'account'],
+        ['GLM', 429, { type: null, code: '1305' }, 'provider_error'],
+        ['GLM', 429, { type: null, code: '1302' }, 'rate_limit'],
+      ] as const
+    ).map(([vendor, status, error, errorClass]) => ({
+      name: `${vendor}'s ${status} ${Object.values(error).join(' ')}`.trim(),
+      reply: { status, body: problem(error) },
+      expected: { kind: errorClass === 'content_policy' ? ('refused' as const) : ('transient' as const), errorClass },
+    })),
+    {
+      name: 'a model that the vendor withdrew, as a problem document with 410',
+      reply: { status: 410, body: { type: 'about:blank', title: 'Gone', status: 410, detail: 'secret-marker' } },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
+    },
     {
       name: 'the same, in prose only',
       reply: {

@@ -389,274 +389,274 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T20:17:17.311502+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_65e0505315a785e6", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T20:32:47.100979+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_4643f4cce72feae2", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_28e479bca642f94d", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T20:17:17.130705+00:00", "expires_at": null, "project_id": "prj_47e8ebe1d26903f0", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_4643f4cce72feae2", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T20:32:46.817136+00:00", "expires_at": null, "project_id": "prj_5ae357889c76cf49", "revoked_at": null, "last_used_at": "2026-11-22T20:32:46.890627+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_65e0505315a785e6", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T20:17:17.129569+00:00", "expires_at": null, "project_id": "prj_47e8ebe1d26903f0", "revoked_at": null, "last_used_at": "2026-11-22T20:17:17.172791+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_535de79db2229f4a", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T20:32:46.819501+00:00", "expires_at": null, "project_id": "prj_5ae357889c76cf49", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_65e0505315a785e6", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T20:17:17.133763+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_4643f4cce72feae2", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T20:32:46.82089+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_0fa592a475a96182", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_737f3c2edbf39d22", "started_at": "2026-11-22T20:17:17.179874+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:17:17.179874+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3f6f94fc73699977", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_4b37e237b9366293", "started_at": "2026-11-22T20:32:46.897469+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:32:46.897469+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ad01f88ec5ef97d2", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T20:17:17.205935+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_212a801d80403762", "started_at": "2026-11-22T20:17:17.205935+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:17:17.205935+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_db09d95419c6ab31", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T20:32:46.991154+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_2cdd9b030a0efa3a", "started_at": "2026-11-22T20:32:46.991154+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:32:46.991154+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T20:17:17.127877+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_47e8ebe1d26903f0"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T20:32:46.814092+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_5ae357889c76cf49"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T20:17:17.137588+00:00", "credential": "sealed", "updated_at": "2026-11-22T20:17:17.137588+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T20:32:46.834095+00:00", "credential": "sealed", "updated_at": "2026-11-22T20:32:46.834095+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T20:17:17.139956+00:00", "updated_at": "2026-11-22T20:17:17.139216+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T20:17:27.139956+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T20:32:46.837123+00:00", "updated_at": "2026-11-22T20:32:46.836034+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T20:32:56.837122+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T20:17:17.14726+00:00", "model_id": "model-a", "failed_at": "2026-11-22T20:17:17.14726+00:00", "channel_id": "chn_a", "project_id": "prj_47e8ebe1d26903f0"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T20:32:46.850909+00:00", "model_id": "model-a", "failed_at": "2026-11-22T20:32:46.850909+00:00", "channel_id": "chn_a", "project_id": "prj_5ae357889c76cf49"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_47e8ebe1d26903f0"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_5ae357889c76cf49"}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_47e8ebe1d26903f0", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_47e8ebe1d26903f0", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_47e8ebe1d26903f0", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_5ae357889c76cf49", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_61b47f949778cbcf", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_212a801d80403762", "attempts": 1, "ended_at": null, "event_id": "evt_7858c3be1bc7e2e4", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T20:17:17.215542+00:00", "project_id": "prj_47e8ebe1d26903f0", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T20:17:17.226673+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_5d80ece176988ef0", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_2cdd9b030a0efa3a", "attempts": 1, "ended_at": null, "event_id": "evt_562e23b7e5c47d1a", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T20:32:46.993915+00:00", "project_id": "prj_5ae357889c76cf49", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T20:32:46.999697+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T20:17:17.226935+00:00", "started_at": "2026-11-22T20:17:17.226422+00:00", "delivery_id": "dlv_61b47f949778cbcf", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T20:32:46.999839+00:00", "started_at": "2026-11-22T20:32:46.99953+00:00", "delivery_id": "dlv_5d80ece176988ef0", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_84caa27cc1094eab", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_212a801d80403762", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T20:17:17.234852+00:00", "deleted_at": null, "expires_at": "2026-11-29T20:17:17.234852+00:00", "project_id": "prj_47e8ebe1d26903f0", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_1f550f5e6cd70f01", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_2cdd9b030a0efa3a", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T20:32:47.002453+00:00", "deleted_at": null, "expires_at": "2026-11-29T20:32:47.002453+00:00", "project_id": "prj_5ae357889c76cf49", "storage_key": "outputs/1"}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "req_7430c833894e91e9", "kind": "chat", "amount": 9, "key_id": "key_65e0505315a785e6", "model_id": "model-a", "attempt_id": "att_b2902be209f02597", "channel_id": "chn_a", "created_at": "2026-11-22T20:17:17.274565+00:00", "expires_at": "2026-11-22T20:17:17.274564+00:00", "project_id": "prj_47e8ebe1d26903f0", "channel_name": "channel-a", "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "req_3536f469336f66ca", "kind": "chat", "amount": 9, "key_id": "key_4643f4cce72feae2", "model_id": "model-a", "attempt_id": "att_322989add48bc1ff", "channel_id": "chn_a", "created_at": "2026-11-22T20:32:47.065563+00:00", "expires_at": "2026-11-22T20:32:47.065562+00:00", "project_id": "prj_5ae357889c76cf49", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_4d1c4f6ed261bfea", "kind": "media", "amount": 20, "key_id": "key_65e0505315a785e6", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:17:17.189067+00:00", "expires_at": "2026-11-22T20:27:17.18467+00:00", "project_id": "prj_47e8ebe1d26903f0", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_4b37e237b9366293", "kind": "media", "amount": 10, "key_id": "key_4643f4cce72feae2", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:32:46.89075+00:00", "expires_at": "2026-11-22T20:42:46.871447+00:00", "project_id": "prj_5ae357889c76cf49", "channel_name": null, "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_737f3c2edbf39d22", "kind": "media", "amount": 10, "key_id": "key_65e0505315a785e6", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:17:17.172886+00:00", "expires_at": "2026-11-22T20:27:17.164881+00:00", "project_id": "prj_47e8ebe1d26903f0", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_97ede5ed7c960c0f", "kind": "media", "amount": 20, "key_id": "key_4643f4cce72feae2", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:32:46.911324+00:00", "expires_at": "2026-11-22T20:42:46.904216+00:00", "project_id": "prj_5ae357889c76cf49", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_737f3c2edbf39d22", "bound_at": null, "created_at": "2026-11-22T20:17:17.162762+00:00", "expires_at": "2026-11-22T21:17:17.16276+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_c5ad50dca40e9172", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_4b37e237b9366293", "bound_at": null, "created_at": "2026-11-22T20:32:46.87069+00:00", "expires_at": "2026-11-22T21:32:46.870689+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_5a3737fb1dcfa82e", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T20:17:17.262323+00:00", "created_at": "2026-11-22T20:17:17.253574+00:00", "expires_at": "2026-11-23T20:17:17.253574+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_a4c1e6b0d1f9d081", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T20:32:47.03977+00:00", "created_at": "2026-11-22T20:32:47.026456+00:00", "expires_at": "2026-11-23T20:32:47.026456+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_9f75c112c679c2c7", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T20:17:17.278218+00:00", "started_at": "2026-11-22T20:17:17.275738+00:00", "lease_until": "2026-11-22T20:18:17.275738+00:00", "requested_at": "2026-11-22T20:17:17.275738+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T20:32:47.074852+00:00", "started_at": "2026-11-22T20:32:47.071565+00:00", "lease_until": "2026-11-22T20:33:47.071565+00:00", "requested_at": "2026-11-22T20:32:47.071564+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T20:17:17.271707+00:00", "covers_until": "2026-11-22T20:17:17.271168+00:00", "through_entry_id": 6}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T20:32:47.05514+00:00", "covers_until": "2026-11-22T20:32:47.054555+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_47e8ebe1d26903f0", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_5ae357889c76cf49", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_65e0505315a785e6", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_4643f4cce72feae2", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T20:17:17.125788+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T20:32:46.804548+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_65e0505315a785e6", "reason": null, "credits": 0, "began_at": "2026-11-22T20:17:17.193691+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T20:17:17.196999+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "task_0805b6630d780815", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": 0, "began_at": "2026-11-22T20:32:46.964644+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T20:32:46.971188+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "task_9651d876566d702b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_65e0505315a785e6", "reason": null, "credits": -40, "began_at": "2026-11-22T20:17:17.202713+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:17:17.215261+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "task_212a801d80403762", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": -40, "began_at": "2026-11-22T20:32:46.988888+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:32:46.993617+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "task_2cdd9b030a0efa3a", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_65e0505315a785e6", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:17:17.240141+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "task_212a801d80403762", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_4643f4cce72feae2", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:32:47.006901+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "task_2cdd9b030a0efa3a", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_65e0505315a785e6", "reason": null, "credits": -3, "began_at": "2026-11-22T20:17:17.254721+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:17:17.261716+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_a4c1e6b0d1f9d081", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": -3, "began_at": "2026-11-22T20:32:47.027924+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:32:47.038844+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_9f75c112c679c2c7", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_65e0505315a785e6", "reason": null, "credits": 0, "began_at": "2026-11-22T20:17:17.26748+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:17:17.268822+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_daf8de156c8253a7", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": 0, "began_at": "2026-11-22T20:32:47.048325+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:32:47.049614+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_8f89cdf169c1f0c6", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T20:17:17.136564+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T20:32:46.830573+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_47e8ebe1d26903f0", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_47e8ebe1d26903f0", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_47e8ebe1d26903f0", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_5ae357889c76cf49", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_47e8ebe1d26903f0", "name": "test", "status": "active", "created_at": "2026-11-22T20:17:17.110185+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_5ae357889c76cf49", "name": "test", "status": "active", "created_at": "2026-11-22T20:32:46.797868+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window overriding system value
-select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_65e0505315a785e6", "oldest": 1795378637, "second": 1795378637, "senders": [3314907740747], "last_batches": [1], "last_granted": [1]}');
+select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_4643f4cce72feae2", "oldest": 1795379567, "second": 1795379567, "senders": [41641195037058], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor overriding system value
 select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T20:17:17.038963+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T20:32:46.668096+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T20:17:17.039856+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T20:32:46.669009+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T20:17:17.041728+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T20:32:46.673119+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T20:17:17.042591+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T20:32:46.678502+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T20:17:17.043241+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T20:32:46.679239+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T20:17:17.043797+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T20:32:46.679841+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T20:17:17.044287+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T20:32:46.680355+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T20:17:17.044753+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T20:32:46.680938+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T20:17:17.045769+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T20:32:46.681493+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T20:17:17.046513+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T20:32:46.68249+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T20:17:17.047578+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T20:32:46.68351+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T20:17:17.048384+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T20:32:46.684499+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T20:17:17.049135+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T20:32:46.710526+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T20:17:17.05016+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T20:32:46.712134+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T20:17:17.050666+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T20:32:46.713422+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T20:17:17.051159+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T20:32:46.714046+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T20:17:17.0516+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T20:32:46.714537+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T20:17:17.052371+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T20:32:46.715625+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T20:17:17.053106+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T20:32:46.716391+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "6e4281e9dcd98df2f095889ca7503d41f7f584b571fade61a60813c8c15326a9", "applied_at": "2026-11-22T20:17:17.053956+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "6e4281e9dcd98df2f095889ca7503d41f7f584b571fade61a60813c8c15326a9", "applied_at": "2026-11-22T20:32:46.717871+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T20:17:17.054729+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T20:32:46.718772+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T20:17:17.055572+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T20:32:46.720447+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T20:17:17.056054+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T20:32:46.721011+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T20:17:17.056684+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T20:32:46.721567+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T20:17:17.057639+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T20:32:46.722235+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T20:17:17.058448+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T20:32:46.723045+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "bfd9a80e9f257d55b9cc7d51cf86849d0830cd0bf24a5b363240e4154993c6d8", "applied_at": "2026-11-22T20:17:17.058903+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T20:32:46.72354+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T20:17:17.05945+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T20:32:46.724126+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T20:17:16.900441+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T20:32:46.498359+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T20:17:17.059851+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T20:32:46.724598+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T20:17:17.060544+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T20:32:46.725216+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T20:17:17.06098+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T20:32:46.725763+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T20:17:17.061479+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T20:32:46.726323+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T20:17:17.061957+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T20:32:46.726804+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T20:17:17.063079+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T20:32:46.728404+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T20:17:17.063747+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T20:32:46.728985+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T20:17:16.901559+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T20:32:46.499152+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T20:17:17.064628+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T20:32:46.729968+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T20:17:17.065131+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T20:32:46.730468+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T20:17:17.065599+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T20:32:46.730876+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T20:17:17.066258+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T20:32:46.731592+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T20:17:17.066882+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T20:32:46.732204+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T20:17:16.891851+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T20:32:46.486743+00:00"}');
 
 insert into summary_day overriding system value
-select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T20:17:17.280881+00:00", "frozen_at": null, "through_entry_id": 6}');
+select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T20:32:47.079308+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T20:17:17.291276+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T20:32:47.08618+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_0805b6630d780815", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_65e0505315a785e6", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:17:17.191178+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T21:17:17.197405+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_ec1c4004edb3cb6b", "started_at": null, "deadline_at": "2026-11-22T20:27:17.191178+00:00", "callback_url": null, "completed_at": "2026-11-22T20:17:17.197405+00:00", "last_seen_at": "2026-11-22T20:17:17.193729+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:17:17.193729+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_2cdd9b030a0efa3a", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T20:32:46.986662+00:00", "error_code": null, "expires_at": "2026-11-22T21:32:46.993758+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_40c03daedee0172f", "started_at": null, "deadline_at": "2026-11-22T20:42:46.986662+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T20:32:46.993758+00:00", "last_seen_at": "2026-11-22T20:32:46.988915+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.988915+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_212a801d80403762", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_65e0505315a785e6", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T20:17:17.200782+00:00", "error_code": null, "expires_at": "2026-11-22T21:17:17.215358+00:00", "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_873aa673b6b47700", "started_at": null, "deadline_at": "2026-11-22T20:27:17.200782+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T20:17:17.215358+00:00", "last_seen_at": "2026-11-22T20:17:17.202739+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:17:17.202739+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_4b37e237b9366293", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:32:46.871447+00:00", "error_code": null, "expires_at": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_5a3737fb1dcfa82e", "started_at": null, "deadline_at": "2026-11-22T20:42:46.871447+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:32:46.893562+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.893562+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_4d1c4f6ed261bfea", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_65e0505315a785e6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:17:17.18467+00:00", "error_code": null, "expires_at": null, "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_317418733422138f", "started_at": null, "deadline_at": "2026-11-22T20:27:17.18467+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:17:17.189101+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:17:17.189101+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_9651d876566d702b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:32:46.912886+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T21:32:46.971585+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_b9d69e7a91277e5a", "started_at": null, "deadline_at": "2026-11-22T20:42:46.912886+00:00", "callback_url": null, "completed_at": "2026-11-22T20:32:46.971585+00:00", "last_seen_at": "2026-11-22T20:32:46.964672+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.964672+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_737f3c2edbf39d22", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_65e0505315a785e6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:17:17.164881+00:00", "error_code": null, "expires_at": null, "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_c5ad50dca40e9172", "started_at": null, "deadline_at": "2026-11-22T20:27:17.164881+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:17:17.173274+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:17:17.173274+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_97ede5ed7c960c0f", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:32:46.904216+00:00", "error_code": null, "expires_at": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_db2afa73212bc2a0", "started_at": null, "deadline_at": "2026-11-22T20:42:46.904216+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:32:46.911352+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.911352+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_e16877dbfe64c4c2", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_65e0505315a785e6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T20:17:17.154008+00:00", "error_code": null, "expires_at": null, "project_id": "prj_47e8ebe1d26903f0", "request_id": "req_e0deb63f7e21d4af", "started_at": null, "deadline_at": "2026-11-22T20:27:17.154008+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:17:17.15401+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_f82e6218b13bf1a7", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T20:32:46.862576+00:00", "error_code": null, "expires_at": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_37951fe7a1bd8e17", "started_at": null, "deadline_at": "2026-11-22T20:42:46.862576+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:32:46.862577+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T20:17:17.199438+00:00", "outcome": "bought", "task_id": "task_0805b6630d780815", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T20:32:46.982831+00:00", "outcome": "bought", "task_id": "task_9651d876566d702b", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -1962,8 +1962,8 @@ CREATE OR REPLACE FUNCTION public.note_channel_success(p_channel_id text, p_mode
 AS $function$
 begin
   update channel_health set failures = 0, trips = 0, tripped_at = null, probe_until = null, probe_project_id = null, alarm = null, alarm_at = null,
-    unavailable_until = case when trips > 0 then null else unavailable_until end,
-    reason = case when trips > 0 then null else reason end, updated_at = clock_timestamp()
+    unavailable_until = case when trips > 0 or reason = 'unknown_model' then null else unavailable_until end,
+    reason = case when trips > 0 or reason = 'unknown_model' then null else reason end, updated_at = clock_timestamp()
   where channel_id = p_channel_id and model_id in (p_model_id, '*') and (failures > 0 or trips > 0 or alarm is not null)
     and (tripped_at is null or tripped_at < clock_timestamp() - make_interval(secs => p_age_seconds))
     and (alarm_at is null or alarm_at < clock_timestamp() - make_interval(secs => p_age_seconds));
