@@ -37,14 +37,6 @@ afterAll(() => scratch.drop());
 const kinds = (verdicts: CreateVerdict[]) => verdicts.map(({ kind }) => kind);
 const created = { kind: 'created', createdAt: expect.any(Number) };
 
-/** Holds five credits for the chat $1. */
-const holdForChat = [
-  `insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-   values ($1, $2, $3, 'chat', 'model-c', 5, clock_timestamp() + interval '1 minute')`,
-  `with held as (update credit_account set balance = balance - 5, reserved = reserved + 5 where project_id = $2)
-   update api_key set reserved = reserved + 5, in_flight = in_flight + 1 where id = $3 and $1 <> ''`,
-];
-
 describe('creating tasks', () => {
   it('writes no row if the credits do not suffice, and says whether the project or the key lacks them', async () => {
     const book = await openBook(db, { credits: 5 });
@@ -179,6 +171,37 @@ describe('reserving credits', () => {
     await ledger.finishTask(taskEnd(returned.taskId, 'failed'));
     expect(await ledger.createTask(newTask(book, 5))).toEqual({ kind: 'refused', code: 'key_budget_exceeded' });
     await admitted(ledger, newTask(book, 4));
+  });
+
+  it('writes each account and each key once for a batch, also when the tasks end', async () => {
+    const books = [await openBook(db, { credits: 10 }), await openBook(db, { credits: 10 })];
+    const keys = [...books, { ...books[0]!, keyId: await addKey(db, books[0]!.projectId) }];
+    const tasks = keys.flatMap((book) => [newTask(book, 2), newTask(book, 1)]);
+    await Promise.all(tasks.map((task) => ledger.createTask(task)));
+    const ids = tasks.map(({ taskId }) => taskId);
+    const ends = JSON.stringify(ids.map((id) => ({ task_id: id, status: 'failed', retention_seconds: 60 })));
+    const counted = await db.transaction('begin', async (query) => {
+      // Counts the writes of this transaction, and those of the session that PostgreSQL has not added to its statistics yet.
+      const count = async () => {
+        const [row] = await query<{ accounts: number; keys: number }>(
+          '',
+          `select sum(n_tup_upd) filter (where relname = 'credit_account')::int as accounts,
+             sum(n_tup_upd) filter (where relname = 'api_key')::int as keys from pg_stat_xact_user_tables`,
+        );
+        return { accounts: row?.accounts ?? 0, keys: row?.keys ?? 0 };
+      };
+      const counts = [await count()];
+      await query('', 'select * from reserve_tasks($1, false, 100)', [ids]);
+      counts.push(await count());
+      await query('', 'select * from finish_tasks($1)', [ends]);
+      return [...counts, await count()];
+    });
+    const [start, held, ended] = counted.map(({ accounts, keys: written }) => [accounts, written] as const);
+    expect(held).toEqual([start![0] + 2, start![1] + 3]);
+    expect(ended).toEqual([start![0] + 4, start![1] + 6]);
+    for (const { projectId } of books)
+      expect(await accountOf(db, projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
+    expect(await breachesIn(db)).toEqual([]);
   });
 
   it('admits exactly 7 of 40 tasks with credits for 7, with two processes reserving at the same time', async () => {
@@ -385,19 +408,6 @@ describe('finishing a task', () => {
     expect(await ledger.reserveTask(task.taskId, true)).toMatchObject({ admitted: false });
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 10, reserved: 0, inFlight: 0 });
     expect(await rowsOf(db, `select key from idempotency where key = 'undecided'`)).toEqual([]);
-  });
-
-  it('ends a reservation without a task once', async () => {
-    const book = await openBook(db, { credits: 10 });
-    const id = newId('chat');
-    for (const text of holdForChat) await run(db, text, [id, book.projectId, book.keyId]);
-    const end = (settled: number | null) => rowsOf(db, 'select end_reservation($1, $2, null) as ended', [id, settled]);
-    expect(await end(3)).toEqual([{ ended: true }]);
-    expect(await end(3)).toEqual([{ ended: false }]);
-    expect(await end(null)).toEqual([{ ended: false }]);
-    expect(await accountOf(db, book.projectId)).toEqual({ balance: 7, reserved: 0, inFlight: 0 });
-    expect(await entriesOf(db, id)).toEqual({ settle: 1 });
-    expect(await breachesIn(db)).toEqual([]);
   });
 
   it('rejects the call for a task that does not exist, but no other call of its batch', async () => {

@@ -389,274 +389,274 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T20:32:47.100979+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_4643f4cce72feae2", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T20:44:20.289308+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_0a57619c4fff0b7b", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_17702776a52066a5", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_4643f4cce72feae2", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T20:32:46.817136+00:00", "expires_at": null, "project_id": "prj_5ae357889c76cf49", "revoked_at": null, "last_used_at": "2026-11-22T20:32:46.890627+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_0a57619c4fff0b7b", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T20:44:20.132882+00:00", "expires_at": null, "project_id": "prj_17702776a52066a5", "revoked_at": null, "last_used_at": "2026-11-22T20:44:20.163417+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_535de79db2229f4a", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T20:32:46.819501+00:00", "expires_at": null, "project_id": "prj_5ae357889c76cf49", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_94980b2e99ff6712", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T20:44:20.134106+00:00", "expires_at": null, "project_id": "prj_17702776a52066a5", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_4643f4cce72feae2", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T20:32:46.82089+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_0a57619c4fff0b7b", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T20:44:20.135117+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3f6f94fc73699977", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_4b37e237b9366293", "started_at": "2026-11-22T20:32:46.897469+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:32:46.897469+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3a242d80c2640deb", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_f51a2f9134a670b0", "started_at": "2026-11-22T20:44:20.165351+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:44:20.165351+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_db09d95419c6ab31", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T20:32:46.991154+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_2cdd9b030a0efa3a", "started_at": "2026-11-22T20:32:46.991154+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:32:46.991154+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_93f9d72607b3494a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T20:44:20.196973+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_5ac962d4748c99bb", "started_at": "2026-11-22T20:44:20.196972+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:44:20.196972+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T20:32:46.814092+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_5ae357889c76cf49"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T20:44:20.131247+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_17702776a52066a5"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T20:32:46.834095+00:00", "credential": "sealed", "updated_at": "2026-11-22T20:32:46.834095+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T20:44:20.137905+00:00", "credential": "sealed", "updated_at": "2026-11-22T20:44:20.137905+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T20:32:46.837123+00:00", "updated_at": "2026-11-22T20:32:46.836034+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T20:32:56.837122+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T20:44:20.1406+00:00", "updated_at": "2026-11-22T20:44:20.139621+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T20:44:30.140599+00:00"}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T20:32:46.850909+00:00", "model_id": "model-a", "failed_at": "2026-11-22T20:32:46.850909+00:00", "channel_id": "chn_a", "project_id": "prj_5ae357889c76cf49"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T20:44:20.142217+00:00", "model_id": "model-a", "failed_at": "2026-11-22T20:44:20.142217+00:00", "channel_id": "chn_a", "project_id": "prj_17702776a52066a5"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_5ae357889c76cf49"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_17702776a52066a5"}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_5ae357889c76cf49", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_17702776a52066a5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_5d80ece176988ef0", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_2cdd9b030a0efa3a", "attempts": 1, "ended_at": null, "event_id": "evt_562e23b7e5c47d1a", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T20:32:46.993915+00:00", "project_id": "prj_5ae357889c76cf49", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T20:32:46.999697+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_261de285a8877818", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_5ac962d4748c99bb", "attempts": 1, "ended_at": null, "event_id": "evt_0356b215e6d0b683", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T20:44:20.198936+00:00", "project_id": "prj_17702776a52066a5", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T20:44:20.202255+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T20:32:46.999839+00:00", "started_at": "2026-11-22T20:32:46.99953+00:00", "delivery_id": "dlv_5d80ece176988ef0", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T20:44:20.2024+00:00", "started_at": "2026-11-22T20:44:20.202053+00:00", "delivery_id": "dlv_261de285a8877818", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_1f550f5e6cd70f01", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_2cdd9b030a0efa3a", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T20:32:47.002453+00:00", "deleted_at": null, "expires_at": "2026-11-29T20:32:47.002453+00:00", "project_id": "prj_5ae357889c76cf49", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_d5fe4936e1b0f896", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_5ac962d4748c99bb", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T20:44:20.205458+00:00", "deleted_at": null, "expires_at": "2026-11-29T20:44:20.205458+00:00", "project_id": "prj_17702776a52066a5", "storage_key": "outputs/1"}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "req_3536f469336f66ca", "kind": "chat", "amount": 9, "key_id": "key_4643f4cce72feae2", "model_id": "model-a", "attempt_id": "att_322989add48bc1ff", "channel_id": "chn_a", "created_at": "2026-11-22T20:32:47.065563+00:00", "expires_at": "2026-11-22T20:32:47.065562+00:00", "project_id": "prj_5ae357889c76cf49", "channel_name": "channel-a", "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "req_22544cb9b03b81b9", "kind": "chat", "amount": 9, "key_id": "key_0a57619c4fff0b7b", "model_id": "model-a", "attempt_id": "att_be33ee656a08558c", "channel_id": "chn_a", "created_at": "2026-11-22T20:44:20.259687+00:00", "expires_at": "2026-11-22T20:44:20.259686+00:00", "project_id": "prj_17702776a52066a5", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_4b37e237b9366293", "kind": "media", "amount": 10, "key_id": "key_4643f4cce72feae2", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:32:46.89075+00:00", "expires_at": "2026-11-22T20:42:46.871447+00:00", "project_id": "prj_5ae357889c76cf49", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_d285bb0b26aea8d5", "kind": "media", "amount": 20, "key_id": "key_0a57619c4fff0b7b", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:44:20.16913+00:00", "expires_at": "2026-11-22T20:54:20.166851+00:00", "project_id": "prj_17702776a52066a5", "channel_name": null, "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_97ede5ed7c960c0f", "kind": "media", "amount": 20, "key_id": "key_4643f4cce72feae2", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:32:46.911324+00:00", "expires_at": "2026-11-22T20:42:46.904216+00:00", "project_id": "prj_5ae357889c76cf49", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_f51a2f9134a670b0", "kind": "media", "amount": 10, "key_id": "key_0a57619c4fff0b7b", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:44:20.163106+00:00", "expires_at": "2026-11-22T20:54:20.15492+00:00", "project_id": "prj_17702776a52066a5", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_4b37e237b9366293", "bound_at": null, "created_at": "2026-11-22T20:32:46.87069+00:00", "expires_at": "2026-11-22T21:32:46.870689+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_5a3737fb1dcfa82e", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_f51a2f9134a670b0", "bound_at": null, "created_at": "2026-11-22T20:44:20.154225+00:00", "expires_at": "2026-11-22T21:44:20.154223+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_48c5c4e7bdbe14fe", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T20:32:47.03977+00:00", "created_at": "2026-11-22T20:32:47.026456+00:00", "expires_at": "2026-11-23T20:32:47.026456+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_9f75c112c679c2c7", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T20:44:20.235976+00:00", "created_at": "2026-11-22T20:44:20.22876+00:00", "expires_at": "2026-11-23T20:44:20.22876+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_6b4b83c42fd13f69", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T20:32:47.074852+00:00", "started_at": "2026-11-22T20:32:47.071565+00:00", "lease_until": "2026-11-22T20:33:47.071565+00:00", "requested_at": "2026-11-22T20:32:47.071564+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T20:44:20.262503+00:00", "started_at": "2026-11-22T20:44:20.261363+00:00", "lease_until": "2026-11-22T20:45:20.261363+00:00", "requested_at": "2026-11-22T20:44:20.261363+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T20:32:47.05514+00:00", "covers_until": "2026-11-22T20:32:47.054555+00:00", "through_entry_id": 6}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T20:44:20.251821+00:00", "covers_until": "2026-11-22T20:44:20.2511+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_5ae357889c76cf49", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_17702776a52066a5", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_4643f4cce72feae2", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_0a57619c4fff0b7b", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T20:32:46.804548+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T20:44:20.129764+00:00", "project_id": "prj_17702776a52066a5", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": 0, "began_at": "2026-11-22T20:32:46.964644+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T20:32:46.971188+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "task_9651d876566d702b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": 0, "began_at": "2026-11-22T20:44:20.175829+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T20:44:20.184503+00:00", "project_id": "prj_17702776a52066a5", "request_id": "task_1f3f45bbf9c2ff46", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": -40, "began_at": "2026-11-22T20:32:46.988888+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:32:46.993617+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "task_2cdd9b030a0efa3a", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": -40, "began_at": "2026-11-22T20:44:20.195592+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:44:20.198435+00:00", "project_id": "prj_17702776a52066a5", "request_id": "task_5ac962d4748c99bb", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_4643f4cce72feae2", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:32:47.006901+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "task_2cdd9b030a0efa3a", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_0a57619c4fff0b7b", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:44:20.211441+00:00", "project_id": "prj_17702776a52066a5", "request_id": "task_5ac962d4748c99bb", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": -3, "began_at": "2026-11-22T20:32:47.027924+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:32:47.038844+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_9f75c112c679c2c7", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": -3, "began_at": "2026-11-22T20:44:20.229889+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:44:20.23524+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_6b4b83c42fd13f69", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_4643f4cce72feae2", "reason": null, "credits": 0, "began_at": "2026-11-22T20:32:47.048325+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:32:47.049614+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_8f89cdf169c1f0c6", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": 0, "began_at": "2026-11-22T20:44:20.241088+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:44:20.242749+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_9244df2c8f22b224", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T20:32:46.830573+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T20:44:20.136398+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_5ae357889c76cf49", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_5ae357889c76cf49", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_17702776a52066a5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_5ae357889c76cf49", "name": "test", "status": "active", "created_at": "2026-11-22T20:32:46.797868+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_17702776a52066a5", "name": "test", "status": "active", "created_at": "2026-11-22T20:44:20.11637+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window overriding system value
-select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_4643f4cce72feae2", "oldest": 1795379567, "second": 1795379567, "senders": [41641195037058], "last_batches": [1], "last_granted": [1]}');
+select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_0a57619c4fff0b7b", "oldest": 1795380260, "second": 1795380260, "senders": [116021481475391], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor overriding system value
 select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T20:32:46.668096+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T20:44:19.973565+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T20:32:46.669009+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T20:44:19.974728+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T20:32:46.673119+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T20:44:19.977363+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T20:32:46.678502+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T20:44:19.97835+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T20:32:46.679239+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T20:44:19.979553+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T20:32:46.679841+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T20:44:19.980241+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T20:32:46.680355+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T20:44:19.980865+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T20:32:46.680938+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T20:44:19.981479+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T20:32:46.681493+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T20:44:19.982184+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T20:32:46.68249+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T20:44:19.983104+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T20:32:46.68351+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T20:44:19.984195+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T20:32:46.684499+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T20:44:19.985262+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T20:32:46.710526+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T20:44:19.985998+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T20:32:46.712134+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T20:44:19.987239+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T20:32:46.713422+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T20:44:19.987849+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_reservation", "checksum": "7036f40ec71207f9ccbbbd5ffc99a3ce2f6c4c2de20d8bbadeda8a349b82c598", "applied_at": "2026-11-22T20:32:46.714046+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T20:44:19.98919+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T20:32:46.714537+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T20:44:19.989814+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T20:32:46.715625+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T20:44:19.990469+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T20:32:46.716391+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T20:44:19.991174+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "6e4281e9dcd98df2f095889ca7503d41f7f584b571fade61a60813c8c15326a9", "applied_at": "2026-11-22T20:32:46.717871+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T20:44:19.992131+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "32b4d2ddf64077f412eac833956dcf8aa0703d72f3679a2ae2ad354d231af9e3", "applied_at": "2026-11-22T20:32:46.718772+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T20:44:19.99273+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T20:32:46.720447+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T20:44:19.993943+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T20:32:46.721011+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T20:44:19.994619+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T20:32:46.721567+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T20:44:19.995313+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T20:32:46.722235+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T20:44:19.996173+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T20:32:46.723045+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T20:44:19.996933+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T20:32:46.72354+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T20:44:19.997739+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T20:32:46.724126+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T20:44:19.998535+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T20:32:46.498359+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T20:44:19.763578+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T20:32:46.724598+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T20:44:19.999133+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T20:32:46.725216+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T20:44:19.999735+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T20:32:46.725763+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T20:44:20.000351+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T20:32:46.726323+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T20:44:20.000946+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T20:32:46.726804+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T20:44:20.001457+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T20:32:46.728404+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T20:44:20.00281+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T20:32:46.728985+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T20:44:20.003499+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T20:32:46.499152+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T20:44:19.764848+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "0eeed744c2b4a0d436bbc74c5ad4725e009187e88ee309df39cb9a7607cf38ed", "applied_at": "2026-11-22T20:32:46.729968+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T20:44:20.005073+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T20:32:46.730468+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T20:44:20.005989+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T20:32:46.730876+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T20:44:20.006614+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T20:32:46.731592+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T20:44:20.007458+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T20:32:46.732204+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T20:44:20.008109+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T20:32:46.486743+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T20:44:19.750255+00:00"}');
 
 insert into summary_day overriding system value
-select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T20:32:47.079308+00:00", "frozen_at": null, "through_entry_id": 6}');
+select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T20:44:20.264733+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T20:32:47.08618+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T20:44:20.267482+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_2cdd9b030a0efa3a", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T20:32:46.986662+00:00", "error_code": null, "expires_at": "2026-11-22T21:32:46.993758+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_40c03daedee0172f", "started_at": null, "deadline_at": "2026-11-22T20:42:46.986662+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T20:32:46.993758+00:00", "last_seen_at": "2026-11-22T20:32:46.988915+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.988915+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_1f3f45bbf9c2ff46", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:44:20.172927+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T21:44:20.184115+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_daf2064740532a33", "started_at": null, "deadline_at": "2026-11-22T20:54:20.172927+00:00", "callback_url": null, "completed_at": "2026-11-22T20:44:20.184115+00:00", "last_seen_at": "2026-11-22T20:44:20.175717+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.175717+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_4b37e237b9366293", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:32:46.871447+00:00", "error_code": null, "expires_at": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_5a3737fb1dcfa82e", "started_at": null, "deadline_at": "2026-11-22T20:42:46.871447+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:32:46.893562+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.893562+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_5ac962d4748c99bb", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T20:44:20.190291+00:00", "error_code": null, "expires_at": "2026-11-22T21:44:20.198339+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_a5b378ce4cd6b1c8", "started_at": null, "deadline_at": "2026-11-22T20:54:20.190291+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T20:44:20.198339+00:00", "last_seen_at": "2026-11-22T20:44:20.195482+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.195482+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_9651d876566d702b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:32:46.912886+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T21:32:46.971585+00:00", "project_id": "prj_5ae357889c76cf49", "request_id": "req_b9d69e7a91277e5a", "started_at": null, "deadline_at": "2026-11-22T20:42:46.912886+00:00", "callback_url": null, "completed_at": "2026-11-22T20:32:46.971585+00:00", "last_seen_at": "2026-11-22T20:32:46.964672+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.964672+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_9b40e8f7943295fb", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T20:44:20.150601+00:00", "error_code": null, "expires_at": null, "project_id": "prj_17702776a52066a5", "request_id": "req_0ae07dc6ac7b967c", "started_at": null, "deadline_at": "2026-11-22T20:54:20.150601+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:44:20.150602+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_97ede5ed7c960c0f", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:32:46.904216+00:00", "error_code": null, "expires_at": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_db2afa73212bc2a0", "started_at": null, "deadline_at": "2026-11-22T20:42:46.904216+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:32:46.911352+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:32:46.911352+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_d285bb0b26aea8d5", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:44:20.166851+00:00", "error_code": null, "expires_at": null, "project_id": "prj_17702776a52066a5", "request_id": "req_34247b7c20e125cc", "started_at": null, "deadline_at": "2026-11-22T20:54:20.166851+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:44:20.169001+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.169+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_f82e6218b13bf1a7", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_4643f4cce72feae2", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T20:32:46.862576+00:00", "error_code": null, "expires_at": null, "project_id": "prj_5ae357889c76cf49", "request_id": "req_37951fe7a1bd8e17", "started_at": null, "deadline_at": "2026-11-22T20:42:46.862576+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:32:46.862577+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_f51a2f9134a670b0", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:44:20.15492+00:00", "error_code": null, "expires_at": null, "project_id": "prj_17702776a52066a5", "request_id": "req_48c5c4e7bdbe14fe", "started_at": null, "deadline_at": "2026-11-22T20:54:20.15492+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:44:20.16283+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.16283+00:00"}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T20:32:46.982831+00:00", "outcome": "bought", "task_id": "task_9651d876566d702b", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T20:44:20.188587+00:00", "outcome": "bought", "task_id": "task_1f3f45bbf9c2ff46", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -1664,30 +1664,123 @@ begin
   return true;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p_channel_id text)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb)
+ RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
+#variable_conflict use_column
 declare
-  held hold;
-  charged bigint;
+  t record;
+  channel_id text;
+  outputs jsonb;
+  ids text[] := '{}';
+  are_finished boolean[] := '{}';
+  -- Of the tasks that this call ends: their ids, the members that end them, and the results of those that succeed.
+  ended_ids text[] := '{}';
+  ends jsonb[] := '{}';
+  channel_ids text[] := '{}';
+  results jsonb[] := '{}';
+  -- What each may be charged; null for a refund.
+  prices bigint[] := '{}';
+  unsold_ids text[] := '{}';
+  unwanted_ids text[] := '{}';
+  callback_ids text[] := '{}';
+  ended_count int;
 begin
-  delete from hold h where h.id = p_id returning * into held;
-  if not found then return false; end if;
-  charged := case when p_settled is null then 0 else least(p_settled, held.amount) end;
-  update credit_account a
-  set balance = a.balance + held.amount - charged, reserved = a.reserved - held.amount,
-      in_flight = a.in_flight - (held.kind = 'media')::int
-  where a.project_id = held.project_id;
-  update api_key k
-  set reserved = k.reserved - held.amount, spent = k.spent + charged, in_flight = k.in_flight - 1
-  where k.id = held.key_id;
-  insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
-  values (held.project_id, case when p_settled is null then 'refund' else 'settle' end, -charged, held.key_id, held.id, held.model_id,
-          p_channel_id, held.amount, held.created_at);
-  return true;
+  for t in
+    select given.member, given.member->>'task_id' as asked, given.member->>'status' as status, stored.id, stored.completed_at, stored.admission,
+      stored.callback_url, stored.credits_quoted
+    from jsonb_array_elements(members) with ordinality as given (member, ord)
+    left join lateral (select * from task where task.id = given.member->>'task_id' offset 0) stored on true
+    order by given.ord
+  loop
+    if t.id is null then raise exception 'task % does not exist', t.asked; end if;
+    ids := ids || t.id;
+    are_finished := are_finished || (t.completed_at is null and t.id <> all (ended_ids) and t.id <> all (unsold_ids));
+    continue when not are_finished[cardinality(are_finished)];
+    if t.admission = 'open' then
+      unsold_ids := unsold_ids || t.id;
+      continue;
+    end if;
+    channel_id := null;
+    outputs := null;
+    if t.status = 'succeeded' then
+      select a.channel_id, a.outputs into strict channel_id, outputs from attempt a
+      where a.request_id = t.id and a.outcome = 'ok' and a.outputs is not null;
+    else
+      unwanted_ids := unwanted_ids || t.id;
+    end if;
+    ended_ids := ended_ids || t.id;
+    ends := array_append(ends, t.member);
+    channel_ids := array_append(channel_ids, channel_id);
+    results := array_append(results, outputs);
+    prices := array_append(prices, case when t.status = 'succeeded' then t.credits_quoted end);
+    if t.callback_url is not null then callback_ids := callback_ids || t.id; end if;
+  end loop;
+
+  if unsold_ids <> '{}' then
+    -- Nobody was ever told that these tasks exist: they end as never admitted.
+    update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed', completed_at = clock_timestamp(),
+      input = null
+    where task.id = any (unsold_ids);
+    delete from idempotency i where i.task_id = any (unsold_ids);
+  end if;
+
+  if ended_ids <> '{}' then
+    with given as materialized (
+      select x.*, x.price is not null as is_success
+      from unnest(ended_ids, ends, channel_ids, results, prices) with ordinality as x (id, member, channel_id, outputs, price, n)
+    ), released as (
+      delete from hold h where h.id = any (ended_ids) returning h.*
+    ), over as materialized (
+      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged
+      from released r join given g on g.id = r.id
+    ), accounts as (
+      update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
+      from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
+      where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+    ), keys as (
+      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks
+      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks from over group by 1) s
+      where k.id = s.key_id and k.id = any (array(select key_id from over))
+    ), entries as (
+      insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
+      select project_id, case when is_success then 'settle' else 'refund' end, -charged, key_id, id, model_id, won_by, amount, created_at
+      from over order by n
+    ), tasks as (
+      update task set
+        status = g.member->>'status', completed_at = clock_timestamp(), output = g.outputs, channel_id = g.channel_id,
+        error_code = g.member->>'error_code', outcome_unknown = coalesce((g.member->>'outcome_unknown')::boolean, false),
+        progress = case when g.is_success then 100 else task.progress end,
+        credits_charged = case when g.is_success then task.credits_quoted else 0 end,
+        credits_refunded = case when g.is_success then 0 else task.credits_quoted end,
+        expires_at = clock_timestamp() + make_interval(secs => (g.member->>'retention_seconds')::float8)
+      from given g where task.id = g.id and task.id = any (ended_ids)
+    )
+    select count(*) into ended_count from over;
+    if ended_count <> cardinality(ended_ids) then
+      raise exception 'one of the tasks % is open but its reservation is not held', ended_ids;
+    end if;
+  end if;
+  if unwanted_ids <> '{}' then
+    -- A parked job learns at its next poll that nobody wants it any more.
+    update attempt a set next_poll_at = clock_timestamp() where a.request_id = any (unwanted_ids) and a.next_poll_at is not null;
+  end if;
+
+  if callback_ids <> '{}' then
+    insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
+    select g.member->>'delivery_id', stored.id, stored.project_id, g.member->>'event_id', stored.callback_url, clock_timestamp()
+    from unnest(ended_ids, ends) with ordinality as g (id, member, n)
+    cross join lateral (select * from task where task.id = g.id offset 0) stored
+    where g.id = any (callback_ids) order by g.n;
+  end if;
+
+  return query
+    select stored.id, m.finished, stored.status, stored.error_code,
+           (select d.id from delivery d where d.task_id = stored.id order by d.created_at desc limit 1)
+    from unnest(ids, are_finished) with ordinality as m (id, finished, n)
+    cross join lateral (select * from task where task.id = m.id offset 0) stored
+    order by m.n;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.ensure_api_detail_partitions()
@@ -1774,7 +1867,14 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  -- Account before key, as in lock_money, but in one statement.
+  perform from api_key k
+  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -1810,7 +1910,7 @@ begin
   return query
     select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
     from unnest(is_ours) with ordinality as asked (ours, n)
-    left join (select e.*, row_number() over () as place from finish_tasks(ending) e) f
+    left join (select e.*, row_number() over () as place from end_tasks(ending) e) f
       on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
     order by asked.n;
 end $function$;
@@ -1821,64 +1921,20 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
 declare
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
-  member jsonb;
-  t record;
-  won record;
-  ended boolean;
 begin
-  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  -- Account before key, as in lock_money, but in one statement.
+  perform from api_key k
+  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
-
-  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
-    select * into t from task where id = member->>'task_id';
-    if not found then raise exception 'task % does not exist', member->>'task_id'; end if;
-    task_id := t.id;
-    finished := false;
-    delivery_id := null;
-
-    if t.completed_at is null and t.admission = 'open' then
-      -- Nobody was ever told that this task exists: it ends as never admitted.
-      update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed',
-        completed_at = clock_timestamp(), input = null
-      where id = t.id;
-      delete from idempotency i where i.task_id = t.id;
-      finished := true;
-    elsif t.completed_at is null then
-      won := null;
-      if member->>'status' = 'succeeded' then
-        select a.channel_id, a.outputs into strict won from attempt a
-        where a.request_id = t.id and a.outcome = 'ok' and a.outputs is not null;
-      else
-        select null::text as channel_id, null::jsonb as outputs into won;
-      end if;
-      ended := end_reservation(t.id, case when member->>'status' = 'succeeded' then t.credits_quoted end, won.channel_id);
-      if not ended then raise exception 'task % is open but its reservation is not held', t.id; end if;
-      update task set
-        status = member->>'status', completed_at = clock_timestamp(), output = won.outputs, channel_id = won.channel_id,
-        error_code = member->>'error_code', outcome_unknown = coalesce((member->>'outcome_unknown')::boolean, false),
-        progress = case when member->>'status' = 'succeeded' then 100 else task.progress end,
-        credits_charged = case when member->>'status' = 'succeeded' then t.credits_quoted else 0 end,
-        credits_refunded = case when member->>'status' = 'succeeded' then 0 else t.credits_quoted end,
-        expires_at = clock_timestamp() + make_interval(secs => (member->>'retention_seconds')::float8)
-      where id = t.id;
-      if member->>'status' <> 'succeeded' then
-        -- A parked job learns at its next poll that nobody wants it any more.
-        update attempt a set next_poll_at = clock_timestamp() where a.request_id = t.id and a.next_poll_at is not null;
-      end if;
-      if t.callback_url is not null then
-        insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
-        values (member->>'delivery_id', t.id, t.project_id, member->>'event_id', t.callback_url, clock_timestamp());
-      end if;
-      finished := true;
-    end if;
-    select task.status, task.error_code into status, error_code from task where id = t.id;
-    select d.id into delivery_id from delivery d where d.task_id = t.id order by d.created_at desc limit 1;
-    return next;
-  end loop;
+  return query select * from end_tasks(members);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
@@ -2197,20 +2253,44 @@ AS $function$
 #variable_conflict use_column
 declare
   t record;
-  account credit_account;
-  k api_key;
-  project_status text;
   code text;
+  -- The accounts and keys by their places, and what this call has held of each so far.
+  projects text[] := '{}';
+  keys text[] := '{}';
+  held_by_project bigint[] := '{}';
+  held_by_key bigint[] := '{}';
+  begun_by_project int[] := '{}';
+  begun_by_key int[] := '{}';
+  p int;
+  k int;
+  reserved_ids text[] := '{}';
+  seen_ids text[] := '{}';
+  rejected_ids text[] := '{}';
+  codes text[] := '{}';
 begin
   -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
-    perform lock_money(array_agg(distinct project_id), array_agg(distinct key_id)) from task where id = any (ids);
+    -- Account before key, as in lock_money, but in one statement.
+    perform from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update;
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
-    select stored.* from unnest(ids) with ordinality as given (id, ord)
-    cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
+    select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
+      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.budget - k.spent - k.reserved as room,
+      k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
+    from unnest(ids) with ordinality as asked (id, ord)
+    cross join lateral (select * from task where task.id = asked.id offset 0) stored
+    left join lateral (select * from credit_account where project_id = stored.project_id and stored.admission = 'open' offset 0) a on true
+    left join lateral (select * from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
+    left join lateral (select * from project where id = stored.project_id and stored.admission = 'open' offset 0) pr on true
+    order by asked.ord
   loop
     task_id := t.id;
     admitted := t.admission = 'reserved';
@@ -2219,45 +2299,75 @@ begin
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
-      select * into account from credit_account a where a.project_id = t.project_id;
-      select * into k from api_key where id = t.key_id;
-      select p.status into project_status from project p where p.id = t.project_id;
+      p := array_position(projects, t.project_id);
+      if p is null then
+        projects := projects || t.project_id;
+        held_by_project := held_by_project || 0::bigint;
+        begun_by_project := begun_by_project || 0;
+        p := cardinality(projects);
+      end if;
+      k := array_position(keys, t.key_id);
+      if k is null then
+        keys := keys || t.key_id;
+        held_by_key := held_by_key || 0::bigint;
+        begun_by_key := begun_by_key || 0;
+        k := cardinality(keys);
+      end if;
       code := case
-        when project_status <> 'active' or k.revoked_at is not null or k.expires_at <= clock_timestamp()
-          then 'invalid_api_key'
+        when t.is_active is not true or t.is_revoked or t.expires_at <= clock_timestamp() then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when account.in_flight >= in_flight_max_per_project or k.in_flight >= k.in_flight_max
+        when t.in_flight + begun_by_project[p] >= in_flight_max_per_project or t.places <= begun_by_key[k]
           then 'concurrency_limit_exceeded'
-        when account.balance < t.credits_quoted then 'insufficient_credits'
-        when k.budget - k.spent - k.reserved < t.credits_quoted then 'key_budget_exceeded'
+        when t.balance - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
+        when t.room - held_by_key[k] < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
-        update credit_account a
-        set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
-        where a.project_id = t.project_id;
-        update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
-          last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
-        where id = t.key_id;
-        insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-        values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
-        update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
-          workflow_started_at = case when by_workflow then clock_timestamp() end
-        where task.id = t.id;
+        held_by_project[p] := held_by_project[p] + t.credits_quoted;
+        begun_by_project[p] := begun_by_project[p] + 1;
+        held_by_key[k] := held_by_key[k] + t.credits_quoted;
+        begun_by_key[k] := begun_by_key[k] + 1;
+        reserved_ids := reserved_ids || t.id;
         admitted := true;
       else
-        update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
-          input = null
-        where task.id = t.id;
-        delete from idempotency i where i.task_id = t.id;
+        rejected_ids := rejected_ids || t.id;
+        codes := codes || code;
         refusal_code := code;
         status := 'failed';
       end if;
     elsif by_workflow and t.admission = 'reserved' and t.completed_at is null then
-      update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
-      where task.id = t.id;
+      seen_ids := seen_ids || t.id;
     end if;
     return next;
   end loop;
+
+  if reserved_ids <> '{}' then
+    with accounts as (
+      update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
+      from unnest(projects, held_by_project, begun_by_project) as u (id, held, begun)
+      where a.project_id = u.id and a.project_id = any (projects) and u.begun > 0
+    ), used as (
+      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun,
+        last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at else clock_timestamp() end
+      from unnest(keys, held_by_key, begun_by_key) as u (id, held, begun)
+      where k.id = u.id and k.id = any (keys) and u.begun > 0
+    ), decided as (
+      update task set admission = 'reserved', credits_reserved = task.credits_quoted, last_seen_at = clock_timestamp(),
+        workflow_started_at = case when by_workflow then clock_timestamp() end
+      where task.id = any (reserved_ids)
+      returning task.id, task.project_id, task.key_id, task.model_id, task.credits_quoted, task.deadline_at
+    )
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
+    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at from decided d;
+  end if;
+  if rejected_ids <> '{}' then
+    update task set admission = 'rejected', refusal_code = u.code, status = 'failed', completed_at = clock_timestamp(), input = null
+    from unnest(rejected_ids, codes) as u (id, code) where task.id = u.id and task.id = any (rejected_ids);
+    delete from idempotency i where i.task_id = any (rejected_ids);
+  end if;
+  if seen_ids <> '{}' then
+    update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
+    where task.id = any (seen_ids);
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.return_chat(p_request_id text)

@@ -1380,30 +1380,123 @@ begin
   return true;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.end_reservation(p_id text, p_settled bigint, p_channel_id text)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb)
+ RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
+#variable_conflict use_column
 declare
-  held hold;
-  charged bigint;
+  t record;
+  channel_id text;
+  outputs jsonb;
+  ids text[] := '{}';
+  are_finished boolean[] := '{}';
+  -- Of the tasks that this call ends: their ids, the members that end them, and the results of those that succeed.
+  ended_ids text[] := '{}';
+  ends jsonb[] := '{}';
+  channel_ids text[] := '{}';
+  results jsonb[] := '{}';
+  -- What each may be charged; null for a refund.
+  prices bigint[] := '{}';
+  unsold_ids text[] := '{}';
+  unwanted_ids text[] := '{}';
+  callback_ids text[] := '{}';
+  ended_count int;
 begin
-  delete from hold h where h.id = p_id returning * into held;
-  if not found then return false; end if;
-  charged := case when p_settled is null then 0 else least(p_settled, held.amount) end;
-  update credit_account a
-  set balance = a.balance + held.amount - charged, reserved = a.reserved - held.amount,
-      in_flight = a.in_flight - (held.kind = 'media')::int
-  where a.project_id = held.project_id;
-  update api_key k
-  set reserved = k.reserved - held.amount, spent = k.spent + charged, in_flight = k.in_flight - 1
-  where k.id = held.key_id;
-  insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
-  values (held.project_id, case when p_settled is null then 'refund' else 'settle' end, -charged, held.key_id, held.id, held.model_id,
-          p_channel_id, held.amount, held.created_at);
-  return true;
+  for t in
+    select given.member, given.member->>'task_id' as asked, given.member->>'status' as status, stored.id, stored.completed_at, stored.admission,
+      stored.callback_url, stored.credits_quoted
+    from jsonb_array_elements(members) with ordinality as given (member, ord)
+    left join lateral (select * from task where task.id = given.member->>'task_id' offset 0) stored on true
+    order by given.ord
+  loop
+    if t.id is null then raise exception 'task % does not exist', t.asked; end if;
+    ids := ids || t.id;
+    are_finished := are_finished || (t.completed_at is null and t.id <> all (ended_ids) and t.id <> all (unsold_ids));
+    continue when not are_finished[cardinality(are_finished)];
+    if t.admission = 'open' then
+      unsold_ids := unsold_ids || t.id;
+      continue;
+    end if;
+    channel_id := null;
+    outputs := null;
+    if t.status = 'succeeded' then
+      select a.channel_id, a.outputs into strict channel_id, outputs from attempt a
+      where a.request_id = t.id and a.outcome = 'ok' and a.outputs is not null;
+    else
+      unwanted_ids := unwanted_ids || t.id;
+    end if;
+    ended_ids := ended_ids || t.id;
+    ends := array_append(ends, t.member);
+    channel_ids := array_append(channel_ids, channel_id);
+    results := array_append(results, outputs);
+    prices := array_append(prices, case when t.status = 'succeeded' then t.credits_quoted end);
+    if t.callback_url is not null then callback_ids := callback_ids || t.id; end if;
+  end loop;
+
+  if unsold_ids <> '{}' then
+    -- Nobody was ever told that these tasks exist: they end as never admitted.
+    update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed', completed_at = clock_timestamp(),
+      input = null
+    where task.id = any (unsold_ids);
+    delete from idempotency i where i.task_id = any (unsold_ids);
+  end if;
+
+  if ended_ids <> '{}' then
+    with given as materialized (
+      select x.*, x.price is not null as is_success
+      from unnest(ended_ids, ends, channel_ids, results, prices) with ordinality as x (id, member, channel_id, outputs, price, n)
+    ), released as (
+      delete from hold h where h.id = any (ended_ids) returning h.*
+    ), over as materialized (
+      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged
+      from released r join given g on g.id = r.id
+    ), accounts as (
+      update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
+      from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
+      where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+    ), keys as (
+      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks
+      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks from over group by 1) s
+      where k.id = s.key_id and k.id = any (array(select key_id from over))
+    ), entries as (
+      insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
+      select project_id, case when is_success then 'settle' else 'refund' end, -charged, key_id, id, model_id, won_by, amount, created_at
+      from over order by n
+    ), tasks as (
+      update task set
+        status = g.member->>'status', completed_at = clock_timestamp(), output = g.outputs, channel_id = g.channel_id,
+        error_code = g.member->>'error_code', outcome_unknown = coalesce((g.member->>'outcome_unknown')::boolean, false),
+        progress = case when g.is_success then 100 else task.progress end,
+        credits_charged = case when g.is_success then task.credits_quoted else 0 end,
+        credits_refunded = case when g.is_success then 0 else task.credits_quoted end,
+        expires_at = clock_timestamp() + make_interval(secs => (g.member->>'retention_seconds')::float8)
+      from given g where task.id = g.id and task.id = any (ended_ids)
+    )
+    select count(*) into ended_count from over;
+    if ended_count <> cardinality(ended_ids) then
+      raise exception 'one of the tasks % is open but its reservation is not held', ended_ids;
+    end if;
+  end if;
+  if unwanted_ids <> '{}' then
+    -- A parked job learns at its next poll that nobody wants it any more.
+    update attempt a set next_poll_at = clock_timestamp() where a.request_id = any (unwanted_ids) and a.next_poll_at is not null;
+  end if;
+
+  if callback_ids <> '{}' then
+    insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
+    select g.member->>'delivery_id', stored.id, stored.project_id, g.member->>'event_id', stored.callback_url, clock_timestamp()
+    from unnest(ended_ids, ends) with ordinality as g (id, member, n)
+    cross join lateral (select * from task where task.id = g.id offset 0) stored
+    where g.id = any (callback_ids) order by g.n;
+  end if;
+
+  return query
+    select stored.id, m.finished, stored.status, stored.error_code,
+           (select d.id from delivery d where d.task_id = stored.id order by d.created_at desc limit 1)
+    from unnest(ids, are_finished) with ordinality as m (id, finished, n)
+    cross join lateral (select * from task where task.id = m.id offset 0) stored
+    order by m.n;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.ensure_api_detail_partitions()
@@ -1490,7 +1583,14 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  -- Account before key, as in lock_money, but in one statement.
+  perform from api_key k
+  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -1526,7 +1626,7 @@ begin
   return query
     select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
     from unnest(is_ours) with ordinality as asked (ours, n)
-    left join (select e.*, row_number() over () as place from finish_tasks(ending) e) f
+    left join (select e.*, row_number() over () as place from end_tasks(ending) e) f
       on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
     order by asked.n;
 end $function$;
@@ -1537,64 +1637,20 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
 declare
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
-  member jsonb;
-  t record;
-  won record;
-  ended boolean;
 begin
-  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  -- Account before key, as in lock_money, but in one statement.
+  perform from api_key k
+  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
-
-  for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
-    select * into t from task where id = member->>'task_id';
-    if not found then raise exception 'task % does not exist', member->>'task_id'; end if;
-    task_id := t.id;
-    finished := false;
-    delivery_id := null;
-
-    if t.completed_at is null and t.admission = 'open' then
-      -- Nobody was ever told that this task exists: it ends as never admitted.
-      update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed',
-        completed_at = clock_timestamp(), input = null
-      where id = t.id;
-      delete from idempotency i where i.task_id = t.id;
-      finished := true;
-    elsif t.completed_at is null then
-      won := null;
-      if member->>'status' = 'succeeded' then
-        select a.channel_id, a.outputs into strict won from attempt a
-        where a.request_id = t.id and a.outcome = 'ok' and a.outputs is not null;
-      else
-        select null::text as channel_id, null::jsonb as outputs into won;
-      end if;
-      ended := end_reservation(t.id, case when member->>'status' = 'succeeded' then t.credits_quoted end, won.channel_id);
-      if not ended then raise exception 'task % is open but its reservation is not held', t.id; end if;
-      update task set
-        status = member->>'status', completed_at = clock_timestamp(), output = won.outputs, channel_id = won.channel_id,
-        error_code = member->>'error_code', outcome_unknown = coalesce((member->>'outcome_unknown')::boolean, false),
-        progress = case when member->>'status' = 'succeeded' then 100 else task.progress end,
-        credits_charged = case when member->>'status' = 'succeeded' then t.credits_quoted else 0 end,
-        credits_refunded = case when member->>'status' = 'succeeded' then 0 else t.credits_quoted end,
-        expires_at = clock_timestamp() + make_interval(secs => (member->>'retention_seconds')::float8)
-      where id = t.id;
-      if member->>'status' <> 'succeeded' then
-        -- A parked job learns at its next poll that nobody wants it any more.
-        update attempt a set next_poll_at = clock_timestamp() where a.request_id = t.id and a.next_poll_at is not null;
-      end if;
-      if t.callback_url is not null then
-        insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at)
-        values (member->>'delivery_id', t.id, t.project_id, member->>'event_id', t.callback_url, clock_timestamp());
-      end if;
-      finished := true;
-    end if;
-    select task.status, task.error_code into status, error_code from task where id = t.id;
-    select d.id into delivery_id from delivery d where d.task_id = t.id order by d.created_at desc limit 1;
-    return next;
-  end loop;
+  return query select * from end_tasks(members);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
@@ -1913,20 +1969,44 @@ AS $function$
 #variable_conflict use_column
 declare
   t record;
-  account credit_account;
-  k api_key;
-  project_status text;
   code text;
+  -- The accounts and keys by their places, and what this call has held of each so far.
+  projects text[] := '{}';
+  keys text[] := '{}';
+  held_by_project bigint[] := '{}';
+  held_by_key bigint[] := '{}';
+  begun_by_project int[] := '{}';
+  begun_by_key int[] := '{}';
+  p int;
+  k int;
+  reserved_ids text[] := '{}';
+  seen_ids text[] := '{}';
+  rejected_ids text[] := '{}';
+  codes text[] := '{}';
 begin
   -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
-    perform lock_money(array_agg(distinct project_id), array_agg(distinct key_id)) from task where id = any (ids);
+    -- Account before key, as in lock_money, but in one statement.
+    perform from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update;
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
-    select stored.* from unnest(ids) with ordinality as given (id, ord)
-    cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
+    select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
+      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.budget - k.spent - k.reserved as room,
+      k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
+    from unnest(ids) with ordinality as asked (id, ord)
+    cross join lateral (select * from task where task.id = asked.id offset 0) stored
+    left join lateral (select * from credit_account where project_id = stored.project_id and stored.admission = 'open' offset 0) a on true
+    left join lateral (select * from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
+    left join lateral (select * from project where id = stored.project_id and stored.admission = 'open' offset 0) pr on true
+    order by asked.ord
   loop
     task_id := t.id;
     admitted := t.admission = 'reserved';
@@ -1935,45 +2015,75 @@ begin
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
-      select * into account from credit_account a where a.project_id = t.project_id;
-      select * into k from api_key where id = t.key_id;
-      select p.status into project_status from project p where p.id = t.project_id;
+      p := array_position(projects, t.project_id);
+      if p is null then
+        projects := projects || t.project_id;
+        held_by_project := held_by_project || 0::bigint;
+        begun_by_project := begun_by_project || 0;
+        p := cardinality(projects);
+      end if;
+      k := array_position(keys, t.key_id);
+      if k is null then
+        keys := keys || t.key_id;
+        held_by_key := held_by_key || 0::bigint;
+        begun_by_key := begun_by_key || 0;
+        k := cardinality(keys);
+      end if;
       code := case
-        when project_status <> 'active' or k.revoked_at is not null or k.expires_at <= clock_timestamp()
-          then 'invalid_api_key'
+        when t.is_active is not true or t.is_revoked or t.expires_at <= clock_timestamp() then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when account.in_flight >= in_flight_max_per_project or k.in_flight >= k.in_flight_max
+        when t.in_flight + begun_by_project[p] >= in_flight_max_per_project or t.places <= begun_by_key[k]
           then 'concurrency_limit_exceeded'
-        when account.balance < t.credits_quoted then 'insufficient_credits'
-        when k.budget - k.spent - k.reserved < t.credits_quoted then 'key_budget_exceeded'
+        when t.balance - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
+        when t.room - held_by_key[k] < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
-        update credit_account a
-        set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
-        where a.project_id = t.project_id;
-        update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
-          last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
-        where id = t.key_id;
-        insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-        values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
-        update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
-          workflow_started_at = case when by_workflow then clock_timestamp() end
-        where task.id = t.id;
+        held_by_project[p] := held_by_project[p] + t.credits_quoted;
+        begun_by_project[p] := begun_by_project[p] + 1;
+        held_by_key[k] := held_by_key[k] + t.credits_quoted;
+        begun_by_key[k] := begun_by_key[k] + 1;
+        reserved_ids := reserved_ids || t.id;
         admitted := true;
       else
-        update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
-          input = null
-        where task.id = t.id;
-        delete from idempotency i where i.task_id = t.id;
+        rejected_ids := rejected_ids || t.id;
+        codes := codes || code;
         refusal_code := code;
         status := 'failed';
       end if;
     elsif by_workflow and t.admission = 'reserved' and t.completed_at is null then
-      update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
-      where task.id = t.id;
+      seen_ids := seen_ids || t.id;
     end if;
     return next;
   end loop;
+
+  if reserved_ids <> '{}' then
+    with accounts as (
+      update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
+      from unnest(projects, held_by_project, begun_by_project) as u (id, held, begun)
+      where a.project_id = u.id and a.project_id = any (projects) and u.begun > 0
+    ), used as (
+      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun,
+        last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at else clock_timestamp() end
+      from unnest(keys, held_by_key, begun_by_key) as u (id, held, begun)
+      where k.id = u.id and k.id = any (keys) and u.begun > 0
+    ), decided as (
+      update task set admission = 'reserved', credits_reserved = task.credits_quoted, last_seen_at = clock_timestamp(),
+        workflow_started_at = case when by_workflow then clock_timestamp() end
+      where task.id = any (reserved_ids)
+      returning task.id, task.project_id, task.key_id, task.model_id, task.credits_quoted, task.deadline_at
+    )
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
+    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at from decided d;
+  end if;
+  if rejected_ids <> '{}' then
+    update task set admission = 'rejected', refusal_code = u.code, status = 'failed', completed_at = clock_timestamp(), input = null
+    from unnest(rejected_ids, codes) as u (id, code) where task.id = u.id and task.id = any (rejected_ids);
+    delete from idempotency i where i.task_id = any (rejected_ids);
+  end if;
+  if seen_ids <> '{}' then
+    update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
+    where task.id = any (seen_ids);
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.return_chat(p_request_id text)

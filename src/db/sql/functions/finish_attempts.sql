@@ -1,4 +1,4 @@
--- Ends attempts with their results and, in the same transaction, their tasks (finish_tasks): the rows of the files, the outcome, the
+-- Ends attempts with their results and, in the same transaction, their tasks (end_tasks): the rows of the files, the outcome, the
 -- outputs, the credits and the delivery row of the callback. The first call to commit decides.
 -- For an attempt that another holder has ended or taken over, `ours` is false and nothing changes. Called again with the same fencing
 -- token, `ours` is true again, and the stored end of the task is returned.
@@ -19,7 +19,14 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  perform lock_money(array_agg(distinct task.project_id), array_agg(distinct task.key_id)) from task where id = any (ids);
+  -- Account before key, as in lock_money, but in one statement.
+  perform from api_key k
+  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+    and (select count(*) from (
+      select from credit_account a
+      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+      order by a.project_id for no key update) locked) >= 0
+  order by k.id for no key update;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -55,7 +62,7 @@ begin
   return query
     select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
     from unnest(is_ours) with ordinality as asked (ours, n)
-    left join (select e.*, row_number() over () as place from finish_tasks(ending) e) f
+    left join (select e.*, row_number() over () as place from end_tasks(ending) e) f
       on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
     order by asked.n;
 end $$;

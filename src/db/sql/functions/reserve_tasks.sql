@@ -2,6 +2,9 @@
 -- 'rejected' with refusal_code. A rejected task holds no credits and frees its idempotency key in the same transaction.
 -- Called again, it returns the stored verdict. remaining_ms is the time to the deadline by the clock of the database.
 -- by_workflow: the caller is the task's workflow, which is thereby known to have started.
+--
+-- The verdicts equal those of the tasks reserved one after another. Balances are read once and written once per account and key. A
+-- task that is given twice is returned once.
 create or replace function reserve_tasks(ids text[], by_workflow boolean, in_flight_max_per_project int)
 returns table (task_id text, admitted boolean, refusal_code text, remaining_ms float8, status text)
 language plpgsql
@@ -11,20 +14,44 @@ as $$
 #variable_conflict use_column
 declare
   t record;
-  account credit_account;
-  k api_key;
-  project_status text;
   code text;
+  -- The accounts and keys by their places, and what this call has held of each so far.
+  projects text[] := '{}';
+  keys text[] := '{}';
+  held_by_project bigint[] := '{}';
+  held_by_key bigint[] := '{}';
+  begun_by_project int[] := '{}';
+  begun_by_key int[] := '{}';
+  p int;
+  k int;
+  reserved_ids text[] := '{}';
+  seen_ids text[] := '{}';
+  rejected_ids text[] := '{}';
+  codes text[] := '{}';
 begin
   -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
-    perform lock_money(array_agg(distinct project_id), array_agg(distinct key_id)) from task where id = any (ids);
+    -- Account before key, as in lock_money, but in one statement.
+    perform from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update;
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
-    select stored.* from unnest(ids) with ordinality as given (id, ord)
-    cross join lateral (select * from task where task.id = given.id offset 0) stored order by ord
+    select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
+      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.budget - k.spent - k.reserved as room,
+      k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
+    from unnest(ids) with ordinality as asked (id, ord)
+    cross join lateral (select * from task where task.id = asked.id offset 0) stored
+    left join lateral (select * from credit_account where project_id = stored.project_id and stored.admission = 'open' offset 0) a on true
+    left join lateral (select * from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
+    left join lateral (select * from project where id = stored.project_id and stored.admission = 'open' offset 0) pr on true
+    order by asked.ord
   loop
     task_id := t.id;
     admitted := t.admission = 'reserved';
@@ -33,43 +60,73 @@ begin
     remaining_ms := extract(epoch from t.deadline_at - clock_timestamp()) * 1000;
 
     if t.admission = 'open' then
-      select * into account from credit_account a where a.project_id = t.project_id;
-      select * into k from api_key where id = t.key_id;
-      select p.status into project_status from project p where p.id = t.project_id;
+      p := array_position(projects, t.project_id);
+      if p is null then
+        projects := projects || t.project_id;
+        held_by_project := held_by_project || 0::bigint;
+        begun_by_project := begun_by_project || 0;
+        p := cardinality(projects);
+      end if;
+      k := array_position(keys, t.key_id);
+      if k is null then
+        keys := keys || t.key_id;
+        held_by_key := held_by_key || 0::bigint;
+        begun_by_key := begun_by_key || 0;
+        k := cardinality(keys);
+      end if;
       code := case
-        when project_status <> 'active' or k.revoked_at is not null or k.expires_at <= clock_timestamp()
-          then 'invalid_api_key'
+        when t.is_active is not true or t.is_revoked or t.expires_at <= clock_timestamp() then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
-        when account.in_flight >= in_flight_max_per_project or k.in_flight >= k.in_flight_max
+        when t.in_flight + begun_by_project[p] >= in_flight_max_per_project or t.places <= begun_by_key[k]
           then 'concurrency_limit_exceeded'
-        when account.balance < t.credits_quoted then 'insufficient_credits'
-        when k.budget - k.spent - k.reserved < t.credits_quoted then 'key_budget_exceeded'
+        when t.balance - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
+        when t.room - held_by_key[k] < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
-        update credit_account a
-        set balance = a.balance - t.credits_quoted, reserved = a.reserved + t.credits_quoted, in_flight = a.in_flight + 1
-        where a.project_id = t.project_id;
-        update api_key set reserved = reserved + t.credits_quoted, in_flight = in_flight + 1,
-          last_used_at = case when last_used_at > clock_timestamp() - interval '1 minute' then last_used_at else clock_timestamp() end
-        where id = t.key_id;
-        insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-        values (t.id, t.project_id, t.key_id, 'media', t.model_id, t.credits_quoted, t.deadline_at);
-        update task set admission = 'reserved', credits_reserved = t.credits_quoted, last_seen_at = clock_timestamp(),
-          workflow_started_at = case when by_workflow then clock_timestamp() end
-        where task.id = t.id;
+        held_by_project[p] := held_by_project[p] + t.credits_quoted;
+        begun_by_project[p] := begun_by_project[p] + 1;
+        held_by_key[k] := held_by_key[k] + t.credits_quoted;
+        begun_by_key[k] := begun_by_key[k] + 1;
+        reserved_ids := reserved_ids || t.id;
         admitted := true;
       else
-        update task set admission = 'rejected', refusal_code = code, status = 'failed', completed_at = clock_timestamp(),
-          input = null
-        where task.id = t.id;
-        delete from idempotency i where i.task_id = t.id;
+        rejected_ids := rejected_ids || t.id;
+        codes := codes || code;
         refusal_code := code;
         status := 'failed';
       end if;
     elsif by_workflow and t.admission = 'reserved' and t.completed_at is null then
-      update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
-      where task.id = t.id;
+      seen_ids := seen_ids || t.id;
     end if;
     return next;
   end loop;
+
+  if reserved_ids <> '{}' then
+    with accounts as (
+      update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
+      from unnest(projects, held_by_project, begun_by_project) as u (id, held, begun)
+      where a.project_id = u.id and a.project_id = any (projects) and u.begun > 0
+    ), used as (
+      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun,
+        last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at else clock_timestamp() end
+      from unnest(keys, held_by_key, begun_by_key) as u (id, held, begun)
+      where k.id = u.id and k.id = any (keys) and u.begun > 0
+    ), decided as (
+      update task set admission = 'reserved', credits_reserved = task.credits_quoted, last_seen_at = clock_timestamp(),
+        workflow_started_at = case when by_workflow then clock_timestamp() end
+      where task.id = any (reserved_ids)
+      returning task.id, task.project_id, task.key_id, task.model_id, task.credits_quoted, task.deadline_at
+    )
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
+    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at from decided d;
+  end if;
+  if rejected_ids <> '{}' then
+    update task set admission = 'rejected', refusal_code = u.code, status = 'failed', completed_at = clock_timestamp(), input = null
+    from unnest(rejected_ids, codes) as u (id, code) where task.id = u.id and task.id = any (rejected_ids);
+    delete from idempotency i where i.task_id = any (rejected_ids);
+  end if;
+  if seen_ids <> '{}' then
+    update task set workflow_started_at = coalesce(task.workflow_started_at, clock_timestamp()), last_seen_at = clock_timestamp()
+    where task.id = any (seen_ids);
+  end if;
 end $$;
