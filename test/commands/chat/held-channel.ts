@@ -20,7 +20,7 @@ export interface HeldChannel {
 
 /** Fields of a chat to this channel; an answer costs one credit. */
 export const heldModel = { model: 'deepseek-v3.2' };
-const group = 'deepseek';
+const group = 'openrouter';
 
 export async function openHeldChannel({ database, env }: Pick<Gateway, 'database' | 'env'>): Promise<HeldChannel> {
   const upstream = await startChatUpstream();
