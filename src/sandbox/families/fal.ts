@@ -2,6 +2,7 @@ import { objectOf, type Fields } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
 import { askedOf, fetchFile, fileUrls, findJob, stringOf, takeJob } from '../media-family.ts';
 import type { FoundJob, MediaJob } from '../media-jobs.ts';
+import { refusedField } from './fal-models.ts';
 
 /**
  * fal's queue, as https://fal.ai/docs/api-reference/inference-api and …/model-apis/errors describe it (read on 2026-11-21):
@@ -28,6 +29,8 @@ function submit(call: FamilyCall): Reply {
   const input = objectOf(call.body);
   const prompt = stringOf(input?.prompt);
   if (!input || prompt === '') return modelError(422, 'missing', 'Field required');
+  const refused = refusedField(call.path, input);
+  if (refused !== undefined) return modelError(422, 'value_error', `${refused} is not valid`);
   return takeJob(call, { prompt, asked: askedOf(call.path, input), refusals }, ({ id }) =>
     json(200, { status: 'IN_QUEUE', ...linksOf(call, appOf(call.path), id), queue_position: 0 }),
   );
