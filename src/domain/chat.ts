@@ -15,6 +15,8 @@ export interface ChatRequest {
   responseFormat?: ResponseFormat;
   /** The most tokens of output. Always sent upstream, because the hold covers exactly this many. */
   maxTokens: number;
+  /** The client named no `max_tokens`, so a model may have a default of its own. */
+  isDefaultLength?: true;
   temperature?: number;
   topP?: number;
   topK?: number;
@@ -131,7 +133,10 @@ export function withoutUnsent(request: ChatRequest, parameters: UpstreamMapping[
 export const unsentMembers = { temperature: 'temperature', top_p: 'topP', top_k: 'topK', stop: 'stop' } as const;
 
 /** The output limit if the client sends none (spec §2.3). */
-export const maxTokensDefault = 1_024;
+const maxTokensDefault = 1_024;
+/** The length of a request that names `maxTokens` or nothing. */
+export const toLength = (maxTokens: number | null | undefined): Pick<ChatRequest, 'maxTokens' | 'isDefaultLength'> =>
+  typeof maxTokens === 'number' ? { maxTokens } : { maxTokens: maxTokensDefault, isDefaultLength: true };
 /**
  * The temperature of a request that names none (spec §2.3): 0.7, or none beside a `top_p` of the client. Both settle the same
  * choice, and some models refuse a request with the two.

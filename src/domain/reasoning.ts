@@ -1,3 +1,5 @@
+import type { ModelPrivate } from './catalog.ts';
+import type { ChatReply, ChatRequest } from './chat.ts';
 import type { JsonValue } from './json.ts';
 
 /** OpenAI's levels of `reasoning_effort`, which the other families translate. */
@@ -16,3 +18,34 @@ export function thinkingBudget(effort: Exclude<Effort, 'none'>, maxTokens: numbe
 }
 
 const budgets = { minimal: 128, low: 1_024, medium: 2_048, high: 4_096, xhigh: 8_192, max: 16_384 } as const;
+
+/**
+ * The request with a length that leaves room for the thoughts of its model, and a sentence for the client if it asked for less. The
+ * credits are held for this length.
+ */
+export function withRoomToThink(
+  request: ChatRequest,
+  limits: ModelPrivate['max_tokens'],
+): { request: ChatRequest; warning?: string } {
+  if (!limits) return { request };
+  const { isDefaultLength, maxTokens } = request;
+  if (isDefaultLength) return { request: { ...request, maxTokens: limits.default } };
+  if (maxTokens >= limits.min) return { request };
+  const warning = `max_tokens was raised from ${maxTokens} to ${limits.min}, because the thoughts of this model count as tokens.`;
+  return { request: { ...request, maxTokens: limits.min }, warning };
+}
+
+/**
+ * An answer that has tokens and no text: the model spent them on its thoughts. It was cut, whatever the provider calls it, and a
+ * client that reads only the text must learn why there is none. Null for any other answer.
+ */
+export function thoughtOnly(reply: ChatReply): { reply: ChatReply; warning: string } | null {
+  const { content, refusal, toolCalls, usage, reasoning, finishReason } = reply;
+  const isSilent = !content && !refusal && toolCalls.length === 0 && (usage?.outputTokens ?? 0) > 0;
+  const hasThought = reasoning !== undefined || (usage?.reasoningTokens ?? 0) > 0;
+  const isCut = finishReason === 'length' || (finishReason === 'stop' && hasThought);
+  if (!isSilent || !isCut) return null;
+  const warning =
+    'The model spent its tokens on thoughts and wrote no text. Allow more max_tokens, or ask for a lower reasoning_effort.';
+  return { reply: { ...reply, finishReason: 'length' }, warning };
+}

@@ -4,6 +4,7 @@ import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';
 import { checkChatModel, isDataUri, withoutReasoning, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
+import { withRoomToThink } from '../../domain/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type { UndeliveredChats } from './undelivered-chats.ts';
@@ -16,6 +17,8 @@ export interface PreparedChat {
   credits: number;
   /** Adapter families that support the request. */
   families: string[];
+  /** What was changed in the request, in a sentence for the client. */
+  warning?: string;
 }
 
 /** Checks a request before credits are held: the model, its images, the size of the context, and which families support it. */
@@ -28,13 +31,14 @@ export function prepareChat(
   checkImageUrls({ egress }, asked);
   // Thoughts that no provider is sent must not be paid for.
   const isKept = Object.values(entry.private.upstream).some(({ keeps_reasoning: keeps }) => keeps === true);
-  const request = isKept ? asked : withoutReasoning(asked);
+  const { request, warning } = withRoomToThink(isKept ? asked : withoutReasoning(asked), entry.private.max_tokens);
   const hold = chatHold(request, entry.private.image_tokens);
   checkContext(entry, hold);
   const supportsOf = (family: string, api: UpstreamMapping['api']) =>
     api === 'responses' ? adapters[family]?.responsesSupports : adapters[family]?.chatSupports;
   const families = familiesTaking(entry.private.upstream, supportsOf, request);
-  return { entry, request, hold, credits: heldCredits(entry.model.pricing, hold), families };
+  const credits = heldCredits(entry.model.pricing, hold);
+  return { entry, request, hold, credits, families, ...(warning !== undefined && { warning }) };
 }
 
 /** The provider fetches these URLs. A private address would reach the network of a self-hosted provider. */
@@ -69,6 +73,8 @@ export interface ChatInput {
 
 export interface ChatAnswered {
   reply: ChatReply;
+  /** What the client should know about the answer, in sentences. */
+  warning?: string;
   usage: { input: number; output: number };
   credits: number;
   attempts: number;

@@ -2,6 +2,7 @@ import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-
 import type { ChatReply } from '../../domain/chat.ts';
 import { billedTokens, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { thoughtOnly } from '../../domain/reasoning.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
 import { pause } from '../../platform/pause.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
@@ -25,8 +26,11 @@ export function billChat(
       'a chat cost more than its hold and was charged the hold',
     );
   }
+  const silent = thoughtOnly(reply);
+  const warning = [input.prepared.warning, silent?.warning].filter(Boolean).join(' ');
   const answered: ChatAnswered = {
-    reply,
+    reply: silent?.reply ?? reply,
+    ...(warning !== '' && { warning }),
     usage: { input: usage.input, output: usage.output },
     credits: settlement.credits,
     attempts: tried.attempts,

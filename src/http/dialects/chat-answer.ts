@@ -1,7 +1,7 @@
 import type { ChatAnswered } from '../../commands/chat/prepare-chat.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */
-export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage'> {
+export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage' | 'warning'> {
   /** The gateway's id, not the provider's. */
   id: string;
   /** Unix seconds. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   checkConversation,
-  maxTokensDefault,
+  toLength,
   defaultTemperature,
   type ChatMessage,
   type ChatPart,
@@ -47,7 +47,7 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
     model,
     messages,
     tools,
-    maxTokens: config.maxOutputTokens ?? maxTokensDefault,
+    ...toLength(config.maxOutputTokens),
     ...given({
       toolChoice,
       responseFormat: readFormat(config),

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). */
-export function openaiCompletion({ id, created, model, reply, usage }: ChatAnswer): JsonObject {
+export function openaiCompletion({ id, created, model, reply, usage, warning }: ChatAnswer): JsonObject {
   const { cachedTokens, reasoningTokens } = reply.usage ?? {};
   return {
     id,
@@ -32,6 +32,7 @@ export function openaiCompletion({ id, created, model, reply, usage }: ChatAnswe
       prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
       completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
     },
+    ...(warning !== undefined && { tollgate: { warning } }),
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import {
   checkConversation,
   isDataUri,
-  maxTokensDefault,
+  toLength,
   splitDataUri,
   defaultTemperature,
   type ChatContent,
@@ -53,7 +53,7 @@ export function readOpenaiChat(body: unknown): ChatRequest {
     model,
     messages: canonical,
     tools,
-    maxTokens: max_tokens ?? max_completion_tokens ?? maxTokensDefault,
+    ...toLength(max_tokens ?? max_completion_tokens),
     ...given({
       toolChoice,
       parallelToolCalls: asked.parallel_tool_calls,

@@ -134,6 +134,18 @@ export const describeCompleteChat = (started: () => Gateway): void =>
         expect(await factsOf(thinking)).toMatchObject({ state: 'settled', settledAmount: 5 });
       });
 
+      it('that is only thoughts is cut, is charged by its usage, and says so', async () => {
+        const thinking = await ask('deep [[thoughts=64]]', { fields: { ...tenCredits, max_tokens: 64 } });
+        expect(verdictOf(thinking)).toBe('200');
+        expect(thinking.body).toMatchObject({
+          choices: [{ finish_reason: 'length', message: { content: '' } }],
+          usage: { completion_tokens: 64, completion_tokens_details: { reasoning_tokens: 64 } },
+          tollgate: { warning: expect.stringContaining('wrote no text') },
+        });
+        expect((await factsOf(thinking))?.settledAmount ?? 0).toBeGreaterThan(0);
+        expect((await ask('shallow')).body).not.toHaveProperty('tollgate');
+      });
+
       it('whose client disconnects is still settled', async () => {
         const { projectId, apiKey } = await gateway.project({ credits: 100 });
         const gone = new AbortController();

@@ -25,6 +25,7 @@ describe('a generateContent request', () => {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
       tools: [],
       maxTokens: 1_024,
+      isDefaultLength: true,
       temperature: 0.7,
       extra: {},
     });

@@ -27,6 +27,7 @@ describe('an OpenAI chat request', () => {
       messages: [{ role: 'user', content: 'hello' }],
       tools: [],
       maxTokens: 1_024,
+      isDefaultLength: true,
       temperature: 0.7,
       extra: {},
     });

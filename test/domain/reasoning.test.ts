@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChatReply } from '../../src/domain/chat.ts';
+import { thinkingBudget, thoughtOnly } from '../../src/domain/reasoning.ts';
+
+const reply = (more: Partial<ChatReply>): ChatReply => ({
+  ...{ content: null, refusal: null, toolCalls: [], finishReason: 'stop' },
+  usage: { inputTokens: 5, outputTokens: 100, reasoningTokens: 100 },
+  ...more,
+});
+
+describe('an answer without text', () => {
+  it.each<[string, Partial<ChatReply>]>([
+    ['whose tokens were all thoughts', {}],
+    ['that was cut', { finishReason: 'length', usage: { inputTokens: 5, outputTokens: 100 } }],
+    ['that has only thoughts', { content: '', reasoning: 'Hm.', usage: { inputTokens: 5, outputTokens: 9 } }],
+  ])('%s was cut, and the client learns why', (_name, more) => {
+    expect(thoughtOnly(reply(more))).toEqual({
+      reply: reply({ ...more, finishReason: 'length' }),
+      warning: expect.stringContaining('wrote no text'),
+    });
+  });
+
+  it.each<[string, Partial<ChatReply>]>([
+    ['has text', { content: 'Hi.' }],
+    ['has a tool call', { toolCalls: [{ id: 'c', name: 'f', arguments: '{}' }], finishReason: 'tool_calls' }],
+    ['has a refusal', { refusal: 'No.' }],
+    ['was filtered', { finishReason: 'content_filter' }],
+    ['has no tokens', { usage: { inputTokens: 5, outputTokens: 0 } }],
+    ['has no usage', { usage: null }],
+    ['ended without a thought', { usage: { inputTokens: 5, outputTokens: 3 } }],
+  ])('is left as it is if it %s', (_name, more) => {
+    expect(thoughtOnly(reply(more))).toBeNull();
+  });
+});
+
+describe('the budget for thoughts', () => {
+  it('leaves at least half of the answer for text, and is null if the model cannot think in the rest', () => {
+    expect(thinkingBudget('high', 8_192, 1_024)).toBe(4_096);
+    expect(thinkingBudget('high', 4_000, 1_024)).toBe(2_000);
+    expect(thinkingBudget('minimal', 8_192, 1_024)).toBe(1_024);
+    expect(thinkingBudget('max', 2_047, 1_024)).toBeNull();
+  });
+});
