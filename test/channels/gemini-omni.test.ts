@@ -1,10 +1,13 @@
+import type { Interactions } from '@google/genai';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createGemini } from '../../src/channels/gemini.ts';
+import type { MediaRequest } from '../../src/channels/channel.ts';
 import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
 import { openWire, type Wire } from './open-wire.ts';
 import { savedReplies } from './saved-replies.ts';
 
 const saved = savedReplies('gemini');
+type Sent = Interactions.InteractionCreateParams.CreateModelInteractionParamsNonStreaming;
 
 mediaAdapterSuite({
   family: 'gemini',
@@ -87,10 +90,10 @@ describe('the Gemini Omni adapter on the wire', () => {
       input: 'a fox',
       background: true,
       response_format: { type: 'video', delivery: 'uri', duration: '8s', aspect_ratio: '9:16' },
-    });
+    } satisfies Sent);
   });
 
-  it.each([
+  it.each<['image_to_video' | 'reference_to_video' | 'edit', Partial<MediaRequest>, 'image' | 'video']>([
     ['image_to_video', { image: picture }, 'image'],
     ['reference_to_video', { referenceImages: [picture] }, 'image'],
     ['edit', { videoUrl: { url: 'data:video/mp4;base64,AAAA' } }, 'video'],
@@ -101,6 +104,6 @@ describe('the Gemini Omni adapter on the wire', () => {
         { type: 'text', text: 'a fox' },
       ],
       generation_config: { video_config: { task } },
-    });
+    } satisfies Partial<Sent>);
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
 import { createOpenai } from '../../src/channels/openai.ts';
 import { byPolicy, mediaAdapterSuite } from './media-adapter-suite.ts';
 import { openWire, type Wire } from './open-wire.ts';
@@ -122,13 +123,20 @@ describe('the OpenAI media adapter on the wire', () => {
   const picture = { url: `data:image/png;base64,${Buffer.from('picture').toString('base64')}` };
 
   it('requests an image as JSON, and no parameter can replace model or prompt', async () => {
-    const { sent, body } = await wire.submit({ parameters: { n: 2, prompt: 'another', model: 'dearer' } });
+    const fields = { size: '1536x1024', quality: 'high', output_format: 'png', moderation: 'auto' } as const;
+    const parameters = { n: 2, ...fields, prompt: 'another', model: 'dearer' };
+    const { sent, body } = await wire.submit({ parameters });
     expect(sent).toMatchObject({
       method: 'POST',
       path: '/v1/images/generations',
       headers: { authorization: 'Bearer sk-secret', 'idempotency-key': 'att_1', 'content-type': 'application/json' },
     });
-    expect(body).toEqual({ n: 2, model: 'gpt-image-2.5-sunburst', prompt: 'a fox' });
+    expect(body).toEqual({
+      n: 2,
+      ...fields,
+      model: 'gpt-image-2.5-sunburst',
+      prompt: 'a fox',
+    } satisfies OpenAI.ImageGenerateParamsNonStreaming);
   });
 
   it('sends input images as files of a form, together with the fields', async () => {
