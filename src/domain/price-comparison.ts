@@ -1,8 +1,10 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
+import { pricedKeys } from './margins.ts';
+import { offeredCombinations } from './offered-combinations.ts';
 import { acceptedParameters } from './parameters.ts';
 import { mediaCost, ratesFor, tokenRates, type TokenRates } from './upstream-cost.ts';
-import { canMake, upstreamModel } from './upstream-parameters.ts';
+import { upstreamModel } from './upstream-parameters.ts';
 
 /** A price list in LiteLLM's format: by model, amounts in USD for one token, image or second, among other facts. */
 export type PriceList = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -27,8 +29,8 @@ export interface ComparedMapping {
 }
 
 /**
- * Compares the cost of every mapping with a price list, except those of retired models. A media mapping is compared for a request with
- * the default parameters.
+ * Compares the cost of every mapping with a price list, except those of retired models. A media mapping is compared by
+ * the one of its prices that is nearest.
  */
 export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList): ComparedMapping[] =>
   entries
@@ -40,7 +42,7 @@ export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList)
         const listed = key === null ? undefined : list[key];
         const about = { model: entry.model.id, family, key };
         if (listed === undefined) return { ...about, status: 'unknown', prices: [] };
-        const prices = entry.model.type === 'chat' ? chatPrices(mapping, listed) : mediaPrices(mapping, listed, asked);
+        const prices = entry.model.type === 'chat' ? chatPrices(mapping, listed) : mediaPrices(entry, mapping, listed);
         if (prices.length === 0) return { ...about, status: 'not_comparable', prices };
         return { ...about, status: prices.some(({ differs }) => differs) ? 'differs' : 'equal', prices };
       }),
@@ -114,30 +116,29 @@ function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): Compa
     const suffix = within.length === 0 ? '' : `_above_${Math.max(...within) / 1_000}k_tokens`;
     return tokenFields.flatMap(({ field, words, ours }) => {
       const price = amountIn(listed, `${field}${suffix}`) ?? amountIn(listed, field);
-      if (price === null || rates === undefined) return [];
+      // Zero there says that the provider has no such price, as the counts of its answers have no such tokens.
+      if (price === null || rates === undefined || (price === 0 && field.startsWith('cache_creation'))) return [];
       const where = above === 0 ? '' : `, input above ${above}`;
       return [compared(`1,000,000 ${words}${where}`, ours(rates), price * 1e12)];
     });
   });
 }
 
-function mediaPrices(mapping: UpstreamMapping, listed: PriceList[string], asked: JsonObject): ComparedPrice[] {
-  const request = { ...asked, ...usualOf(mapping, asked) };
-  const cost = mediaCost(mapping.cost, request);
+/** The list has one price of a model and does not say for which parameters, so it is compared with the nearest of ours. */
+function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
   const perImage = amountIn(listed, 'output_cost_per_image');
   const perSecond = amountIn(listed, 'output_cost_per_second') ?? amountIn(listed, 'output_cost_per_video_per_second');
-  if (perImage !== null) return [compared('1 image', cost / Number(request['n'] ?? 1), perImage * 1e6)];
-  const duration = Number(request['duration']);
-  return perSecond === null || !(duration > 0) ? [] : [compared('1 second', cost / duration, perSecond * 1e6)];
+  const price = perImage ?? perSecond;
+  if (price === null) return [];
+  const unit = perImage === null ? { item: '1 second', key: 'duration' } : { item: '1 image', key: 'n' };
+  const combinations = offeredCombinations(entry, mapping, [...pricedKeys(entry, mapping), unit.key]) ?? [];
+  return combinations
+    .map((asked) => ({ asked, count: Number(asked[unit.key] ?? (unit.key === 'n' ? 1 : NaN)) }))
+    .filter(({ count }) => count > 0)
+    .map(({ asked, count }) => compared(unit.item, mediaCost(mapping.cost, asked) / count, price * 1e6))
+    .sort((one, other) => Math.abs(one.ours - one.listed) - Math.abs(other.ours - other.listed))
+    .slice(0, 1);
 }
-
-/** The first value that the family offers of each parameter whose default it does not offer. */
-const usualOf = (mapping: UpstreamMapping, asked: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(mapping.only ?? {}).flatMap(([key, [first]]) =>
-      first === undefined || canMake({ only: { [key]: mapping.only?.[key] ?? [] } }, asked) ? [] : [[key, first]],
-    ),
-  );
 
 /** Prices are written with few digits, and the list converts some from other units. */
 const differenceMax = 0.01;

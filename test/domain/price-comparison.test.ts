@@ -59,7 +59,11 @@ describe('the comparison with a price list', () => {
       '1,000,000 output tokens',
     ]);
     // Without a price of its own, cached input costs what input costs.
-    const more = { cache_read_input_token_cost: 2.5e-8, output_cost_per_reasoning_token: 3e-6 };
+    const more = {
+      cache_creation_input_token_cost: 0,
+      cache_read_input_token_cost: 2.5e-8,
+      output_cost_per_reasoning_token: 3e-6,
+    };
     expect(compare(model, { 'talk-1': { ...listed, ...more } }).differing).toEqual(['1,000,000 cached input tokens']);
   });
 
@@ -72,16 +76,21 @@ describe('the comparison with a price list', () => {
     expect(compare(chat({ cost: { per_million: rates } }), { 'talk-1': long }).differing).toEqual(missing);
   });
 
-  it('is for a media request with the default parameters that the family offers', () => {
+  it('takes the price of a media model for the nearest of those that the family offers', () => {
     const cost = [{ when: { resolution: '1080p' }, per_second: 90_000 }, { per_second: 50_000 }];
     const bySecond = { 'fal_ai/fal-ai/clip': { output_cost_per_second: 0.05 } };
     expect(compare(clip({ cost }), bySecond)).toMatchObject({ status: 'equal' });
+    expect(compare(clip({ cost }), { 'fal-ai/clip': { output_cost_per_second: 0.09 } })).toMatchObject({
+      status: 'equal',
+    });
     expect(compare(clip({ cost, only: { resolution: ['1080p'] } }), bySecond).differing).toEqual(['1 second']);
     expect(
       compare(clip({ cost: { per_request: 40_000 } }), { 'fal-ai/clip': { output_cost_per_image: 0.04 } }),
     ).toEqual({
       ...{ key: 'fal-ai/clip', status: 'equal', differing: [] },
     });
+    const untimed = { ...clip({ cost: { per_request: 40_000 } }), parameters: { prompt: true } };
+    expect(compare(untimed, bySecond)).toMatchObject({ status: 'not_comparable' });
     expect(compare(clip({ cost }), { 'fal-ai/clip': { mode: 'video' } })).toMatchObject({ status: 'not_comparable' });
   });
 
