@@ -17,6 +17,10 @@ import type { Gateway, TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 import { requestsOf } from './request-log.ts';
 
+const older = ['gpt-5-mini', 'claude-sonnet-4.5', 'gemini-2.5-flash'];
+/** Models of the Responses API, of adaptive thinking, of thinking levels, and of `reasoning_content`. */
+const newer = ['gpt-6.1-sol', 'claude-opus-5.5', 'gemini-3.8-flash', 'deepseek-v4-pro'];
+
 let gateway: Gateway;
 let project: TestProject;
 let client: OpenAI;
@@ -82,7 +86,7 @@ export const describeOpenai = (started: () => Gateway): void =>
             function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
           },
         ];
-        for (const name of ['gpt-5-mini', 'claude-sonnet-4.5', 'gemini-2.5-flash']) {
+        for (const name of [...older, ...newer]) {
           const first = await client.chat.completions.create({ model: name, messages, tools });
           const [choice] = first.choices;
           expect(choice?.finish_reason).toBe('tool_calls');
@@ -100,6 +104,37 @@ export const describeOpenai = (started: () => Gateway): void =>
             message: { content: expect.stringContaining('Sandbox answer to: weather in Oslo?') },
           });
         }
+      });
+
+      it.each(newer)('asks %s for an effort and an answer by a schema, and gets its thoughts apart', async (name) => {
+        const answer = await client.chat.completions.create({
+          ...chatOf('deep [[thoughts=40 cached=1]]'),
+          model: name,
+          max_tokens: 2_048,
+          reasoning_effort: 'low',
+          response_format: zodResponseFormat(z.object({ n: z.int().min(0) }), 'number'),
+        });
+        const [choice] = answer.choices;
+        expect(JSON.parse(choice?.message.content ?? '')).toEqual({ n: expect.any(Number) });
+        expect(choice?.message).toHaveProperty('reasoning_content', 'Sandbox thoughts.');
+        expect(answer.usage).toMatchObject({
+          prompt_tokens_details: { cached_tokens: 1 },
+          completion_tokens_details: { reasoning_tokens: 40 },
+        });
+      });
+
+      it('is told before any provider is called that a model takes no forced tool', async () => {
+        const refusal = await refusalOf(
+          client.chat.completions.create({
+            ...chatOf('forced'),
+            model: 'claude-opus-5.5',
+            tools: [{ type: 'function', function: { name: 'look' } }],
+            tool_choice: 'required',
+          }),
+        );
+        expect(refusal).toBeInstanceOf(BadRequestError);
+        expect(refusal).toMatchObject({ code: 'unsupported_parameter', param: 'tool_choice' });
+        expect(await gateway.hits('forced', 'chat')).toEqual([]);
       });
 
       it('runs tools with runTools', async () => {
