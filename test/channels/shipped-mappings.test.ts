@@ -38,11 +38,18 @@ function requestsOf(entry: CatalogEntry): Record<string, unknown>[] {
     [parameters.negative_prompt, { negative_prompt: 'blur' }],
   ];
   const inputs = flags.flatMap(([accepted, body]) => (accepted === true ? [body] : []));
-  const values = [...acceptedParameters(entry)].flatMap(([key, accepted]) =>
-    (listValues(accepted, 100) ?? []).map((value) => ({ [key]: value })),
+  const offered = [...acceptedParameters(entry)].map(([key, accepted]) =>
+    (listValues(accepted, 100) ?? []).map((value): Record<string, unknown> => ({ [key]: value })),
   );
+  const values = offered.flat();
+  // Some endpoints for clips from an image take less than those for text.
+  const together = Object.assign({}, ...offered.map((ones) => ones[0])) as Record<string, unknown>;
   const needed = parameters.video_url === true ? { video_url: film } : {};
-  return [{}, ...values, ...inputs].map((body) => ({ prompt: 'a fox [[latency=0]]', ...needed, ...body }));
+  return [{}, ...values, ...inputs, ...inputs.map((input) => ({ ...together, ...input }))].map((body) => ({
+    prompt: 'a fox [[latency=0]]',
+    ...needed,
+    ...body,
+  }));
 }
 
 const media = entries.filter(({ model }) => model.type !== 'chat' && model.status === 'active');

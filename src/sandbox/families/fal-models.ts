@@ -16,7 +16,8 @@ const pictureFields = 'prompt image_size num_images seed sync_mode output_format
 const veoFields =
   'prompt aspect_ratio duration negative_prompt resolution generate_audio seed auto_fix safety_tolerance';
 const veoValues = { duration: /^[468]s$/, resolution: /^(720p|1080p|4k)$/, aspect_ratio: /^(auto|16:9|9:16)$/ };
-const klingFields = 'prompt duration negative_prompt generate_audio aspect_ratio cfg_scale shot_type';
+const klingFields = 'prompt duration negative_prompt cfg_scale';
+const kling3Fields = `${klingFields} generate_audio shot_type`;
 const seedanceFields = 'prompt resolution duration aspect_ratio generate_audio seed';
 const seedanceValues = {
   duration: /^(auto|[4-9]|1[0-5])$/,
@@ -44,14 +45,25 @@ const models: readonly FalModel[] = [
   },
   {
     path: /^fal-ai\/kling-video\/v3\/(pro|standard)\/text-to-video$/,
-    fields: klingFields,
+    fields: `${kling3Fields} aspect_ratio`,
     values: { duration: /^([3-9]|1[0-5])$/, aspect_ratio: /^(16:9|9:16|1:1)$/ },
   },
   {
     path: /^fal-ai\/kling-video\/v3\/(pro|standard)\/image-to-video$/,
-    fields: `${klingFields} start_image_url`,
+    fields: `${kling3Fields} start_image_url`,
     values: { duration: /^([3-9]|1[0-5])$/ },
     needs: 'start_image_url',
+  },
+  {
+    path: /^fal-ai\/kling-video\/v2\.5-turbo\/pro\/text-to-video$/,
+    fields: `${klingFields} aspect_ratio`,
+    values: { duration: /^(5|10)$/, aspect_ratio: /^(16:9|9:16|1:1)$/ },
+  },
+  {
+    path: /^fal-ai\/kling-video\/v2\.5-turbo\/pro\/image-to-video$/,
+    fields: `${klingFields} image_url`,
+    values: { duration: /^(5|10)$/ },
+    needs: 'image_url',
   },
   { path: /^bytedance\/seedance-2\.0\/text-to-video$/, fields: seedanceFields, values: seedanceValues },
   {
