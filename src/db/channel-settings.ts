@@ -8,8 +8,8 @@ import { unixSeconds } from './unix-seconds.ts';
 /** Why a channel, or one of its models, is not available or needs an operator. */
 export interface ChannelReason {
   /**
-   * `open`: the breaker is tripped · `half_open`: the next call is the probe · `resting`: the channel cools down after a 429 or
-   * an account error · `alarm`: it needs an operator, until a call succeeds.
+   * `open`: the breaker is tripped · `half_open`: the next call is the probe · `resting`: it cools down after a 429 or an
+   * account error, or the provider does not know the model · `alarm`: it needs an operator, until a call succeeds.
    */
   kind: 'open' | 'half_open' | 'resting' | 'alarm';
   /** `*` for all models. */
