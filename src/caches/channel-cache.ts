@@ -1,3 +1,4 @@
+import { noteModelList, type UnlistedModel } from '../db/channel-mappings.ts';
 import { listChannels, type ChannelRow } from '../db/channels.ts';
 import { unavailableUntilMs } from '../domain/routing.ts';
 import { createCached } from './cached.ts';
@@ -12,7 +13,14 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
    * the database; the call is then the one probe, until it is noted or released.
    */
   claim(channel: ChannelRow, call: { modelId: string; projectId: string }): Promise<ChannelRow | null>;
+  /** Notes which models the provider's complete list lacks, and raises an alarm for each. Returns the models whose state changed. */
+  noteModelList: (channel: ChannelRow, lacking: readonly UnlistedModel[], isComplete: boolean) => Promise<ListNote>;
   forget(): void;
+}
+
+interface ListNote {
+  marked: string[];
+  cleared: string[];
 }
 
 /** Keeps the channels and their health for `keptMs`, or until this process changes the health of one. */
@@ -40,12 +48,25 @@ export function createChannelCache(
       const { channels, nowMs } = await list();
       // The caller's row may be older than the cached one.
       const channel = channels.find((one) => one.id === id);
-      if (!channel?.enabled || unavailableUntilMs(channel, call.modelId) > nowMs) return null;
+      if (!channel?.enabled || channel.notDrawn[call.modelId] !== undefined) return null;
+      if (unavailableUntilMs(channel, call.modelId) > nowMs) return null;
       return (await breaker.claim(channel, call)) ? channel : null;
     },
     release: (channel, modelId) => breaker.release(channel, modelId),
     begin: (channel, call) => breaker.begin(channel, call),
     note: (channel, call, attempt) => breaker.note(channel, call, attempt),
+    async noteModelList({ id, name }, lacking, isComplete) {
+      const changed = await noteModelList(db, id, lacking, isComplete);
+      if (changed.marked.length + changed.cleared.length > 0) cached.forget();
+      for (const modelId of changed.marked) {
+        tools.metrics.alarm('unlisted');
+        tools.logger.error(
+          { alarm: true, channel_id: id, channel: name, model: modelId, reason: 'unlisted' },
+          'a channel needs an operator',
+        );
+      }
+      return changed;
+    },
     forget: () => cached.forget(),
   };
 }

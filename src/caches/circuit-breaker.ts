@@ -9,6 +9,7 @@ import {
   type ChannelCall,
   type ChannelRow,
 } from '../db/channels.ts';
+import { noteMappingSuccess } from '../db/channel-mappings.ts';
 import type { Database } from '../db/database.ts';
 import { healthNoteOf, noteOutcome, type HealthNote, type OutcomeWindow } from '../domain/channel-health.ts';
 import type { Attempt, ErrorClass } from '../domain/upstream.ts';
@@ -23,6 +24,10 @@ const trippedMaxSeconds = 300;
 /** An answer of the free call is kept for this long, so that a flood of 403s makes few free calls. */
 const probeKeptMs = 10_000;
 const probesMax = 1_000;
+
+/** A success of a mapping is written again after this time, which is short beside the day for which it counts. */
+const successKeptMs = 3_600_000;
+const successesMax = 10_000;
 
 export interface BreakerDeps {
   db: Database;
@@ -54,6 +59,9 @@ export class CircuitBreaker {
   readonly #witnesses: ChannelWitnesses;
   /** By channel: whether the free call showed that the provider refuses our account. */
   readonly #refused = new BoundedMap<{ at: number; isRefused: Promise<boolean> }>(probesMax);
+
+  /** By channel and model: when the last success was written down. */
+  readonly #succeededAt = new BoundedMap<number>(successesMax);
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps;
@@ -166,6 +174,23 @@ export class CircuitBreaker {
     const troubled = channel.troubledModels.includes(modelId) || channel.troubledModels.includes('*');
     if (troubled && (await noteChannelSuccess(this.#deps.db, callOf(channel, modelId, startedAt))))
       this.#deps.changed();
+    await this.#noteSuccess(channel, modelId);
+  }
+
+  /** A mapping that works is drawn even if the provider's list lacks its model. */
+  async #noteSuccess({ id: channelId, notDrawn }: ChannelRow, modelId: string): Promise<void> {
+    const key = `${channelId} ${modelId}`;
+    const now = performance.now();
+    const isMarked = notDrawn[modelId] !== undefined;
+    if (!isMarked && now - (this.#succeededAt.get(key) ?? -Infinity) < successKeptMs) return;
+    this.#succeededAt.set(key, now);
+    try {
+      await noteMappingSuccess(this.#deps.db, { channelId, modelId });
+    } catch (error) {
+      this.#succeededAt.delete(key);
+      throw error;
+    }
+    if (isMarked) this.#deps.changed();
   }
 
   async #fail(channel: ChannelRow, modelId: string, reason: ErrorClass, startedAt: number): Promise<void> {

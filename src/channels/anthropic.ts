@@ -29,7 +29,7 @@ import { familyCalls } from './family-calls.ts';
  * Anthropic from 0 to 1, so higher ones are sent as 1.
  */
 export function createAnthropic(caller: UpstreamCaller): Adapter {
-  const { chatBy, probeBy } = familyCalls(caller, { headers: headersFor, readError });
+  const { chatBy, probeBy, modelListBy } = familyCalls(caller, { headers: headersFor, readError });
   return {
     chatSupports: {
       httpsImages: true,
@@ -46,6 +46,10 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
     },
     chat: chatBy(() => '/messages', toBody, toReply),
     probe: probeBy('/models', ModelList),
+    listModels: modelListBy('/models?limit=1000', ModelList, ({ data, has_more: hasMore, last_id: lastId }) => ({
+      names: data.map(({ id }) => id),
+      next: hasMore ? `/models?limit=1000&after_id=${encodeURIComponent(lastId ?? data.at(-1)?.id ?? '')}` : null,
+    })),
   };
 }
 

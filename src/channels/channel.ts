@@ -112,6 +112,15 @@ export interface Adapter {
   cancelMedia?(upstream: Upstream, operation: Operation, options: StopOptions): Promise<StopAnswer>;
   /** A free call, such as a model list, that checks whether the upstream is reachable and accepts our credential. */
   probe?(upstream: Upstream, options: CallOptions): Promise<Attempt<true>>;
+  /** The provider's model list, which costs nothing, read to its end. */
+  listModels?(upstream: Upstream, options: CallOptions): Promise<Attempt<ModelNames>>;
+}
+
+/** The names in a provider's model list. */
+export interface ModelNames {
+  names: ReadonlySet<string>;
+  /** False if the list may go on, or if it is empty: then a missing name means nothing. */
+  isComplete: boolean;
 }
 
 /** The media half of a family that also offers chat, returns images synchronously and serves results on its own origin. */

@@ -4,6 +4,7 @@ import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts'
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, CallOptions, Operation, SubmitResult, Upstream } from './channel.ts';
 import { classifyChat, classifySubmit, readOutcome, type FailedAnswer, type ReadError } from './classify-outcome.ts';
+import { modelListBy } from './list-models.ts';
 import { doneWith, failedPoll, parsedBy, unreadableReference } from './poll.ts';
 
 /** The request of a submit, without the family's own headers. */
@@ -91,6 +92,8 @@ export function familyCalls(
         const isShaped = (json: unknown): true | null => shape.safeParse(json).success || null;
         return classifySubmit(await call(upstream, { path, signal }), isShaped, readError);
       },
+
+    modelListBy: modelListBy(call, readError),
   };
 }
 

@@ -31,7 +31,7 @@ import { authorization, geminiMedia } from './gemini-media.ts';
  * Gemini has no such field and it does not affect the answer.
  */
 export function createGemini(caller: UpstreamCaller): Adapter {
-  const { chatBy, probeBy } = familyCalls(caller, { headers: authorization, readError: readGeminiError });
+  const { chatBy, probeBy, modelListBy } = familyCalls(caller, { headers: authorization, readError: readGeminiError });
   return {
     chatSupports: {
       httpsImages: true,
@@ -49,10 +49,14 @@ export function createGemini(caller: UpstreamCaller): Adapter {
     ...geminiMedia(caller),
     chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
     probe: probeBy('/models?pageSize=1', ModelList),
+    listModels: modelListBy('/models?pageSize=1000', ModelList, ({ models, nextPageToken: token }) => ({
+      names: models.map(({ name }) => name.replace(/^models\//, '')),
+      next: token ? `/models?pageSize=1000&pageToken=${encodeURIComponent(token)}` : null,
+    })),
   };
 }
 
-const ModelList = z.object({ models: z.array(z.object({ name: z.string() })) });
+const ModelList = z.object({ models: z.array(z.object({ name: z.string() })), nextPageToken: z.string().nullish() });
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);

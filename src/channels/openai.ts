@@ -29,7 +29,10 @@ import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-r
  * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
  */
 export function createOpenai(caller: UpstreamCaller): Adapter {
-  const { chatBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError: readOpenaiError });
+  const { chatBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: bearerAuthorization,
+    readError: readOpenaiError,
+  });
   return {
     chatSupports: {
       httpsImages: true,
@@ -50,6 +53,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       (json, { traits }) => (traits?.api === 'responses' ? toResponsesReply(json) : toReply(json)),
     ),
     probe: probeBy('/models', ModelList),
+    listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
   };
 }
 

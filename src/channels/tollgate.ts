@@ -15,7 +15,10 @@ import { readOpenaiError as readError } from './openai-error.ts';
  * A repeated create with the same idempotency key returns the same task, so a lost answer never loses a job.
  */
 export function createTollgate(caller: UpstreamCaller): Adapter {
-  const { call, submit, pollBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError });
+  const { call, submit, pollBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: bearerAuthorization,
+    readError,
+  });
   const create = (upstream: Upstream, request: MediaRequest, options: CallOptions) => {
     const path = request.type === 'image' ? '/api/v1/images/generate' : '/api/v1/video/generate';
     const headers = { 'idempotency-key': request.idempotencyKey };
@@ -36,6 +39,10 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
     }),
 
     probe: probeBy('/api/v1/models', ModelList),
+    listModels: modelListBy('/api/v1/models', ModelList, ({ data }) => ({
+      names: data.map(({ id }) => id),
+      next: null,
+    })),
   };
 }
 

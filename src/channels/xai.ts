@@ -4,6 +4,7 @@ import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import { isContentPolicy, plainWord } from './classify-outcome.ts';
 import type { Adapter, MediaRequest } from './channel.ts';
+import { ModelList } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { imagesOf } from './media-inputs.ts';
 import { readOpenaiError } from './openai-error.ts';
@@ -19,7 +20,7 @@ import { PathId, doneWith, failedJob, parsedBy } from './poll.ts';
  * withholds.
  */
 export function createXai(caller: UpstreamCaller): Adapter {
-  const { submit, submitSynchronously, pollBy, probeBy } = familyCalls(caller, {
+  const { submit, submitSynchronously, pollBy, probeBy, modelListBy } = familyCalls(caller, {
     headers: bearerAuthorization,
     readError: readOpenaiError,
   });
@@ -41,6 +42,8 @@ export function createXai(caller: UpstreamCaller): Adapter {
 
     pollMedia: pollBy(Job, ({ request_id }) => `/videos/${request_id}`, Video, toResult),
     probe: probeBy('/models', ModelList),
+    // "List all models available to the authenticating API key" (https://docs.x.ai/developers/rest-api-reference/inference/models)
+    listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
   };
 }
 
@@ -55,8 +58,6 @@ const toGuides = ({ image, referenceImages = [] }: MediaRequest): JsonObject => 
   ...(image && { image: { url: image.url } }),
   ...(referenceImages.length > 0 && { reference_images: referenceImages.map(({ url }) => ({ url })) }),
 });
-
-const ModelList = z.object({ data: z.array(z.unknown()) });
 
 const Images = z.object({
   data: z.array(

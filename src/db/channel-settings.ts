@@ -9,9 +9,10 @@ import { unixSeconds } from './unix-seconds.ts';
 export interface ChannelReason {
   /**
    * `open`: the breaker is tripped · `half_open`: the next call is the probe · `resting`: it cools down after a 429 or an
-   * account error, or the provider does not know the model · `alarm`: it needs an operator, until a call succeeds.
+   * account error, or the provider does not know the model · `alarm`: it needs an operator, until a call succeeds ·
+   * `not_drawn`: the provider's list lacks the model.
    */
-  kind: 'open' | 'half_open' | 'resting' | 'alarm';
+  kind: 'open' | 'half_open' | 'resting' | 'alarm' | 'not_drawn';
   /** `*` for all models. */
   model: string;
   reason: string | null;
@@ -33,11 +34,11 @@ export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
 export async function listChannelStates(database: Database): Promise<ChannelState[]> {
   return database.query<ChannelState>(
     'operator-channels',
-    `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled,
+    `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled, c.list_check,
        coalesce((select jsonb_agg(jsonb_build_object(
-                   'kind', r.kind, 'model', h.model_id, 'reason', r.reason, 'since', ${unixSeconds('r.since')},
-                   'until', ${unixSeconds('r.until')}, 'failures', h.failures, 'opens', h.trips) order by h.model_id, r.kind)
-                 from channel_health h cross join lateral (
+                   'kind', r.kind, 'model', r.model_id, 'reason', r.reason, 'since', ${unixSeconds('r.since')},
+                   'until', ${unixSeconds('r.until')}, 'failures', r.failures, 'opens', r.trips) order by r.model_id, r.kind)
+                 from (select h.model_id, h.failures, h.trips, k.* from channel_health h cross join lateral (
                    select case when h.trips > 0 then 'open' else 'resting' end as kind, h.reason, h.tripped_at as since,
                           h.unavailable_until as until
                    where h.unavailable_until > clock_timestamp()
@@ -46,7 +47,10 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
                    where h.trips > 0 and (h.unavailable_until is null or h.unavailable_until <= clock_timestamp())
                    union all
                    select 'alarm', h.alarm, h.alarm_at, null where h.alarm is not null
-                 ) r where h.channel_id = c.id), '[]') as reasons
+                 ) k where h.channel_id = c.id
+                 union all
+                 select s.model_id, 0, 0, 'not_drawn', s.reason, s.since, null
+                 from channel_mapping_state s where s.channel_id = c.id and s.state is not null) r), '[]') as reasons
      from channel c order by c.priority, c.name`,
   );
 }
@@ -60,15 +64,20 @@ export interface ChannelRecord {
   groups: string[];
   priority: number;
   weight: number;
+  /** Whether the provider's model list decides which mappings are drawn. Absent: it does. */
+  listCheck?: boolean;
 }
 
 /** Adds a channel; false if its name is taken. */
 export async function insertChannel(inside: Statements, channelId: string, given: ChannelRecord): Promise<boolean> {
   return inside.returnsRow(
     'operator-add-channel',
-    `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (name) do nothing returning id`,
-    [channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups, given.priority, given.weight],
+    `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
+    [
+      ...[channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups],
+      ...[given.priority, given.weight, given.listCheck ?? true],
+    ],
   );
 }
 
@@ -95,8 +104,8 @@ export async function updateChannel(
   );
   if (!row) return 'unknown';
   const record = (): ChannelRecord => {
-    const { name, adapter, baseUrl, credential, groups, priority, weight } = row;
-    return { name, adapter, baseUrl, credential, groups, priority, weight };
+    const { name, adapter, baseUrl, credential, groups, priority, weight, listCheck } = row;
+    return { name, adapter, baseUrl, credential, groups, priority, weight, listCheck };
   };
   const before = record();
   const given = change(row.id);
@@ -106,6 +115,10 @@ export async function updateChannel(
   if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id, row.id])).length > 0) return 'busy';
   em.assign(row, { ...given, updatedAt: new Date() });
   if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
+  if (forgetHealth || given.listCheck === false) {
+    await em.execute('delete from channel_mapping_state where channel_id = ?', [row.id]);
+    await em.nativeUpdate(ChannelHealth, { channelId: row.id, alarm: 'unlisted' }, { alarm: null, alarmAt: null });
+  }
   return { channelId: row.id, before, after: record() };
 }
 

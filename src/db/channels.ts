@@ -11,12 +11,16 @@ export interface ChannelRow {
   priority: number;
   weight: number;
   enabled: boolean;
+  /** Whether the provider's model list decides which mappings are drawn. */
+  listCheck: boolean;
   /** By model id (or `*` for all): the unix milliseconds, by the database clock, until which it is tripped or cooling down. */
   unavailableUntil: Record<string, number>;
   /** Models with failures, a trip or an alarm that the next success clears. */
   troubledModels: string[];
   /** Models whose breaker tripped and that have not succeeded since. A call for one needs a claim (`claimChannel`). */
   trippedModels: string[];
+  /** By model id: the state of a mapping that is not drawn. */
+  notDrawn: Record<string, string>;
   /** By model id (or `*`): the reason why an operator is needed. */
   alarms: Record<string, string>;
 }
@@ -26,12 +30,14 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
   const rows = await database.query<ChannelRow & { nowMs: number }>(
     'list-channels',
     // While its probe runs, a channel takes no other call.
-    `select c.id, c.name, c.adapter, c.base_url, c.credential as sealed_credential, c.groups, c.priority, c.weight, c.enabled,
+    `select c.id, c.name, c.adapter, c.base_url, c.credential as sealed_credential, c.groups, c.priority, c.weight, c.enabled, c.list_check,
        coalesce((select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.unavailable_until, h.probe_until)) * 1000) from channel_health h
         where h.channel_id = c.id and greatest(h.unavailable_until, h.probe_until) > clock_timestamp()), '{}') as unavailable_until,
        array(select h.model_id from channel_health h
         where h.channel_id = c.id and (h.failures > 0 or h.trips > 0 or h.alarm is not null)) as troubled_models,
        array(select h.model_id from channel_health h where h.channel_id = c.id and h.trips > 0) as tripped_models,
+       coalesce((select jsonb_object_agg(s.model_id, s.state) from channel_mapping_state s
+        where s.channel_id = c.id and s.state is not null), '{}') as not_drawn,
        coalesce((select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
         where h.channel_id = c.id and h.alarm is not null), '{}') as alarms,
        extract(epoch from clock_timestamp())::float8 * 1000 as now_ms

@@ -13,6 +13,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   audit_entry: 'select, insert',
   channel: 'select, insert, update',
   channel_health: 'select, insert, update, delete',
+  channel_mapping_state: 'select, insert, update, delete',
   channel_witness: 'select, insert, update, delete',
   credit_account: 'select, insert, update',
   delivery: 'select, insert, update, delete',

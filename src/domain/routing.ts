@@ -12,6 +12,8 @@ export interface Candidate {
   enabled: boolean;
   /** Tripped or cooling down: model id (or `*`) → unix milliseconds until which it gets no traffic. */
   unavailableUntil: Readonly<Record<string, number>>;
+  /** Models that are not drawn here, because the provider does not have them. */
+  notDrawn?: Readonly<Record<string, string>>;
 }
 
 export interface Wanted {
@@ -32,12 +34,13 @@ export interface Draw<T extends Candidate> {
   availableAtMs: number | null;
 }
 
-/** The channels that could serve the model at all, whatever their health: enabled, in a group, of a mapped family, weighted. */
+/** The channels that could serve the model at all, whatever their health: enabled, in a group, of a mapped family, weighted, and not without the model. */
 export const listServing = <T extends Candidate>(channels: readonly T[], wanted: Wanted): T[] =>
   channels.filter(
     (channel) =>
       channel.enabled &&
       channel.weight > 0 &&
+      channel.notDrawn?.[wanted.modelId] === undefined &&
       wanted.families.includes(channel.adapter) &&
       channel.groups.some((group) => wanted.groups.includes(group)) &&
       !wanted.tried.has(channel.id),

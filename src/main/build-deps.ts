@@ -92,7 +92,8 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     onChange: (table, ids) => {
       if (table === 'task') taskAnswers.forget(ids);
       else if (table === 'model') catalog.forget();
-      else if (table === 'channel' || table === 'channel_health') channels.forget();
+      else if (table === 'channel' || table === 'channel_health' || table === 'channel_mapping_state')
+        channels.forget();
       else keys.forget();
     },
   });

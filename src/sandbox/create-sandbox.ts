@@ -14,15 +14,25 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
+export interface SandboxOptions {
+  port?: number;
+  host?: string;
+  models?: SandboxState['models'];
+}
+
 /**
  * A real HTTP upstream for development and tests. `/{channel}/{family}/…` speaks the wire format of that family, scripted by words
  * in the prompt (`script.ts`). `/_sandbox/hits` lists the received calls, `/_sandbox/inbox/NAME` receives callbacks. Port 0 means
- * a free port. Rejects if the port is taken.
+ * a free port. `models` returns the names that the model list of a family has. Rejects if the port is taken.
  */
-export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Promise<Sandbox> {
+export async function createSandbox({
+  port = 0,
+  host = '127.0.0.1',
+  models = () => Promise.resolve([]),
+}: SandboxOptions = {}): Promise<Sandbox> {
   const hits = createHits();
   const inbox = createInbox();
-  const state: SandboxState = { hits, jobs: createMediaJobs(), scripting: createScripting() };
+  const state: SandboxState = { hits, jobs: createMediaJobs(), scripting: createScripting(), models };
 
   const answer = async (request: IncomingMessage): Promise<Reply> => {
     const url = new URL(request.url ?? '/', 'http://sandbox');
@@ -39,7 +49,17 @@ export async function createSandbox({ port = 0, host = '127.0.0.1' } = {}): Prom
     if (!family) return json(404, { error: 'not_found', families: Object.keys(families) });
     const path = `/${url.pathname.split('/').slice(3).join('/')}`;
     const baseUrl = `http://${headers.host ?? `${host}:${port}`}/${encodeURIComponent(first)}/${second}`;
-    return family({ ...state, channel: first, family: second, method, path, headers, body, baseUrl });
+    return family({
+      ...state,
+      channel: first,
+      family: second,
+      method,
+      path,
+      search: url.searchParams,
+      headers,
+      body,
+      baseUrl,
+    });
   };
 
   const server = createServer((request, response) => {

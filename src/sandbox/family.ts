@@ -11,6 +11,8 @@ export interface SandboxState {
   hits: Hits;
   jobs: MediaJobs;
   scripting: Scripting;
+  /** The provider's names of the models that a family sells. */
+  models: (family: string) => Promise<readonly string[]>;
 }
 
 export interface FamilyCall extends SandboxState {
@@ -19,6 +21,7 @@ export interface FamilyCall extends SandboxState {
   method: string;
   /** The path after `/{channel}/{family}`, as sent. Starts with a slash. */
   path: string;
+  search: URLSearchParams;
   headers: IncomingHttpHeaders;
   body: string;
   /** `http://…/{channel}/{family}`, for URLs in replies. */
@@ -71,3 +74,24 @@ export function recordCall(call: FamilyCall, kind: Hit['kind'], prompt: string, 
   call.hits.record({ channel, family, route: `${method} ${path}`, kind, idempotency_key: key }, prompt);
   return key;
 }
+
+/** In a model's name: a model that no family sells, so that a list without it and a call that fails can be tried. */
+const unsold = /misspelt|retired/;
+
+/** Whether the sandbox knows a model. It answers any name but those that say that they are wrong. */
+export const isSold = (model: string): boolean => !unsold.test(model);
+
+/** One page of a family's model list, from the name after `after`. */
+export async function listPage(
+  call: FamilyCall,
+  { limit, after }: { limit: string | null; after: string | null },
+): Promise<{ names: string[]; more: string | null }> {
+  const all = ['sandbox-chat', ...(await call.models(call.family))].filter(isSold);
+  const start = after === null ? 0 : all.indexOf(after) + 1;
+  const size = Math.min(Math.max(Number(limit ?? listMax) || listMax, 1), listMax);
+  const names = all.slice(start, start + size);
+  return { names, more: start + size < all.length ? (names.at(-1) ?? null) : null };
+}
+
+/** As Anthropic and Gemini bound a page. */
+const listMax = 1_000;

@@ -117,7 +117,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       return running;
     };
     const startSandbox = async (): Promise<void> => {
-      await start('sandbox', 'sandbox', { PORT: String(sandboxPort), PATH: env.PATH ?? '' });
+      await start('sandbox', 'sandbox', {
+        PORT: String(sandboxPort),
+        PATH: env.PATH ?? '',
+        CATALOG_FILE: env['CATALOG_FILE'] ?? '',
+      });
     };
     const counts = { api: 0, worker: 0 };
     const baseUrls: string[] = [];

@@ -6,6 +6,7 @@ import { EXPIRED_BATCH_MAX, expireChats } from '../../db/chat-ledger.ts';
 import { endStaleTasks } from '../tasks/end-stale-tasks.ts';
 import { createEndFollowUp } from '../tasks/follow-up-ends.ts';
 import { runMaintenance } from './maintenance.ts';
+import { checkModelLists } from '../channels/check-model-lists.ts';
 import { probeChannels } from '../channels/probe-channels.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../tasks/start-tasks.ts';
@@ -52,7 +53,13 @@ export const jobs: Record<JobName, Job> = {
   },
   'check-api-channels': {
     everySeconds: (intervals) => intervals.channelsSeconds,
-    run: (deps) => probeChannels(deps),
+    // A list that hangs must not delay the recovery of a tripped channel.
+    async run(deps) {
+      const [probes, lists] = await Promise.allSettled([probeChannels(deps), checkModelLists(deps)]);
+      if (probes.status === 'rejected') throw probes.reason;
+      if (lists.status === 'rejected') throw lists.reason;
+      return { ...probes.value, ...lists.value };
+    },
   },
   'scheduled-maintenance': {
     everySeconds: (intervals) => intervals.maintenanceSeconds,

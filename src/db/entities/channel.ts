@@ -12,6 +12,7 @@ export const Channel = defineEntity({
     priority: p.integer().default(1),
     weight: p.integer().default(1),
     enabled: p.boolean().default(true),
+    listCheck: p.boolean().default(true),
     createdAt: p.datetime().defaultRaw('clock_timestamp()'),
     updatedAt: p.datetime().defaultRaw('clock_timestamp()'),
   },

@@ -65,15 +65,16 @@ export async function startEngine(
   return { address: server.address, uiUrl: server.uiUrl, own: true };
 }
 
-/** Starts the sandbox upstream. Like a real provider it gets nothing of the gateway's environment. */
+/** Starts the sandbox upstream. Like a real provider it gets nothing of the gateway's environment, except the
+ * catalog, whose models it lists. */
 export async function startSandbox(context: ServerContext, wanted: number, script: string): Promise<string> {
   const place = context.ports.keep({ label: 'the sandbox', wanted });
-  const { PATH, HOME } = context.env;
+  const { PATH, HOME, CATALOG_FILE } = context.env;
   const server = await context.supervisor.start({
     name: 'sandbox',
     start: () =>
       place.start((port) => {
-        const env = { PATH, HOME, HOST: '127.0.0.1', PORT: String(port) };
+        const env = { PATH, HOME, CATALOG_FILE, HOST: '127.0.0.1', PORT: String(port) };
         return startNodeChild({ ...nodeOptions(context, 'sandbox', script, env), graceSeconds: 2 });
       }),
   });

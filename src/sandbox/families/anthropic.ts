@@ -1,4 +1,4 @@
-import { json, type Family, type Reply } from '../family.ts';
+import { json, listPage, type Family, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
@@ -16,11 +16,14 @@ import {
  * Anthropic's Messages API, as https://platform.claude.com/docs/en/api/messages and …/api/errors describe it (read on
  * 2026-11-21): messages and the model list.
  */
-export const anthropic: Family = (call) => {
+export const anthropic: Family = async (call) => {
   if (!call.headers['x-api-key']) return authRefused;
   if (!call.headers['anthropic-version']) return invalid('anthropic-version: header is required');
   if (call.path === '/models' && call.method === 'GET') {
-    return json(200, { data: [modelEntry], has_more: false, first_id: modelEntry.id, last_id: modelEntry.id });
+    const { search } = call;
+    const page = await listPage(call, { limit: search.get('limit') ?? '20', after: search.get('after_id') });
+    const data = page.names.map((id) => ({ ...modelEntry, id }));
+    return json(200, { data, has_more: page.more !== null, first_id: page.names[0], last_id: page.names.at(-1) });
   }
   if (call.path !== '/messages' || call.method !== 'POST') return problem(404, 'not_found_error', 'Not found');
   const input = objectOf(call.body);

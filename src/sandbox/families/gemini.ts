@@ -1,4 +1,4 @@
-import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
+import { json, listPage, type Family, type FamilyCall, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
@@ -25,7 +25,12 @@ export const gemini: Family = async (call) => {
   const stored = await fetchFile(call);
   if (stored) return stored;
   if (!call.headers['x-goog-api-key']) return authRefused;
-  if (call.path === '/models' && call.method === 'GET') return json(200, { models: [modelEntry] });
+  if (call.path === '/models' && call.method === 'GET') {
+    const { search } = call;
+    const page = await listPage(call, { limit: search.get('pageSize') ?? '50', after: search.get('pageToken') });
+    const models = page.names.map((name) => ({ ...modelEntry, name: `models/${name}` }));
+    return json(200, { models, ...(page.more !== null && { nextPageToken: page.more }) });
+  }
   const predicted = /^\/models\/([^/:]+):predictLongRunning$/.exec(call.path)?.[1];
   if (predicted !== undefined && call.method === 'POST') return predict(call, predicted);
   const operation = /^\/models\/([^/:]+)\/operations\/([\w-]+)$/.exec(call.path);

@@ -1,4 +1,4 @@
-import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
+import { json, listPage, type Family, type FamilyCall, type Reply } from '../family.ts';
 import {
   answerChat,
   hashOf,
@@ -31,7 +31,7 @@ import { mediaSize } from '../media-size.ts';
  */
 export const openai: Family = async (call) => {
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
-  if (call.path === '/models' && call.method === 'GET') return json(200, { object: 'list', data: [modelEntry] });
+  if (call.path === '/models' && call.method === 'GET') return openaiModels(call);
   if (call.path === '/images/generations' || call.path === '/images/edits') return image(call);
   if (call.path === '/responses' && call.method === 'POST') return answerResponses(call, refusals, problem);
   const video = /^\/videos(?:\/([\w.-]+)(\/content)?)?$/.exec(call.path);
@@ -199,7 +199,12 @@ function toVideo({ id, job, state }: FoundJob): Fields {
 const roleOf = (role: unknown): ChatAsked['messages'][number]['role'] =>
   role === 'assistant' || role === 'tool' || role === 'user' ? role : 'system';
 
-const modelEntry = { id: 'sandbox-chat', object: 'model', created: 1_700_000_000, owned_by: 'sandbox' };
+/** The whole list, as OpenAI returns it: it has no pages. */
+export async function openaiModels(call: FamilyCall): Promise<Reply> {
+  const { names } = await listPage(call, { limit: null, after: null });
+  const about = { object: 'model', created: 1_700_000_000, owned_by: 'sandbox' };
+  return json(200, { object: 'list', data: names.map((id) => ({ id, ...about })) });
+}
 
 const problem = (status: number, code: string | null, message: string): Reply => {
   const type = status >= 500 ? 'server_error' : status === 429 ? 'requests' : 'invalid_request_error';

@@ -1,5 +1,5 @@
 import { objectOf, type Fields } from '../chat.ts';
-import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
+import { json, listPage, type Family, type FamilyCall, type Reply } from '../family.ts';
 import { askedOf, fetchFile, fileUrls, findJob, stringOf, takeJob } from '../media-family.ts';
 import type { FoundJob } from '../media-jobs.ts';
 
@@ -12,7 +12,8 @@ export const tollgate: Family = async (call) => {
   if (file) return file;
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
   if (call.path === '/api/v1/models' && call.method === 'GET') {
-    return json(200, { object: 'list', data: [{ id: 'sandbox-model', object: 'model', type: 'image' }] });
+    const { names } = await listPage(call, { limit: null, after: null });
+    return json(200, { object: 'list', data: names.map((id) => ({ id, object: 'model', type: 'image' })) });
   }
   const kind = /^\/api\/v1\/(images|video)\/generate$/.exec(call.path)?.[1];
   if (kind !== undefined && call.method === 'POST') return create(call, kind === 'video' ? 'video' : 'image');

@@ -12,6 +12,7 @@ import {
 } from '../media-family.ts';
 import type { FoundJob } from '../media-jobs.ts';
 import { mediaSize } from '../media-size.ts';
+import { openaiModels } from './openai.ts';
 
 /**
  * xAI's images and videos, as https://docs.x.ai/developers/model-capabilities describes them, and the model list (read on
@@ -21,7 +22,7 @@ export const xai: Family = async (call) => {
   const file = await fetchFile(call);
   if (file) return file;
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
-  if (call.path === '/models' && call.method === 'GET') return json(200, { object: 'list', data: [modelEntry] });
+  if (call.path === '/models' && call.method === 'GET') return openaiModels(call);
   if (/^\/images\/(generations|edits)$/.test(call.path) && call.method === 'POST') return picture(call);
   if (call.path === '/videos/generations' && call.method === 'POST') return create(call);
   const [, id] = /^\/videos\/([\w-]+)$/.exec(call.path) ?? [];
@@ -78,8 +79,6 @@ function toVideo(call: FamilyCall, found: FoundJob) {
   const video = { url: url ?? '', duration: job.seconds, respect_moderation: isClean };
   return { status: 'done', model: 'sandbox-video', video: isClean ? video : { ...video, url: null }, progress: 100 };
 }
-
-const modelEntry = { id: 'sandbox-imagine', object: 'model', created: 1_700_000_000, owned_by: 'sandbox' };
 
 const problem = (status: number, code: string, error: string): Reply => json(status, { code, error });
 const unknownField = (name: string): Reply =>

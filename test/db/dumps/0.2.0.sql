@@ -87,6 +87,7 @@ create table channel (
   enabled boolean not null default true,
   groups text[] not null,
   id text not null,
+  list_check boolean not null default true,
   name text not null,
   priority integer not null default 1,
   updated_at timestamp with time zone not null default clock_timestamp(),
@@ -106,6 +107,15 @@ create table channel_health (
   trips integer not null default 0,
   unavailable_until timestamp with time zone,
   updated_at timestamp with time zone not null default clock_timestamp()
+);
+
+create table channel_mapping_state (
+  channel_id text not null,
+  model_id text not null,
+  reason text,
+  since timestamp with time zone,
+  state text,
+  succeeded_at timestamp with time zone
 );
 
 create table channel_witness (
@@ -389,274 +399,283 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T20:44:20.289308+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_0a57619c4fff0b7b", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_17702776a52066a5", "request_id": "req_1"}');
+select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T21:09:59.894885+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_23a74f00605a6441", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_4244516725541138", "request_id": "req_1"}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_0a57619c4fff0b7b", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T20:44:20.132882+00:00", "expires_at": null, "project_id": "prj_17702776a52066a5", "revoked_at": null, "last_used_at": "2026-11-22T20:44:20.163417+00:00", "in_flight_max": 10}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_23a74f00605a6441", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T21:09:59.779429+00:00", "expires_at": null, "project_id": "prj_4244516725541138", "revoked_at": null, "last_used_at": "2026-11-22T21:09:59.802525+00:00", "in_flight_max": 10}');
 
 insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_94980b2e99ff6712", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T20:44:20.134106+00:00", "expires_at": null, "project_id": "prj_17702776a52066a5", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select * from jsonb_populate_record(null::api_key, '{"id": "key_bc35a1f61e2158bb", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T21:09:59.780281+00:00", "expires_at": null, "project_id": "prj_4244516725541138", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_0a57619c4fff0b7b", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T20:44:20.135117+00:00", "expires_at": null, "checksummed": true}');
+select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_23a74f00605a6441", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T21:09:59.780919+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3a242d80c2640deb", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_f51a2f9134a670b0", "started_at": "2026-11-22T20:44:20.165351+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:44:20.165351+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_59c7d276400ee431", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_45bf5860898c0de5", "started_at": "2026-11-22T21:09:59.803975+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T21:09:59.803975+00:00"}');
 
 insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_93f9d72607b3494a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T20:44:20.196973+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_5ac962d4748c99bb", "started_at": "2026-11-22T20:44:20.196972+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T20:44:20.196972+00:00"}');
+select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e5f14e90ee270e60", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T21:09:59.834676+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_8fa4a6ea20ad700b", "started_at": "2026-11-22T21:09:59.834676+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T21:09:59.834676+00:00"}');
 
 insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T20:44:20.131247+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_17702776a52066a5"}');
+select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T21:09:59.778341+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_4244516725541138"}');
 
 insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T20:44:20.137905+00:00", "credential": "sealed", "updated_at": "2026-11-22T20:44:20.137905+00:00"}');
+select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T21:09:59.782843+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T21:09:59.782843+00:00"}');
 
 insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": null, "trips": 1, "reason": "timeout", "alarm_at": null, "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T20:44:20.1406+00:00", "updated_at": "2026-11-22T20:44:20.139621+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T20:44:30.140599+00:00"}');
+select * from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T21:09:59.79022+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T21:09:59.786118+00:00", "updated_at": "2026-11-22T21:09:59.790236+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T21:10:09.786117+00:00"}');
+
+insert into channel_mapping_state overriding system value
+select * from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T21:09:59.789461+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T20:44:20.142217+00:00", "model_id": "model-a", "failed_at": "2026-11-22T20:44:20.142217+00:00", "channel_id": "chn_a", "project_id": "prj_17702776a52066a5"}');
+select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T21:09:59.787748+00:00", "model_id": "model-a", "failed_at": "2026-11-22T21:09:59.787748+00:00", "channel_id": "chn_a", "project_id": "prj_4244516725541138"}');
 
 insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_17702776a52066a5"}');
+select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_4244516725541138"}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_17702776a52066a5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_4244516725541138", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_261de285a8877818", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_5ac962d4748c99bb", "attempts": 1, "ended_at": null, "event_id": "evt_0356b215e6d0b683", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T20:44:20.198936+00:00", "project_id": "prj_17702776a52066a5", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T20:44:20.202255+00:00"}');
+select * from jsonb_populate_record(null::delivery, '{"id": "dlv_f2cb2338800de3be", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_8fa4a6ea20ad700b", "attempts": 1, "ended_at": null, "event_id": "evt_4b607b03d5f45e62", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T21:09:59.839872+00:00", "project_id": "prj_4244516725541138", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T21:09:59.846755+00:00"}');
 
 insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T20:44:20.2024+00:00", "started_at": "2026-11-22T20:44:20.202053+00:00", "delivery_id": "dlv_261de285a8877818", "error_class": null}');
+select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T21:09:59.846925+00:00", "started_at": "2026-11-22T21:09:59.8465+00:00", "delivery_id": "dlv_f2cb2338800de3be", "error_class": null}');
 
 insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_d5fe4936e1b0f896", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_5ac962d4748c99bb", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T20:44:20.205458+00:00", "deleted_at": null, "expires_at": "2026-11-29T20:44:20.205458+00:00", "project_id": "prj_17702776a52066a5", "storage_key": "outputs/1"}');
+select * from jsonb_populate_record(null::file, '{"id": "file_75cf68adfa1d71f7", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_8fa4a6ea20ad700b", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T21:09:59.850605+00:00", "deleted_at": null, "expires_at": "2026-11-29T21:09:59.850605+00:00", "project_id": "prj_4244516725541138", "storage_key": "outputs/1"}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "req_22544cb9b03b81b9", "kind": "chat", "amount": 9, "key_id": "key_0a57619c4fff0b7b", "model_id": "model-a", "attempt_id": "att_be33ee656a08558c", "channel_id": "chn_a", "created_at": "2026-11-22T20:44:20.259687+00:00", "expires_at": "2026-11-22T20:44:20.259686+00:00", "project_id": "prj_17702776a52066a5", "channel_name": "channel-a", "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "req_dc754cc9994c1fe1", "kind": "chat", "amount": 9, "key_id": "key_23a74f00605a6441", "model_id": "model-a", "attempt_id": "att_b913c75bccaa125e", "channel_id": "chn_a", "created_at": "2026-11-22T21:09:59.881027+00:00", "expires_at": "2026-11-22T21:09:59.881026+00:00", "project_id": "prj_4244516725541138", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_d285bb0b26aea8d5", "kind": "media", "amount": 20, "key_id": "key_0a57619c4fff0b7b", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:44:20.16913+00:00", "expires_at": "2026-11-22T20:54:20.166851+00:00", "project_id": "prj_17702776a52066a5", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_170a97c15bdb6736", "kind": "media", "amount": 20, "key_id": "key_23a74f00605a6441", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T21:09:59.806304+00:00", "expires_at": "2026-11-22T21:19:59.804998+00:00", "project_id": "prj_4244516725541138", "channel_name": null, "is_idempotent": false}');
 
 insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_f51a2f9134a670b0", "kind": "media", "amount": 10, "key_id": "key_0a57619c4fff0b7b", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T20:44:20.163106+00:00", "expires_at": "2026-11-22T20:54:20.15492+00:00", "project_id": "prj_17702776a52066a5", "channel_name": null, "is_idempotent": false}');
+select * from jsonb_populate_record(null::hold, '{"id": "task_45bf5860898c0de5", "kind": "media", "amount": 10, "key_id": "key_23a74f00605a6441", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T21:09:59.802306+00:00", "expires_at": "2026-11-22T21:19:59.797316+00:00", "project_id": "prj_4244516725541138", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_f51a2f9134a670b0", "bound_at": null, "created_at": "2026-11-22T20:44:20.154225+00:00", "expires_at": "2026-11-22T21:44:20.154223+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_48c5c4e7bdbe14fe", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_45bf5860898c0de5", "bound_at": null, "created_at": "2026-11-22T21:09:59.796852+00:00", "expires_at": "2026-11-22T22:09:59.796851+00:00", "project_id": "prj_4244516725541138", "request_id": "req_a10abc78da7d10e1", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T20:44:20.235976+00:00", "created_at": "2026-11-22T20:44:20.22876+00:00", "expires_at": "2026-11-23T20:44:20.22876+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_6b4b83c42fd13f69", "fingerprint": "same body", "replayed_at": null}');
+select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T21:09:59.873138+00:00", "created_at": "2026-11-22T21:09:59.864208+00:00", "expires_at": "2026-11-23T21:09:59.864208+00:00", "project_id": "prj_4244516725541138", "request_id": "req_0ea34a846d549020", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T20:44:20.262503+00:00", "started_at": "2026-11-22T20:44:20.261363+00:00", "lease_until": "2026-11-22T20:45:20.261363+00:00", "requested_at": "2026-11-22T20:44:20.261363+00:00"}');
+select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T21:09:59.883146+00:00", "started_at": "2026-11-22T21:09:59.882263+00:00", "lease_until": "2026-11-22T21:10:59.882263+00:00", "requested_at": "2026-11-22T21:09:59.882263+00:00"}');
 
 insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T20:44:20.251821+00:00", "covers_until": "2026-11-22T20:44:20.2511+00:00", "through_entry_id": 6}');
+select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T21:09:59.877561+00:00", "covers_until": "2026-11-22T21:09:59.877097+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_17702776a52066a5", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_4244516725541138", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_0a57619c4fff0b7b", "checkpoint_id": 1}');
+select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_23a74f00605a6441", "checkpoint_id": 1}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T20:44:20.129764+00:00", "project_id": "prj_17702776a52066a5", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T21:09:59.776653+00:00", "project_id": "prj_4244516725541138", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": 0, "began_at": "2026-11-22T20:44:20.175829+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T20:44:20.184503+00:00", "project_id": "prj_17702776a52066a5", "request_id": "task_1f3f45bbf9c2ff46", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_23a74f00605a6441", "reason": null, "credits": 0, "began_at": "2026-11-22T21:09:59.817056+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T21:09:59.826773+00:00", "project_id": "prj_4244516725541138", "request_id": "task_93dec5d8d2e30e63", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": -40, "began_at": "2026-11-22T20:44:20.195592+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:44:20.198435+00:00", "project_id": "prj_17702776a52066a5", "request_id": "task_5ac962d4748c99bb", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_23a74f00605a6441", "reason": null, "credits": -40, "began_at": "2026-11-22T21:09:59.833721+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T21:09:59.839406+00:00", "project_id": "prj_4244516725541138", "request_id": "task_8fa4a6ea20ad700b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_0a57619c4fff0b7b", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T20:44:20.211441+00:00", "project_id": "prj_17702776a52066a5", "request_id": "task_5ac962d4748c99bb", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_23a74f00605a6441", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T21:09:59.855761+00:00", "project_id": "prj_4244516725541138", "request_id": "task_8fa4a6ea20ad700b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": -3, "began_at": "2026-11-22T20:44:20.229889+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:44:20.23524+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_6b4b83c42fd13f69", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_23a74f00605a6441", "reason": null, "credits": -3, "began_at": "2026-11-22T21:09:59.864926+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T21:09:59.872564+00:00", "project_id": "prj_4244516725541138", "request_id": "req_0ea34a846d549020", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_0a57619c4fff0b7b", "reason": null, "credits": 0, "began_at": "2026-11-22T20:44:20.241088+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T20:44:20.242749+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_9244df2c8f22b224", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_23a74f00605a6441", "reason": null, "credits": 0, "began_at": "2026-11-22T21:09:59.875296+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T21:09:59.876157+00:00", "project_id": "prj_4244516725541138", "request_id": "req_65effb054764f5a5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T20:44:20.136398+00:00"}');
+select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T21:09:59.782207+00:00"}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_17702776a52066a5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_17702776a52066a5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_4244516725541138", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_17702776a52066a5", "name": "test", "status": "active", "created_at": "2026-11-22T20:44:20.11637+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select * from jsonb_populate_record(null::project, '{"id": "prj_4244516725541138", "name": "test", "status": "active", "created_at": "2026-11-22T21:09:59.767492+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window overriding system value
-select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_0a57619c4fff0b7b", "oldest": 1795380260, "second": 1795380260, "senders": [116021481475391], "last_batches": [1], "last_granted": [1]}');
+select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_23a74f00605a6441", "oldest": 1795381799, "second": 1795381799, "senders": [86449131177944], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor overriding system value
 select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T20:44:19.973565+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T21:09:59.681548+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T20:44:19.974728+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T21:09:59.686658+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T20:44:19.977363+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T21:09:59.688553+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T20:44:19.97835+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T21:09:59.689183+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T20:44:19.979553+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T21:09:59.689859+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T20:44:19.980241+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T21:09:59.690449+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T20:44:19.980865+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T21:09:59.691089+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T20:44:19.981479+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T21:09:59.691647+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T20:44:19.982184+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T21:09:59.692174+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T20:44:19.983104+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T21:09:59.693203+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T20:44:19.984195+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T21:09:59.694076+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T20:44:19.985262+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T21:09:59.694951+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T20:44:19.985998+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T21:09:59.695656+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T20:44:19.987239+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T21:09:59.696643+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T20:44:19.987849+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T21:09:59.697129+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T20:44:19.98919+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T21:09:59.698201+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T20:44:19.989814+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T21:09:59.699232+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T20:44:19.990469+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T21:09:59.702357+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T20:44:19.991174+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T21:09:59.7044+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T20:44:19.992131+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T21:09:59.705382+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T20:44:19.99273+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T21:09:59.705926+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T20:44:19.993943+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T21:09:59.706848+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T20:44:19.994619+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T21:09:59.707464+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T20:44:19.995313+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T21:09:59.70825+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T20:44:19.996173+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T21:09:59.709113+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T20:44:19.996933+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T21:09:59.710071+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T20:44:19.997739+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T21:09:59.710684+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T20:44:19.998535+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T21:09:59.711427+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T20:44:19.763578+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T21:09:59.711996+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T20:44:19.999133+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T21:09:59.71276+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T20:44:19.999735+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T21:09:59.579593+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T20:44:20.000351+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T21:09:59.71329+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T20:44:20.000946+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T21:09:59.713786+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T20:44:20.001457+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T21:09:59.714393+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T20:44:20.00281+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T21:09:59.714873+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T20:44:20.003499+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T21:09:59.715276+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T20:44:19.764848+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T21:09:59.716236+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T20:44:20.005073+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T21:09:59.716799+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T20:44:20.005989+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T21:09:59.580486+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T20:44:20.006614+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T21:09:59.718612+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T20:44:20.007458+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T21:09:59.719125+00:00"}');
 
 insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T20:44:20.008109+00:00"}');
+select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T21:09:59.719556+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T21:09:59.72012+00:00"}');
+
+insert into schema_function overriding system value
+select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T21:09:59.720673+00:00"}');
 
 insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T20:44:19.750255+00:00"}');
+select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T21:09:59.573114+00:00"}');
 
 insert into summary_day overriding system value
-select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T20:44:20.264733+00:00", "frozen_at": null, "through_entry_id": 6}');
+select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T21:09:59.88469+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T20:44:20.267482+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T21:09:59.88662+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_1f3f45bbf9c2ff46", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:44:20.172927+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T21:44:20.184115+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_daf2064740532a33", "started_at": null, "deadline_at": "2026-11-22T20:54:20.172927+00:00", "callback_url": null, "completed_at": "2026-11-22T20:44:20.184115+00:00", "last_seen_at": "2026-11-22T20:44:20.175717+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.175717+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_170a97c15bdb6736", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T21:09:59.804998+00:00", "error_code": null, "expires_at": null, "project_id": "prj_4244516725541138", "request_id": "req_00e8b5fe365248b2", "started_at": null, "deadline_at": "2026-11-22T21:19:59.804998+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T21:09:59.806237+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.806237+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_5ac962d4748c99bb", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T20:44:20.190291+00:00", "error_code": null, "expires_at": "2026-11-22T21:44:20.198339+00:00", "project_id": "prj_17702776a52066a5", "request_id": "req_a5b378ce4cd6b1c8", "started_at": null, "deadline_at": "2026-11-22T20:54:20.190291+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T20:44:20.198339+00:00", "last_seen_at": "2026-11-22T20:44:20.195482+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.195482+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_45bf5860898c0de5", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T21:09:59.797316+00:00", "error_code": null, "expires_at": null, "project_id": "prj_4244516725541138", "request_id": "req_a10abc78da7d10e1", "started_at": null, "deadline_at": "2026-11-22T21:19:59.797316+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T21:09:59.802162+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.802162+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_9b40e8f7943295fb", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T20:44:20.150601+00:00", "error_code": null, "expires_at": null, "project_id": "prj_17702776a52066a5", "request_id": "req_0ae07dc6ac7b967c", "started_at": null, "deadline_at": "2026-11-22T20:54:20.150601+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:44:20.150602+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select * from jsonb_populate_record(null::task, '{"id": "task_8fa4a6ea20ad700b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T21:09:59.832189+00:00", "error_code": null, "expires_at": "2026-11-22T22:09:59.839293+00:00", "project_id": "prj_4244516725541138", "request_id": "req_900d26dde1df89ea", "started_at": null, "deadline_at": "2026-11-22T21:19:59.83219+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T21:09:59.839293+00:00", "last_seen_at": "2026-11-22T21:09:59.833594+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.833594+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_d285bb0b26aea8d5", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:44:20.166851+00:00", "error_code": null, "expires_at": null, "project_id": "prj_17702776a52066a5", "request_id": "req_34247b7c20e125cc", "started_at": null, "deadline_at": "2026-11-22T20:54:20.166851+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:44:20.169001+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.169+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_93dec5d8d2e30e63", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T21:09:59.81462+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T22:09:59.826483+00:00", "project_id": "prj_4244516725541138", "request_id": "req_5a87cfdbbbe56bb9", "started_at": null, "deadline_at": "2026-11-22T21:19:59.81462+00:00", "callback_url": null, "completed_at": "2026-11-22T21:09:59.826483+00:00", "last_seen_at": "2026-11-22T21:09:59.816978+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.816978+00:00"}');
 
 insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_f51a2f9134a670b0", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_0a57619c4fff0b7b", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T20:44:20.15492+00:00", "error_code": null, "expires_at": null, "project_id": "prj_17702776a52066a5", "request_id": "req_48c5c4e7bdbe14fe", "started_at": null, "deadline_at": "2026-11-22T20:54:20.15492+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T20:44:20.16283+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T20:44:20.16283+00:00"}');
+select * from jsonb_populate_record(null::task, '{"id": "task_f7ea1e691a77b1c9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T21:09:59.793956+00:00", "error_code": null, "expires_at": null, "project_id": "prj_4244516725541138", "request_id": "req_a9f1c01efb89edb8", "started_at": null, "deadline_at": "2026-11-22T21:19:59.793956+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T21:09:59.793957+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T20:44:20.188587+00:00", "outcome": "bought", "task_id": "task_1f3f45bbf9c2ff46", "reference": "ticket-1"}');
+select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T21:09:59.830563+00:00", "outcome": "bought", "task_id": "task_93dec5d8d2e30e63", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -711,6 +730,12 @@ alter table channel add constraint channel_priority_check CHECK ((priority >= 0)
 alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table channel_mapping_state add constraint channel_mapping_state_check CHECK (((state IS NULL) = (since IS NULL)));
+
+alter table channel_mapping_state add constraint channel_mapping_state_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table channel_mapping_state add constraint channel_mapping_state_state_check CHECK ((state = 'unlisted'::text));
 
 alter table channel_witness add constraint channel_witness_pkey PRIMARY KEY (channel_id, model_id, project_id);
 
@@ -824,6 +849,8 @@ alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_
 alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
 alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
+
+alter table channel_mapping_state add constraint channel_mapping_state_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
 alter table channel_witness add constraint channel_witness_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
@@ -2048,6 +2075,60 @@ begin
   return others = 0 or failing > 0;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_mapping_success(p_channel_id text, p_model_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into channel_mapping_state as s (channel_id, model_id, succeeded_at)
+  select c.id, p_model_id, clock_timestamp() from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id) do update
+    set succeeded_at = excluded.succeeded_at, state = null, since = null, reason = null;
+  if exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.alarm = 'unlisted') then
+    update channel_health h set alarm = null, alarm_at = null, updated_at = clock_timestamp()
+    where h.channel_id = p_channel_id and h.model_id = p_model_id and h.alarm = 'unlisted';
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_model_list(p_channel_id text, p_model_ids text[], p_reasons text[], p_is_complete boolean, p_success_seconds double precision)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  marked text[];
+  cleared text[];
+begin
+  with lacking as (
+    select l.model_id, l.reason from unnest(p_model_ids, p_reasons) as l (model_id, reason) where p_is_complete
+  ), changed as (
+    insert into channel_mapping_state as s (channel_id, model_id, state, since, reason)
+    select c.id, l.model_id, 'unlisted', clock_timestamp(), l.reason
+    from lacking l join channel c on c.id = p_channel_id and c.list_check
+    on conflict (channel_id, model_id) do update set state = excluded.state, since = excluded.since, reason = excluded.reason
+      where s.state is null
+        and (s.succeeded_at is null or s.succeeded_at < clock_timestamp() - make_interval(secs => p_success_seconds))
+    returning s.model_id
+  )
+  select coalesce(array_agg(changed.model_id), '{}') into marked from changed;
+  with changed as (
+    update channel_mapping_state s set state = null, since = null, reason = null
+    where s.channel_id = p_channel_id and s.state = 'unlisted' and s.model_id <> all (p_model_ids)
+    returning s.model_id
+  )
+  select coalesce(array_agg(changed.model_id), '{}') into cleared from changed;
+  if cardinality(marked) > 0 then
+    insert into channel_health as h (channel_id, model_id, alarm, alarm_at)
+    select p_channel_id, m.model_id, 'unlisted', clock_timestamp() from unnest(marked) as m (model_id)
+    on conflict (channel_id, model_id) do update
+      set alarm = excluded.alarm, alarm_at = excluded.alarm_at, updated_at = clock_timestamp();
+  end if;
+  if cardinality(cleared) > 0 then
+    update channel_health h set alarm = null, alarm_at = null, updated_at = clock_timestamp()
+    where h.channel_id = p_channel_id and h.alarm = 'unlisted' and h.model_id = any (cleared);
+  end if;
+  return jsonb_build_object('marked', marked, 'cleared', cleared);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.notify_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2514,6 +2595,12 @@ CREATE TRIGGER audit_entry_never_emptied BEFORE TRUNCATE ON public.audit_entry F
 CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER channel_health_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel_health FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_mapping_state_added AFTER INSERT ON public.channel_mapping_state FOR EACH ROW WHEN ((new.state IS NOT NULL)) EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_mapping_state_changed AFTER UPDATE ON public.channel_mapping_state FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_mapping_state_removed AFTER DELETE ON public.channel_mapping_state FOR EACH ROW WHEN ((old.state IS NOT NULL)) EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER ledger_entry_append_only BEFORE DELETE OR UPDATE ON public.ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 

@@ -40,6 +40,7 @@ async function fillCatalog(db: Database, { keyId, projectId }: Book): Promise<vo
   );
   await run(db, `select note_channel_failure('chn_a', 'model-a', 'timeout', 1, true, 5, 10, 300)`);
   await run(db, `select note_channel_use('chn_a', 'model-a', $1, true, 60, 80)`, [projectId]);
+  await run(db, `select note_model_list('chn_a', '{model-a}', '{the list lacks model-a}', true, 86400)`);
 }
 
 async function fillTasks(db: Database, book: Book): Promise<void> {

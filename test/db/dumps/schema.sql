@@ -87,6 +87,7 @@ create table channel (
   enabled boolean not null default true,
   groups text[] not null,
   id text not null,
+  list_check boolean not null default true,
   name text not null,
   priority integer not null default 1,
   updated_at timestamp with time zone not null default clock_timestamp(),
@@ -106,6 +107,15 @@ create table channel_health (
   trips integer not null default 0,
   unavailable_until timestamp with time zone,
   updated_at timestamp with time zone not null default clock_timestamp()
+);
+
+create table channel_mapping_state (
+  channel_id text not null,
+  model_id text not null,
+  reason text,
+  since timestamp with time zone,
+  state text,
+  succeeded_at timestamp with time zone
 );
 
 create table channel_witness (
@@ -428,6 +438,12 @@ alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
 
+alter table channel_mapping_state add constraint channel_mapping_state_check CHECK (((state IS NULL) = (since IS NULL)));
+
+alter table channel_mapping_state add constraint channel_mapping_state_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table channel_mapping_state add constraint channel_mapping_state_state_check CHECK ((state = 'unlisted'::text));
+
 alter table channel_witness add constraint channel_witness_pkey PRIMARY KEY (channel_id, model_id, project_id);
 
 alter table credit_account add constraint credit_account_balance_check CHECK ((balance >= 0));
@@ -540,6 +556,8 @@ alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_
 alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
 alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
+
+alter table channel_mapping_state add constraint channel_mapping_state_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
 alter table channel_witness add constraint channel_witness_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
@@ -1764,6 +1782,60 @@ begin
   return others = 0 or failing > 0;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_mapping_success(p_channel_id text, p_model_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into channel_mapping_state as s (channel_id, model_id, succeeded_at)
+  select c.id, p_model_id, clock_timestamp() from channel c where c.id = p_channel_id
+  on conflict (channel_id, model_id) do update
+    set succeeded_at = excluded.succeeded_at, state = null, since = null, reason = null;
+  if exists (select from channel_health h where h.channel_id = p_channel_id and h.model_id = p_model_id and h.alarm = 'unlisted') then
+    update channel_health h set alarm = null, alarm_at = null, updated_at = clock_timestamp()
+    where h.channel_id = p_channel_id and h.model_id = p_model_id and h.alarm = 'unlisted';
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_model_list(p_channel_id text, p_model_ids text[], p_reasons text[], p_is_complete boolean, p_success_seconds double precision)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  marked text[];
+  cleared text[];
+begin
+  with lacking as (
+    select l.model_id, l.reason from unnest(p_model_ids, p_reasons) as l (model_id, reason) where p_is_complete
+  ), changed as (
+    insert into channel_mapping_state as s (channel_id, model_id, state, since, reason)
+    select c.id, l.model_id, 'unlisted', clock_timestamp(), l.reason
+    from lacking l join channel c on c.id = p_channel_id and c.list_check
+    on conflict (channel_id, model_id) do update set state = excluded.state, since = excluded.since, reason = excluded.reason
+      where s.state is null
+        and (s.succeeded_at is null or s.succeeded_at < clock_timestamp() - make_interval(secs => p_success_seconds))
+    returning s.model_id
+  )
+  select coalesce(array_agg(changed.model_id), '{}') into marked from changed;
+  with changed as (
+    update channel_mapping_state s set state = null, since = null, reason = null
+    where s.channel_id = p_channel_id and s.state = 'unlisted' and s.model_id <> all (p_model_ids)
+    returning s.model_id
+  )
+  select coalesce(array_agg(changed.model_id), '{}') into cleared from changed;
+  if cardinality(marked) > 0 then
+    insert into channel_health as h (channel_id, model_id, alarm, alarm_at)
+    select p_channel_id, m.model_id, 'unlisted', clock_timestamp() from unnest(marked) as m (model_id)
+    on conflict (channel_id, model_id) do update
+      set alarm = excluded.alarm, alarm_at = excluded.alarm_at, updated_at = clock_timestamp();
+  end if;
+  if cardinality(cleared) > 0 then
+    update channel_health h set alarm = null, alarm_at = null, updated_at = clock_timestamp()
+    where h.channel_id = p_channel_id and h.alarm = 'unlisted' and h.model_id = any (cleared);
+  end if;
+  return jsonb_build_object('marked', marked, 'cleared', cleared);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.notify_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2230,6 +2302,12 @@ CREATE TRIGGER audit_entry_never_emptied BEFORE TRUNCATE ON public.audit_entry F
 CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER channel_health_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel_health FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_mapping_state_added AFTER INSERT ON public.channel_mapping_state FOR EACH ROW WHEN ((new.state IS NOT NULL)) EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_mapping_state_changed AFTER UPDATE ON public.channel_mapping_state FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_mapping_state_removed AFTER DELETE ON public.channel_mapping_state FOR EACH ROW WHEN ((old.state IS NOT NULL)) EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER ledger_entry_append_only BEFORE DELETE OR UPDATE ON public.ledger_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 

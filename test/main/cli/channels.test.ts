@@ -59,6 +59,7 @@ describe('tollgate channels add', () => {
       groups: ['chat'],
       priority: 3,
       weight: 2,
+      list_check: true,
       warnings: ['No model of the catalog is in chat.'],
     });
     expect(JSON.stringify(said)).not.toContain('sk-first');

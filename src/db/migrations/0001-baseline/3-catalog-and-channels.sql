@@ -18,6 +18,8 @@ create table channel (
   priority int not null default 1 check (priority >= 0),
   weight int not null default 1 check (weight >= 0),
   enabled boolean not null default true,
+  -- Whether the provider's model list decides which mappings are drawn.
+  list_check boolean not null default true,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
 );
@@ -45,6 +47,21 @@ create table channel_health (
   primary key (channel_id, model_id)
 );
 
+-- A mapping is a model at a channel. One with a state is not drawn for any request, until its state is empty again.
+create table channel_mapping_state (
+  channel_id text not null references channel (id) on delete cascade,
+  model_id text not null,
+  -- 'unlisted': the provider's complete model list lacks the model.
+  state text check (state in ('unlisted')),
+  since timestamptz,
+  -- What is wrong, in words for operators.
+  reason text,
+  -- The last success, to the hour.
+  succeeded_at timestamptz,
+  primary key (channel_id, model_id),
+  check ((state is null) = (since is null))
+);
+
 -- Which projects used a channel and model lately, and whose last call there timed out or met a bare 403. One project's requests
 -- can cause both, so such a failure counts only if another project confirms it, or if no other project uses the channel.
 create table channel_witness (
@@ -64,3 +81,10 @@ create trigger channel_changed after insert or update or delete on channel
   for each statement execute function notify_change();
 create trigger channel_health_changed after insert or update or delete on channel_health
   for each statement execute function notify_change();
+-- By row, because a check of a list that changes nothing must not wake every process.
+create trigger channel_mapping_state_changed after update on channel_mapping_state
+  for each row when (old.state is distinct from new.state) execute function notify_change();
+create trigger channel_mapping_state_added after insert on channel_mapping_state
+  for each row when (new.state is not null) execute function notify_change();
+create trigger channel_mapping_state_removed after delete on channel_mapping_state
+  for each row when (old.state is not null) execute function notify_change();

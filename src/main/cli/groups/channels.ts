@@ -36,6 +36,7 @@ const list = command({
         ...jsonRow(row),
         groups: row.groups.join(','),
         enabled: row.enabled ? 'yes' : 'no',
+        list_check: row.listCheck ? 'on' : 'off',
         state: [stateWords[row.state], ...reasons.map(reasonText)].join('; '),
       }),
       { nothing: 'There are no channels.' },
@@ -49,7 +50,7 @@ function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | Cha
   return stateOrder.find((kind) => reasons.some((reason) => reason.kind === kind)) ?? 'ready';
 }
 
-const stateOrder = ['resting', 'open', 'alarm', 'half_open'] as const;
+const stateOrder = ['resting', 'open', 'alarm', 'not_drawn', 'half_open'] as const;
 
 /** The states in the words of docs/ARCHITECTURE.md. Scripts read the older words of `--json`. */
 const stateWords = {
@@ -59,6 +60,7 @@ const stateWords = {
   open: 'tripped',
   alarm: 'alarm',
   half_open: 'probing',
+  not_drawn: 'not drawn',
 } as const;
 
 function reasonText({ kind, model, reason, since, until, failures, opens }: ChannelReason): string {
@@ -89,6 +91,12 @@ const credential = z
   .min(1, 'must not be empty')
   .max(secretCharsMax, `must have at most ${secretCharsMax} characters`);
 
+const onOff = z
+  .string()
+  .refine((value) => value === 'on' || value === 'off', 'must be on or off')
+  .transform((value) => value === 'on');
+const listCheckHelp = "on: a model that the provider's model list lacks is not drawn; off: the list decides nothing";
+
 function isPlainUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);
@@ -107,6 +115,7 @@ const add = command({
     weight: option('<number>', smallNumber.default(1)).describe(
       'share among channels of one priority; 0 is never drawn (default: 1)',
     ),
+    listCheck: option('<on|off>', onOff.default(true)).describe(`${listCheckHelp} (default: on)`),
   },
   needs: databaseAndSecrets,
   async run(deps, input, actor) {
@@ -130,6 +139,7 @@ const set = command({
     weight: option('<number>', smallNumber.exactOptional()).describe(
       'share among channels of one priority; 0 is never drawn',
     ),
+    listCheck: option('<on|off>', onOff.exactOptional()).describe(listCheckHelp),
   },
   needs: databaseAndSecrets,
   async run(deps, { channel: named, credential: key, ...plain }, actor) {
@@ -155,11 +165,11 @@ async function changed(
   { db }: SecretsDeps,
   sentence: string,
   channelId: string,
-  { name, adapter, baseUrl: base_url, groups, priority, weight }: Channel,
+  { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: Channel,
 ): Promise<Report> {
   const known = (await listModels(db)).flatMap((entry) => entry.private.groups);
   const idle = groups.filter((group) => !known.includes(group));
-  const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight };
+  const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight, list_check };
   return factsReport(sentence, about, {
     shown: { groups: groups.join(',') },
     warnings: idle.length === 0 ? [] : [`No model of the catalog is in ${idle.join(', ')}.`],
