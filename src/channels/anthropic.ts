@@ -17,6 +17,7 @@ import type { ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
 import { sampling, thinkingOf } from './anthropic-thinking.ts';
 import { ModelList, count, objectIn, splitSystem, toTurns } from './chat-call.ts';
+import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
 
 /**
@@ -29,7 +30,7 @@ import { familyCalls } from './family-calls.ts';
  * Anthropic from 0 to 1, so higher ones are sent as 1.
  */
 export function createAnthropic(caller: UpstreamCaller): Adapter {
-  const { chatBy, probeBy, modelListBy } = familyCalls(caller, { headers: headersFor, readError });
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, { headers: headersFor, readError });
   return {
     chatSupports: {
       httpsImages: true,
@@ -45,6 +46,11 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       translates: ['reasoning_effort'],
     },
     chat: chatBy(() => '/messages', toBody, toReply),
+    chatStream: chatStreamBy(
+      () => '/messages',
+      (request) => ({ ...toBody(request), stream: true }),
+      { events: () => anthropicEvents({ stopReasons, toUsage }), reply: toReply },
+    ),
     probe: probeBy('/models', ModelList),
     listModels: modelListBy('/models?limit=1000', ModelList, ({ data, has_more: hasMore, last_id: lastId }) => ({
       names: data.map(({ id }) => id),

@@ -1,8 +1,19 @@
 import { Agent, type Dispatcher } from 'undici';
-import type { JsonValue } from '../domain/json.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Upstream } from './channel.ts';
-import { multipart, type FormPart } from './multipart.ts';
+import {
+  addressOf,
+  nameOf,
+  parse,
+  readHeaders,
+  requestOf,
+  type AnswerBody,
+  type AnswerHeaders,
+  type CallOutcome,
+  type UpstreamCall,
+} from './upstream-request.ts';
+import { streamOnce, type StreamedCall, type UpstreamStream } from './stream-upstream.ts';
+
+export { bearerAuthorization, type CallOutcome, type RequestBody, type UpstreamCall } from './upstream-request.ts';
 
 /**
  * The only HTTP client for a channel's configured origin. One call is one request: no retry, no redirect, no proxy from the
@@ -11,50 +22,14 @@ import { multipart, type FormPart } from './multipart.ts';
  */
 export interface UpstreamCaller {
   call(upstream: Upstream, call: UpstreamCall): Promise<CallOutcome>;
+  /**
+   * Sends one call and resolves with its answer, or with the stream as soon as the headers of a `text/event-stream` arrive. The call
+   * has no limit of its whole time.
+   */
+  stream(upstream: Upstream, call: StreamedCall): Promise<CallOutcome | UpstreamStream>;
   /** Closes every connection. Running calls end as `interrupted`. */
   close(): Promise<void>;
 }
-
-export interface UpstreamCall {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Appended to the channel's base URL. It starts with a slash, and its segments are already encoded. */
-  path: string;
-  headers?: Record<string, string>;
-  /** Sent as JSON. */
-  body?: RequestBody;
-  /** Sent as multipart/form-data instead of `body`. */
-  form?: FormPart[];
-  /** Aborts the call at any stage. A call that only its time may end needs none. */
-  signal?: AbortSignal;
-  /** The whole call, in milliseconds. The default is `totalMs`. */
-  timeoutMs?: number;
-  /** Until the answer's headers, in milliseconds. The default is the caller's `headersMs`. */
-  headersMs?: number;
-  /** A longer answer is `too_large`. The default is `mediaJsonBytesMax`. */
-  bodyBytesMax?: number;
-}
-
-/** JSON to send. Members that are undefined are left out. */
-export interface RequestBody {
-  [name: string]: JsonValue | undefined | RequestBody | RequestBody[];
-}
-
-/** The credential as a bearer token. */
-export const bearerAuthorization = ({ credential }: Upstream) => ({ authorization: `Bearer ${credential}` });
-
-/** What happened to a call, as far as the gateway knows. */
-export type CallOutcome =
-  /** The call failed or ended before there was a connection (refused, DNS, TLS), so the provider received nothing. */
-  | { kind: 'not_sent'; detail: string }
-  /** The request was sent and no status came back, so the provider may have acted on it. */
-  | { kind: 'interrupted'; detail: string }
-  | { kind: 'answered'; status: number; headers: AnswerHeaders; body: AnswerBody };
-
-/** The headers that decide something. */
-export type AnswerHeaders = { [Name in 'content-encoding' | 'retry-after']?: string };
-
-export type AnswerBody =
-  { json: unknown } | { unreadable: 'empty' | 'not_json' | 'cut_short' | 'timed_out' | 'too_large' | 'encoded' };
 
 /** All in milliseconds. undici's own defaults (300 s) would hold a worker far beyond an attempt's deadline. */
 export interface UpstreamTimeouts {
@@ -79,6 +54,7 @@ const mediaJsonBytesMax = 4_000_000;
 
 /** Lets every running task poll at the same time, but one channel cannot use up the process's file descriptors. */
 const connectionsPerOriginMax = 512;
+const streamsPerOriginMax = 4_096;
 
 /** Keeps one connection pool for each upstream origin. A process creates it once. */
 export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): UpstreamCaller {
@@ -93,9 +69,18 @@ export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): U
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,
   });
+  // Of its own, so that streams, which last for minutes, leave connections to short calls.
+  const streams = new Agent({
+    connect: { timeout: timeouts.connectMs },
+    connections: streamsPerOriginMax,
+    pipelining: 1,
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 30_000,
+  });
   return {
     call: (upstream, call) => callOnce(agent, timeouts, upstream, call),
-    close: () => agent.destroy(),
+    stream: (upstream, call) => streamOnce(streams, upstream, call),
+    close: async () => void (await Promise.all([agent.destroy(), streams.destroy()])),
   };
 }
 
@@ -167,49 +152,6 @@ function callOnce(
   });
 }
 
-interface Address {
-  origin: string;
-  path: string;
-}
-
-/** Chats go to few addresses, and parsing one costs as much as half of a chat's validation. Media jobs have addresses of their own. */
-const addresses = new BoundedMap<Address>(1_000);
-
-function addressOf(text: string): Address | null {
-  const known = addresses.get(text);
-  if (known) return known;
-  const url = URL.parse(text);
-  if (!url) return null;
-  const address = { origin: url.origin, path: `${url.pathname}${url.search}` };
-  addresses.set(text, address);
-  return address;
-}
-
-function requestOf(
-  address: Address,
-  upstream: Upstream,
-  call: UpstreamCall,
-  headersTimeout: number,
-): Dispatcher.DispatchOptions {
-  const content = call.form
-    ? multipart(call.form)
-    : call.body && { type: 'application/json', bytes: JSON.stringify(call.body) };
-  return {
-    ...address,
-    method: call.method,
-    headersTimeout,
-    headers: {
-      accept: 'application/json',
-      ...(upstream.requestId !== undefined && { 'x-request-id': upstream.requestId }),
-      // A compressed answer could decompress to any size, so it is neither requested nor read.
-      'accept-encoding': 'identity',
-      ...(content && { 'content-type': content.type }),
-      ...call.headers,
-    },
-    body: content ? content.bytes : null,
-  };
-}
-
 /** The reasons with which `callOnce` or undici ends a call that takes too long. The caller's signal is always a timeout. */
 const timeouts: ReadonlySet<string> = new Set([
   'timeout',
@@ -220,27 +162,3 @@ const timeouts: ReadonlySet<string> = new Set([
 
 /** Whether the detail of an outcome says that our time for the call ran out. */
 export const isTimeout = (detail: string): boolean => timeouts.has(detail);
-
-const parse = (bytes: Buffer): AnswerBody => {
-  if (bytes.length === 0) return { unreadable: 'empty' };
-  try {
-    const json: unknown = JSON.parse(bytes.toString('utf8'));
-    return { json };
-  } catch {
-    return { unreadable: 'not_json' };
-  }
-};
-
-/** undici has the names in lower case. */
-function readHeaders(headers: Record<string, string | string[] | undefined>): AnswerHeaders {
-  const read: AnswerHeaders = {};
-  for (const name of ['content-encoding', 'retry-after'] as const) {
-    const value = headers[name];
-    if (value !== undefined) read[name] = Array.isArray(value) ? (value[0] ?? '') : value;
-  }
-  return read;
-}
-
-/** An error's code or name, because the message could contain an address or a part of a reply. */
-const nameOf = (error: Error & { code?: unknown }): string =>
-  typeof error.code === 'string' ? error.code : error.name;

@@ -1,9 +1,11 @@
 import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
+import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import type { SilenceLimits } from './stream-upstream.ts';
 
 /** One configured upstream for one call, with its credential unsealed. Nothing else holds an unsealed credential. */
 export interface Upstream {
@@ -83,6 +85,34 @@ export interface StopOptions extends CallOptions {
  */
 export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
 
+/** A chat whose answer arrives in pieces. */
+export interface ChatStream {
+  /**
+   * The pieces, as many at a time as arrived together. Ends with a `finish` piece; throws `ChatStreamBroken` if the answer breaks off
+   * or cannot be read.
+   */
+  deltas: AsyncIterable<ChatDelta[]>;
+  /** Closes the connection to the provider. Harmless after the end. */
+  stop(): void;
+}
+
+/** The limits of a streamed chat are on silence only. */
+export interface ChatStreamOptions {
+  limits: SilenceLimits;
+  signal: AbortSignal;
+}
+
+/** Why a streamed answer broke off. */
+export class ChatStreamBroken extends Error {
+  readonly attempt: Exclude<Attempt<never>, { kind: 'ok' }>;
+
+  constructor(attempt: Exclude<Attempt<never>, { kind: 'ok' }>) {
+    super(attempt.detail);
+    this.name = 'ChatStreamBroken';
+    this.attempt = attempt;
+  }
+}
+
 /** What one provider family can do. An absent method means that the family does not offer it. */
 export interface Adapter {
   /**
@@ -90,6 +120,8 @@ export interface Adapter {
    * other `transient`, it tries the remaining channels.
    */
   chat?(upstream: Upstream, request: UpstreamChat, options: ChatOptions): Promise<Attempt<ChatReply>>;
+  /** The same call, whose answer arrives in pieces. Present if and only if `chat` is. An answer that is not streamed comes as one piece. */
+  chatStream?(upstream: Upstream, request: UpstreamChat, options: ChatStreamOptions): Promise<Attempt<ChatStream>>;
   /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */
   chatSupports?: ChatSupports;
   /** The same for mappings with `api: responses`. */

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
+import { readChatStream, type EventReader } from './chat-events.ts';
 import type { Adapter, CallOptions, Operation, SubmitResult, Upstream } from './channel.ts';
 import { classifyChat, classifySubmit, readOutcome, type FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { modelListBy } from './list-models.ts';
@@ -85,6 +86,8 @@ export function familyCalls(
         return classifyChat(outcome, (json) => toReply(json, request), readError);
       },
 
+    chatStreamBy: chatStreamBy(caller, { headers, readError }),
+
     /** `probe` by a free call such as a list. Only the shape of its answer is checked. */
     probeBy:
       (path: string, shape: z.ZodType): Required<Adapter>['probe'] =>
@@ -96,6 +99,28 @@ export function familyCalls(
     modelListBy: modelListBy(call, readError),
   };
 }
+
+/** Makes `chatStream` of a family, by the path and the body with which the family is asked for a stream. */
+const chatStreamBy =
+  (caller: UpstreamCaller, { headers, readError }: Parameters<typeof familyCalls>[1]) =>
+  (
+    pathOf: (request: UpstreamChat) => string,
+    toBody: (request: UpstreamChat) => RequestBody,
+    read: {
+      events: (request: UpstreamChat) => EventReader;
+      reply: (json: unknown, request: UpstreamChat) => ChatReply | 'blocked' | FailedAnswer | null;
+    },
+  ): Required<Adapter>['chatStream'] =>
+  async (upstream, request, { limits, signal }) => {
+    const given = { path: pathOf(request), body: toBody(request), headers: headers(upstream) };
+    const bounds = { limits, signal, bodyBytesMax: chatJsonBytesMax };
+    const outcome = await caller.stream(upstream, { method: 'POST', ...given, ...bounds });
+    return readChatStream(outcome, {
+      events: () => read.events(request),
+      reply: (json) => read.reply(json, request),
+      error: readError,
+    });
+  };
 
 /**
  * A method for submitted jobs. It returns `otherwise` if the saved reference is not of this family, because the channel's family

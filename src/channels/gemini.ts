@@ -17,6 +17,7 @@ import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import { count, objectIn, splitSystem, toTurns } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
+import { geminiEvents } from './gemini-stream.ts';
 import { policyReasons, readGeminiError } from './gemini-error.ts';
 import { authorization, geminiMedia } from './gemini-media.ts';
 
@@ -31,7 +32,10 @@ import { authorization, geminiMedia } from './gemini-media.ts';
  * Gemini has no such field and it does not affect the answer.
  */
 export function createGemini(caller: UpstreamCaller): Adapter {
-  const { chatBy, probeBy, modelListBy } = familyCalls(caller, { headers: authorization, readError: readGeminiError });
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: authorization,
+    readError: readGeminiError,
+  });
   return {
     chatSupports: {
       httpsImages: true,
@@ -48,6 +52,11 @@ export function createGemini(caller: UpstreamCaller): Adapter {
     },
     ...geminiMedia(caller),
     chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
+    chatStream: chatStreamBy(
+      ({ model }) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+      toBody,
+      { events: () => geminiEvents({ toFinish, toUsage }), reply: toReply },
+    ),
     probe: probeBy('/models?pageSize=1', ModelList),
     listModels: modelListBy('/models?pageSize=1000', ModelList, ({ models, nextPageToken: token }) => ({
       names: models.map(({ name }) => name.replace(/^models\//, '')),
@@ -227,7 +236,7 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
       : [],
   );
   const word = candidate.finishReason ?? '';
-  const reason: FinishReason | undefined = policyReasons.has(word) ? 'content_filter' : finishReasons[word];
+  const reason = toReason(word);
   // Without content any other reason (MALFORMED_FUNCTION_CALL, NO_IMAGE, OTHER) is no answer, and no refusal by a policy either.
   if (reason === undefined && texts.length === 0 && toolCalls.length === 0) return word ? new FailedAnswer(word) : null;
   return {
@@ -235,12 +244,21 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
     ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
     refusal: null,
     toolCalls,
-    finishReason: toolCalls.length > 0 && (reason ?? 'stop') === 'stop' ? 'tool_calls' : (reason ?? 'stop'),
+    finishReason: toFinish(word, toolCalls.length > 0) ?? 'stop',
     usage: toUsage(reply.usageMetadata, texts.length > 0 || toolCalls.length > 0),
   };
 }
 
 const finishReasons: Readonly<Record<string, FinishReason>> = { STOP: 'stop', MAX_TOKENS: 'length' };
+
+const toReason = (word: string): FinishReason | undefined =>
+  policyReasons.has(word) ? 'content_filter' : finishReasons[word];
+
+/** Gemini says STOP for an answer that calls a tool. Undefined for a word without meaning here. */
+function toFinish(word: string, hasCalls: boolean): FinishReason | undefined {
+  const reason = toReason(word);
+  return hasCalls && (reason ?? 'stop') === 'stop' ? 'tool_calls' : reason;
+}
 
 /** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */
 function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {

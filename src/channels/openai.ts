@@ -17,6 +17,8 @@ import { familyCalls } from './family-calls.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
 import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-responses.ts';
+import { responsesEvents } from './openai-responses-stream.ts';
+import { openaiEvents } from './openai-stream.ts';
 
 /**
  * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
@@ -29,7 +31,7 @@ import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-r
  * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
  */
 export function createOpenai(caller: UpstreamCaller): Adapter {
-  const { chatBy, probeBy, modelListBy } = familyCalls(caller, {
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
     headers: bearerAuthorization,
     readError: readOpenaiError,
   });
@@ -47,15 +49,20 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
     },
     responsesSupports,
     ...openaiMedia(caller),
-    chat: chatBy(
-      ({ traits }) => (traits?.api === 'responses' ? '/responses' : '/chat/completions'),
-      (request) => (request.traits?.api === 'responses' ? toResponsesBody(request) : toBody(request)),
-      (json, { traits }) => (traits?.api === 'responses' ? toResponsesReply(json) : toReply(json)),
-    ),
+    chat: chatBy(pathOf, (request) => (usesResponses(request) ? toResponsesBody(request) : toBody(request)), replyOf),
+    chatStream: chatStreamBy(pathOf, toStreamBody, {
+      events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents({ finishReasons, toUsage })),
+      reply: replyOf,
+    }),
     probe: probeBy('/models', ModelList),
     listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
   };
 }
+
+const usesResponses = ({ traits }: UpstreamChat): boolean => traits?.api === 'responses';
+const pathOf = (request: UpstreamChat): string => (usesResponses(request) ? '/responses' : '/chat/completions');
+const replyOf = (json: unknown, request: UpstreamChat) =>
+  usesResponses(request) ? toResponsesReply(json) : toReply(json);
 
 function toBody(request: UpstreamChat): RequestBody {
   const { responseFormat: format, toolChoice: choice } = request;
@@ -82,6 +89,12 @@ function toBody(request: UpstreamChat): RequestBody {
     ...request.fixed,
   };
 }
+
+/** Without `include_usage` a streamed chat completion has no counts. */
+const toStreamBody = (request: UpstreamChat): RequestBody =>
+  usesResponses(request)
+    ? { ...toResponsesBody(request), stream: true }
+    : { ...toBody(request), stream: true, stream_options: { include_usage: true } };
 
 function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
   return type === 'json_schema' ? { type, json_schema: schema } : { type };

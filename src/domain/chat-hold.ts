@@ -73,11 +73,11 @@ export interface SettledUsage {
 export function settledUsage(reply: ChatReply, hold: ChatHold): SettledUsage {
   const told = { input: asCount(reply.usage?.inputTokens), output: asCount(reply.usage?.outputTokens) };
   const said = reply.content ?? reply.refusal ?? '';
-  const empty = said === '' && reply.toolCalls.length === 0 && (told.output ?? 0) === 0;
+  const empty = said === '' && !reply.reasoning && reply.toolCalls.length === 0 && (told.output ?? 0) === 0;
   if (empty) return { input: 0, output: 0, estimated: false, empty };
   const writtenBytes = reply.toolCalls.reduce(
     (sum, call) => sum + utf8Bytes(call.name) + utf8Bytes(call.arguments),
-    utf8Bytes(said),
+    utf8Bytes(said) + utf8Bytes(reply.reasoning ?? ''),
   );
   return {
     input: told.input ?? Math.min(hold.likelyInputTokens, hold.inputTokens),

@@ -1,6 +1,7 @@
 import type Koa from 'koa';
 import type { JsonObject } from '../domain/json.ts';
 import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
+import type { Share } from '../platform/fair-budget.ts';
 import type { Route } from './route.ts';
 
 declare module 'koa' {
@@ -28,6 +29,10 @@ export interface AppState {
   modelId?: string;
   /** The credits that an accepted task costs if it succeeds. */
   creditsQuoted?: number;
+  /** What the request holds of the limits on requests at the same time. */
+  places?: Share[];
+  /** The upstream calls of a streamed chat, which has no header for them. */
+  attempts?: number;
   /** Whether the client disconnected before its request had fully arrived. */
   clientGone?: boolean;
 }

@@ -16,9 +16,10 @@ export interface HttpServer {
   url: string;
   /**
    * Stops the server: it reports not ready, refuses new connections after the configured delay, lets running requests finish for up to
-   * `drainSeconds` (default 130, the length of a chat) and then closes the rest. A second call returns the same promise.
+   * `drainSeconds` (default 130, the length of a chat) and then closes the rest. Five seconds before that it calls `interrupt` once, so
+   * that answers which may take longer end in order. A second call returns the same promise.
    */
-  close(options?: { drainSeconds?: number }): Promise<void>;
+  close(options?: { drainSeconds?: number; interrupt?: () => void }): Promise<void>;
 }
 
 interface ServerOptions {
@@ -37,6 +38,8 @@ const BACKLOG_MAX = 4_096;
 /** Longer than any answer may take to begin (120 s). It disconnects clients that have stopped reading. */
 const SOCKET_IDLE_MS = 180_000;
 const DRAIN_SECONDS = 130;
+/** Enough to settle the answers that are interrupted. */
+const INTERRUPTED_MS = 5_000;
 
 /**
  * Starts the listener for an app. Also answers requests that never reach the app: those that are not HTTP, too large or too slow.
@@ -85,9 +88,10 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
   let stop: Promise<void> | undefined;
   return {
     url,
-    close: ({ drainSeconds = DRAIN_SECONDS } = {}) => {
+    close: ({ drainSeconds = DRAIN_SECONDS, interrupt } = {}) => {
       app.emit('stopping');
-      return (stop ??= drain(server, work, config.shutdownReadyDelaySeconds * 1_000, drainSeconds * 1_000));
+      const times = { delayMs: config.shutdownReadyDelaySeconds * 1_000, drainMs: drainSeconds * 1_000 };
+      return (stop ??= drain(server, work, times, interrupt));
     },
   };
 }
@@ -95,19 +99,21 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
 async function drain(
   server: Server,
   work: ReadonlySet<Promise<void>>,
-  delayMs: number,
-  drainMs: number,
+  { delayMs, drainMs }: { delayMs: number; drainMs: number },
+  interrupt = (): void => undefined,
 ): Promise<void> {
   // Load balancers need a moment to notice that this process is not ready. Until then new connections are accepted.
   if (delayMs > 0) await sleep(delayMs);
   let open = true;
   const closed = once(server.close(), 'close').then(() => (open = false));
   const deadline = performance.now() + drainMs;
+  const lastCall = setTimeout(interrupt, Math.max(0, drainMs - INTERRUPTED_MS));
   // A handler may outlive its connection: it settles the chat of a client that has disconnected.
   while ((open || work.size > 0) && performance.now() < deadline) {
     server.closeIdleConnections();
     await sleep(Math.min(20, drainMs));
   }
+  clearTimeout(lastCall);
   server.closeAllConnections();
   await closed;
 }

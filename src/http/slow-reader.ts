@@ -12,15 +12,15 @@ const WINDOW_SECONDS = 20;
  * Closes the connection if the client reads the answer too slowly. A wait for our own source of bytes is not the reader's fault and
  * does not count.
  */
-export function cutOffSlowReader(res: ServerResponse): void {
+export function cutOffSlowReader(res: ServerResponse, windowSeconds = WINDOW_SECONDS): void {
   const { socket } = res;
   if (!socket || res.closed) return;
   const taken = (): number => socket.bytesWritten - socket.writableLength;
   let before = taken();
   const windows = setInterval(() => {
     const now = taken();
-    if (socket.writableLength > 0 && now - before < BYTES_PER_SECOND_MIN * WINDOW_SECONDS) res.destroy();
+    if (socket.writableLength > 0 && now - before < BYTES_PER_SECOND_MIN * windowSeconds) res.destroy();
     before = now;
-  }, WINDOW_SECONDS * 1_000);
+  }, windowSeconds * 1_000);
   res.once('close', () => clearInterval(windows));
 }

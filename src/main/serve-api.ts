@@ -3,6 +3,7 @@ import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
 import { createStorageGuard } from '../commands/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
+import { createLiveChats } from '../commands/chat/live-chats.ts';
 import { createUndeliveredChats } from '../commands/chat/undelivered-chats.ts';
 import { createSignedFiles } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
@@ -11,6 +12,7 @@ import { createApp } from '../http/app.ts';
 import { createRoutes } from '../http/routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
+import { createFairBudget } from '../platform/fair-budget.ts';
 import { createImageDecoder } from '../platform/media/decode-image.ts';
 import { buildDeps } from './build-deps.ts';
 import { announceApi, sharedCounters } from './api-processes.ts';
@@ -27,6 +29,7 @@ await ensureDetailPartitions(db).catch((error: unknown) => {
 });
 const details = createDetailRecorder(deps);
 const undelivered = createUndeliveredChats(deps);
+const liveChats = createLiveChats(deps);
 /** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
 const httpDeps = {
@@ -36,6 +39,12 @@ const httpDeps = {
   storage: createStorageGuard(deps),
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   undelivered,
+  liveChats,
+  streamPlaces: createFairBudget({
+    total: config.chat.streamsMax,
+    message: 'The server is streaming too many answers at the same time. Try again in a few seconds.',
+    retryAfterSeconds: 5,
+  }),
   decodeImage: createImageDecoder({
     // Each picture has its own process, which may take `memoryBytesMax` and a whole core.
     concurrencyMax: 2,
@@ -67,7 +76,8 @@ announceApi(server.url);
 stopOnSignals(
   async () => {
     admin?.stopping();
-    await server.close();
+    await server.close({ interrupt: () => liveChats.interrupt() });
+    liveChats.close();
     await admin?.close();
     await Promise.all([details.close(), undelivered.close()]);
     await close();

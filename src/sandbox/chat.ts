@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { json, recordCall, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
+import { piecesOf, tokensOfText, type StreamWords } from './chat-stream.ts';
+import { json, recordHit, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
 
 /** A chat request, independent of the family that it arrived in. */
 export interface ChatAsked {
@@ -26,6 +27,8 @@ export interface ChatAnswered {
 /** How one family words the outcomes of a chat. */
 export interface ChatWords {
   answer: (answered: ChatAnswered) => unknown;
+  /** Present if the request asks for a stream. */
+  stream?: ((answered: ChatAnswered) => StreamWords) | undefined;
   refusals: Refusals;
 }
 
@@ -33,12 +36,12 @@ export interface ChatWords {
  * Does what the script in the last user message and the system text says. Without a script it echoes immediately. `never`, a
  * failure of media jobs, means that no answer comes.
  */
-export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, refusals }: ChatWords): Reply {
+export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream, refusals }: ChatWords): Reply {
   const lastUser = asked.messages.findLastIndex(({ role }) => role === 'user');
   const prompt = asked.messages[lastUser]?.text ?? '';
   const system = asked.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
   const others = asked.messages.filter((_, index) => index !== lastUser).map(({ text }) => text);
-  recordCall(call, 'chat', [prompt, ...others].join('\n'));
+  const hit = recordHit(call, 'chat', [prompt, ...others].join('\n'));
 
   const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
   // A tool that was called and answered is not called again, else an agent loop would never end.
@@ -50,28 +53,62 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, refusal
   const written =
     thoughtTokens > 0 && thoughtTokens === asked.maxTokens
       ? ({ text: '', tool: null, finish: 'length' } as const)
-      : write(asked, prompt, { tool, isEmpty: fail === 'no_output' });
-  const usage = behaviour.usage ?? usageOf(asked, written, thoughtTokens);
+      : write(asked, prompt, { tool, isEmpty: fail === 'no_output', tokens: behaviour.tokens, thoughtTokens });
+  const usage = behaviour.usage ?? usageOf(asked, written, thoughtTokens, behaviour.tokens);
   const parts = { cached: behaviour.cached ?? 0, thoughts: thoughtTokens };
-  const thoughts = thoughtTokens > 0 ? 'Sandbox thoughts.' : '';
+  const thoughts = tokensOfText(thoughtTokens).join('');
+  const answered = { ...written, thoughts, usage: usage === 'none' ? null : { ...usage, ...parts } };
   const reply =
     scriptedRefusal(fail === 'never' ? 'hang' : fail, refusals) ??
-    json(200, answer({ ...written, thoughts, usage: usage === 'none' ? null : { ...usage, ...parts } }));
-  return behaviour.latencyMs ? { kind: 'later', ms: behaviour.latencyMs, reply } : reply;
+    (stream
+      ? {
+          kind: 'stream' as const,
+          words: stream(answered),
+          pieces: piecesOfAnswer(written.text, thoughtTokens, behaviour.tokens !== undefined),
+          script: behaviour,
+          hit,
+        }
+      : json(200, answer(answered)));
+  const { latencyMs = 0, rate } = behaviour;
+  const writingMs = stream || rate === undefined ? 0 : ((thoughtTokens + (behaviour.tokens ?? 0)) / rate) * 1_000;
+  return latencyMs + writingMs > 0 ? { kind: 'later', ms: latencyMs + writingMs, reply } : reply;
 }
+
+const piecesOfAnswer = (text: string, thoughtTokens: number, isCounted: boolean) => [
+  ...tokensOfText(thoughtTokens).map((thought) => ({ text: thought, isThought: true })),
+  ...(isCounted ? (text.match(/\s?\S+/g) ?? []) : piecesOf(text)).map((piece) => ({ text: piece, isThought: false })),
+];
 
 type Written = Omit<ChatAnswered, 'usage' | 'thoughts'>;
 
 function write(
   asked: ChatAsked,
   prompt: string,
-  { tool, isEmpty }: { tool: { name: string; arguments: Fields } | null; isEmpty: boolean },
+  {
+    tool,
+    isEmpty,
+    tokens,
+    thoughtTokens,
+  }: {
+    tool: { name: string; arguments: Fields } | null;
+    isEmpty: boolean;
+    tokens: number | undefined;
+    thoughtTokens: number;
+  },
 ): Written {
   if (isEmpty) return { text: '', tool: null, finish: 'empty' };
   if (tool) return { text: '', tool: { id: `call_${hashOf(prompt + tool.name)}`, ...tool }, finish: 'tool' };
   if (asked.schema) {
     const sample = 'type' in asked.schema || 'properties' in asked.schema ? sampleOf(asked.schema, 0) : null;
     return { text: JSON.stringify(sample ?? { answer: echoOf(prompt) }), tool: null, finish: 'stop' };
+  }
+  if (tokens !== undefined) {
+    const most = asked.maxTokens - thoughtTokens;
+    return {
+      text: tokensOfText(Math.min(tokens, most)).join(''),
+      tool: null,
+      finish: tokens > most ? 'length' : 'stop',
+    };
   }
   const whole = `Sandbox answer to: ${echoOf(prompt)}`;
   const text = cut(whole, asked.maxTokens * bytesPerToken);
@@ -92,12 +129,17 @@ function cut(text: string, bytesMax: number): string {
   return bytes.length <= bytesMax ? text : bytes.subarray(0, bytesMax).toString('utf8').replaceAll('\uFFFD', '');
 }
 
-function usageOf(asked: ChatAsked, { text, tool, finish }: Written, thoughts: number) {
+function usageOf(asked: ChatAsked, { text, tool, finish }: Written, thoughts: number, tokens: number | undefined) {
   const tokensOf = (...texts: string[]) => Math.max(Math.ceil(Buffer.byteLength(texts.join('')) / bytesPerToken), 1);
   const output = tool ? tool.name + JSON.stringify(tool.arguments) : text;
   return {
     input: tokensOf(...asked.messages.map((message) => message.text)),
-    output: finish === 'empty' ? 0 : (output === '' ? 0 : tokensOf(output)) + thoughts,
+    output:
+      tokens !== undefined && !tool
+        ? Math.min(tokens + thoughts, asked.maxTokens)
+        : finish === 'empty'
+          ? 0
+          : (output === '' ? 0 : tokensOf(output)) + thoughts,
   };
 }
 

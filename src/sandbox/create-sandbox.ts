@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { families } from './families.ts';
+import { sendStream } from './chat-stream.ts';
 import { createHits } from './hits.ts';
 import { createInbox } from './inbox.ts';
 import { createMediaJobs } from './media-jobs.ts';
@@ -115,6 +116,9 @@ function send(response: ServerResponse, reply: Reply): void {
     }
     case 'bytes':
       response.writeHead(200, { 'content-type': reply.type, 'content-length': reply.bytes.length }).end(reply.bytes);
+      return;
+    case 'stream':
+      sendStream(response, reply);
       return;
     case 'fault':
       wireFaults[reply.fault](response);

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Hit, Hits } from './hits.ts';
+import type { StreamedAnswer } from './chat-stream.ts';
 import type { MediaJobs } from './media-jobs.ts';
 import type { FailKind, Scripting } from './script.ts';
 
@@ -34,6 +35,7 @@ export type Reply =
   | { kind: 'json'; status: number; json: unknown; headers?: Record<string, string> }
   | { kind: 'bytes'; type: string; bytes: Buffer }
   | { kind: 'fault'; fault: WireFault }
+  | ({ kind: 'stream' } & StreamedAnswer)
   /** A function is called when the delay is over. */
   | { kind: 'later'; ms: number; reply: Reply | (() => Reply) };
 
@@ -68,11 +70,15 @@ export function scriptedRefusal(fail: FailKind | undefined, refusals: Refusals):
 
 /** Lists a call under a prompt. Returns the idempotency key that the provider would store: its own field, or the header. */
 export function recordCall(call: FamilyCall, kind: Hit['kind'], prompt: string, ownKey?: string): string | null {
+  return recordHit(call, kind, prompt, ownKey).idempotency_key;
+}
+
+/** Lists a call under a prompt, as `recordCall` does. */
+export function recordHit(call: FamilyCall, kind: Hit['kind'], prompt: string, ownKey?: string): Hit {
   const { channel, family, method, path, headers } = call;
   const header = headers['idempotency-key'];
   const key = ownKey ?? (typeof header === 'string' ? header : null);
-  call.hits.record({ channel, family, route: `${method} ${path}`, kind, idempotency_key: key }, prompt);
-  return key;
+  return call.hits.record({ channel, family, route: `${method} ${path}`, kind, idempotency_key: key }, prompt);
 }
 
 /** In a model's name: a model that no family sells, so that a list without it and a call that fails can be tried. */

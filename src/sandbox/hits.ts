@@ -8,16 +8,23 @@ export interface Hit {
   idempotency_key: string | null;
   /** ISO 8601. */
   at: string;
+  /** Tokens sent so far, of a streamed chat. */
+  sent?: number;
+  /** When the reader of a streamed chat left before its end. ISO 8601. */
+  left_at?: string;
 }
 
 /** The last calls, each with its prompt. A poll, a cancel and a fetch have the prompt of their job. */
 export function createHits() {
   let kept: { hit: Hit; prompt: string }[] = [];
   return {
-    record(hit: Omit<Hit, 'at'>, prompt: string): void {
-      kept.push({ hit: { ...hit, at: new Date().toISOString() }, prompt: prompt.slice(0, promptCharactersMax) });
+    /** Returns the listed call, which a stream completes later. */
+    record(call: Omit<Hit, 'at'>, prompt: string): Hit {
+      const hit: Hit = { ...call, at: new Date().toISOString() };
+      kept.push({ hit, prompt: prompt.slice(0, promptCharactersMax) });
       // The list is trimmed in steps, so that a long run does not shift all of it on every call.
       if (kept.length > keptMax * 1.2) kept = kept.slice(-keptMax);
+      return hit;
     },
     /** `contains` (exact text), `channel` and `kind` narrow the list; oldest first. */
     list(query: URLSearchParams): Hit[] {

@@ -3,7 +3,8 @@ import { BoundedMap } from '../platform/bounded-map.ts';
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
  * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`,
- * `cached=N`, `thoughts=N`.
+ * `cached=N`, `thoughts=N` or `reasoning=N`, `tokens=N`, and for streamed chats `rate=PER_SECOND`, `cut=AFTER_N`, `silent=AFTER_N`, `garble=AFTER_N`,
+ * `break=AFTER_N`.
  * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
  */
 export interface Behaviour {
@@ -20,7 +21,21 @@ export interface Behaviour {
   cached?: number | undefined;
   /** Chat: tokens of thoughts before the answer. If they use up `max_tokens`, the answer has no text. */
   thoughts?: number | undefined;
+  /** Chat: the length of the text, in tokens. */
+  tokens?: number | undefined;
+  /** Chat: tokens per second. A whole answer comes when its last token would. */
+  rate?: number | undefined;
+  /** Streamed chat: after that many tokens the connection is reset. */
+  cut?: number | undefined;
+  /** Streamed chat: after that many tokens nothing more comes. */
+  silent?: number | undefined;
+  /** Streamed chat: after that many tokens comes an event that is not JSON. */
+  garble?: number | undefined;
+  /** Streamed chat: after that many tokens comes an error of the provider. */
+  break?: number | undefined;
 }
+
+const streamWords = ['tokens', 'rate', 'cut', 'silent', 'garble', 'break'] as const;
 
 export const failKinds = [
   'transient', // 503 in the provider's own words
@@ -77,7 +92,8 @@ export function createScripting() {
         behaviour.tool = words.get('tool') ?? behaviour.tool;
         behaviour.toolArguments = words.get('args') ?? behaviour.toolArguments;
         behaviour.cached = wholeNumber(words.get('cached')) ?? behaviour.cached;
-        behaviour.thoughts = wholeNumber(words.get('thoughts')) ?? behaviour.thoughts;
+        behaviour.thoughts = wholeNumber(words.get('thoughts') ?? words.get('reasoning')) ?? behaviour.thoughts;
+        for (const word of streamWords) behaviour[word] = wholeNumber(words.get(word)) ?? behaviour[word];
         behaviour.usage = toUsage(words.get('usage')) ?? behaviour.usage;
       }
       return behaviour;

@@ -116,11 +116,11 @@ export const describeAiSdk = (started: () => Gateway): void =>
         }
       });
 
-      it('replaces the stream without any partial text', async () => {
+      it('before a stream begins replaces it without any partial text', async () => {
         const seen: unknown[] = [];
         const { textStream } = streamText({
           model: modelOf(),
-          prompt: 'x',
+          prompt: '[[fail=refused]]',
           onError: ({ error }) => {
             seen.push(error);
           },
@@ -137,7 +137,7 @@ export const describeAiSdk = (started: () => Gateway): void =>
         if (!APICallError.isInstance(refused))
           throw new Error('Expected the SDK to report an API error', { cause: refused });
         expect(refused.statusCode).toBe(400);
-        expect(codeOf(refused)).toBe('unsupported_parameter');
+        expect(codeOf(refused)).toBe('content_policy_violation');
       });
 
       it('for lack of credits is not retried', async () => {

@@ -116,7 +116,7 @@ export const describeOpenai = (started: () => Gateway): void =>
         });
         const [choice] = answer.choices;
         expect(JSON.parse(choice?.message.content ?? '')).toEqual({ n: expect.any(Number) });
-        expect(choice?.message).toHaveProperty('reasoning_content', 'Sandbox thoughts.');
+        expect(choice?.message).toHaveProperty('reasoning_content', expect.stringMatching(/^the gate is open/));
         expect(answer.usage).toMatchObject({
           prompt_tokens_details: { cached_tokens: 1 },
           completion_tokens_details: { reasoning_tokens: 40 },
@@ -257,14 +257,6 @@ export const describeOpenai = (started: () => Gateway): void =>
 
         const policy = await refusalOf(client.chat.completions.create(chatOf('[[fail=refused]]')));
         expect(policy).toMatchObject({ status: 400, code: 'content_policy_violation' });
-      });
-
-      it('names the field stream for both ways to request a stream', async () => {
-        const created = await refusalOf(client.chat.completions.create({ ...chatOf('x'), stream: true }));
-        expect(created).toBeInstanceOf(BadRequestError);
-        expect(created).toMatchObject({ code: 'unsupported_parameter', param: 'stream' });
-        const helped = await refusalOf(client.chat.completions.stream(chatOf('x')).finalContent());
-        expect(helped).toMatchObject({ status: 400, param: 'stream' });
       });
 
       it('for lack of credits or budget is not retried', async () => {

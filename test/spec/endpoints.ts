@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { stream } from '../commands/chat/streams.ts';
 import { startReceiver, verified, type Receiver } from '../commands/callbacks/receiver.ts';
 import { mediaRoutes, Task, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -190,9 +191,12 @@ export const describeEndpoints = (started: () => Gateway): void =>
         expectRefused(await chat({ text: 'hello', model: 'aurora-image-1' }), 400, 'model_type_mismatch', 'model');
       });
 
-      it('refuses stream: true', async () => {
+      it('answers stream: true with the finished answer as one piece, because the models are not streamed', async () => {
         spec('4.2 stream');
-        expectRefused(await chat({ text: 'hello', stream: true }), 400, 'unsupported_parameter', 'stream');
+        const streamed = await stream(gateway, project.apiKey, { text: 'hello' });
+        expect(streamed).toMatchObject({ status: 200, text: 'Sandbox answer to: hello', finish: 'stop', isDone: true });
+        expect(streamed.headers.get('x-tollgate-stream')).toBe('buffered');
+        expect(streamed.chunks).toHaveLength(2);
         expect((await chat({ text: 'hello', stream: false })).status).toBe(200);
       });
 

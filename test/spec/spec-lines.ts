@@ -70,7 +70,7 @@ export const specLines = {
   '4.2 messages': 'Strings or content parts, and tools, as OpenAI has them.',
   '4.2 max_tokens': '16 to 8192, default 1024. The step is a hint for forms.',
   '4.2 temperature': '0 to 2. The step is a hint for forms.',
-  '4.2 stream': '`true` is 400 for a model with `stream: false`.',
+  '4.2 stream': '`true` is accepted. A model with `stream: false` sends its finished answer as one chunk.',
   '4.2 returns': 'The chat completion object with our id, and headers with credits and attempts.',
   '4.2 billing': 'Tollgate holds credits for the worst case and settles the actual usage.',
   '4.2 failover': 'A transient error moves the request to the next channel.',

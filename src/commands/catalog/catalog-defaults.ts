@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { chatDescriptors } from './check/chat.ts';
 
+/** What a catalog says once for all of its models. */
+export interface CatalogDefaults {
+  /** Whether the answers of chat models are streamed as their providers write them. */
+  stream?: boolean | undefined;
+}
+
 /**
  * An entry of a catalog file with the members that it may leave out because the specification fixes them: `object`, the unit of the
  * prices, the flags and descriptors of a chat model (§2.3), and the flat prices of a model with pricing rules (§2.2). A member of the
  * entry itself is kept, so that the checks can refuse it.
  */
-export function withCatalogDefaults(item: unknown): unknown {
+export function withCatalogDefaults(item: unknown, { stream = false }: CatalogDefaults = {}): unknown {
   const read = Outline.safeParse(item);
   if (!read.success) return item;
   const { type, pricing = {}, parameters = {}, ...others } = read.data;
@@ -16,7 +22,9 @@ export function withCatalogDefaults(item: unknown): unknown {
     type,
     ...others,
     pricing: isChat ? { ...chatPricing, ...pricing } : withMediaPrices(pricing, parameters),
-    parameters: isChat ? { ...chatFlags, ...parameters, fields: withDescriptors(parameters['fields']) } : parameters,
+    parameters: isChat
+      ? { ...chatFlags, stream, ...parameters, fields: withDescriptors(parameters['fields']) }
+      : parameters,
   };
 }
 
@@ -28,7 +36,7 @@ const Outline = z.looseObject({
 });
 
 const chatPricing = { unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 };
-const chatFlags = { messages: true, stream: false, temperature: true, max_tokens: true };
+const chatFlags = { messages: true, temperature: true, max_tokens: true };
 const labels: Readonly<Record<string, string>> = {
   temperature: 'Temperature',
   max_tokens: 'Longest answer in tokens',

@@ -6,7 +6,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { quoted } from '../../domain/errors.ts';
-import { withCatalogDefaults } from './catalog-defaults.ts';
+import { withCatalogDefaults, type CatalogDefaults } from './catalog-defaults.ts';
 import { CatalogFileEntry } from './catalog-file-entry.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
 import type { CatalogProblem } from './check/findings.ts';
@@ -62,8 +62,10 @@ interface CatalogText {
  * mappings and costs. A warning is a sentence about something that is allowed but may be a mistake.
  */
 function readCatalog(texts: readonly CatalogText[]) {
-  const parsed = texts.flatMap(({ file, text }) =>
-    readModels(text, file).map((item, index) => ({ file, ...readEntry(item, index) })),
+  const files = texts.map(({ file, text }) => ({ file, ...readFile(text, file) }));
+  const defaults = files.reduce<CatalogDefaults>((all, one) => ({ ...all, ...one.defaults }), {});
+  const parsed = files.flatMap(({ file, models }) =>
+    models.map((item, index) => ({ file, ...readEntry(item, index, defaults) })),
   );
   if (parsed.length > modelsMax) throw refusal(`must have at most ${modelsMax} models`);
   const found = parsed.flatMap(({ file, entry }) => (entry === undefined ? [] : [{ file, entry }]));
@@ -86,8 +88,14 @@ export const catalogBytesMax = 2_000_000;
 const modelsMax = 2_000;
 /** `data` is the list as `tollgate catalog show --json` prints it. */
 const Items = z.array(z.unknown()).min(1).max(modelsMax);
+const Defaults = z.strictObject({ stream: z.boolean().optional() });
+const File = z.union([
+  z.strictObject({ models: Items, defaults: Defaults.default({}) }),
+  z.strictObject({ defaults: Defaults }).transform(({ defaults }) => ({ models: [], defaults })),
+  z.strictObject({ data: Items }).transform(({ data }) => ({ models: data, defaults: {} })),
+]);
 
-function readModels(text: string, name: string | undefined): unknown[] {
+function readFile(text: string, name: string | undefined): { models: unknown[]; defaults: CatalogDefaults } {
   const refuse = (message: string) => refusal(message, name);
   if (Buffer.byteLength(text) > catalogBytesMax) throw tooLarge(name);
   const document = parseDocument(text, { schema: 'core', stringKeys: true, uniqueKeys: true });
@@ -100,17 +108,21 @@ function readModels(text: string, name: string | undefined): unknown[] {
   } catch (error) {
     throw refuse(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const file = z.union([z.strictObject({ models: Items }), z.strictObject({ data: Items })]).safeParse(content);
+  const file = File.safeParse(content);
   if (!file.success) throw refuse(`must be a list under "models", of 1 to ${modelsMax} models`);
-  return 'models' in file.data ? file.data.models : file.data.data;
+  return file.data;
 }
 
-function readEntry(item: unknown, index: number): { entry?: CatalogEntry; problems: CatalogProblem[] } {
+function readEntry(
+  item: unknown,
+  index: number,
+  defaults: CatalogDefaults,
+): { entry?: CatalogEntry; problems: CatalogProblem[] } {
   const id = z.looseObject({ id: z.string() }).safeParse(item);
   const model = id.success ? quoted(id.data.id) : `models[${index}]`;
   const unsafe = unsafePart(item, 0);
   if (unsafe !== undefined) return { problems: [{ model, path: '', message: unsafe }] };
-  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(item));
+  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(item, defaults));
   if (parsed.success) {
     const { private: hidden, ...publicPart } = parsed.data;
     return { entry: { model: publicPart, private: hidden }, problems: [] };

@@ -5,9 +5,10 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import { askForLong, askForWhole } from './ask-channel.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { billChat, refundOnError, settleChat } from './settle-chat.ts';
-import { drawChannels, endingOf, tryChannels, type Progress } from './try-channels.ts';
+import { drawChannels, endingOf, tryChannels, type AskChannel, type Progress, type Tried } from './try-channels.ts';
 
 /**
  * Serves one chat. One database call reserves the credits and writes the first attempt's row, then the channels are called, and
@@ -18,23 +19,60 @@ export async function completeChat(
   deps: ChatDeps,
   input: ChatInput,
 ): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
+  if (!mayTakeLong(input)) return complete(deps, input, askForWhole(deps.config.chat));
+  const live = deps.liveChats.add(input.requestId, () => undefined);
+  try {
+    return await complete(deps, input, askForLong(deps.config.chat));
+  } finally {
+    live.remove();
+  }
+}
+
+/** Whether an answer may take longer than providers and proxies keep a silent connection open. */
+export const mayTakeLong = ({ prepared }: Pick<ChatInput, 'prepared'>): boolean =>
+  prepared.request.maxTokens > SHORT_ANSWER_MAX_TOKENS;
+const SHORT_ANSWER_MAX_TOKENS = 1_024;
+
+async function complete(
+  deps: ChatDeps,
+  input: ChatInput,
+  ask: AskChannel<ChatReply>,
+): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
+  const obtained = await obtainAnswer(deps, input, ask);
+  if (obtained === 'replay') return 'replay';
+  const { tried, progress, answer } = obtained;
+  const { end, ...billed } = await refundOnError(deps, input, progress, () => billChat(deps, input, tried, answer));
+  crashPoint('chat_after_upstream_before_settle');
+  await settleChat(deps, end);
+  return billed;
+}
+
+/** An answer, or the beginning of one, whose credits are still held. */
+export interface Obtained<Answer> {
+  tried: Tried<Answer>;
+  answer: Answer;
+  progress: Progress;
+}
+
+/** Holds the credits and calls the channels. If no channel answers, the hold is refunded and the client's error is thrown. */
+export async function obtainAnswer<Answer>(
+  deps: ChatDeps,
+  input: ChatInput,
+  ask: AskChannel<Answer>,
+): Promise<Obtained<Answer> | 'replay'> {
   const deadline = performance.now() + deps.config.chat.deadlineSeconds * 1000;
   const order = await drawChannels(deps, input);
   const progress = await admit(deps, input, order[0]);
   if (progress === 'replay') return 'replay';
-  const tried = await refundOnError(deps, input, progress, () => tryChannels(deps, input, order, progress, deadline));
-  if (tried.attempt.kind !== 'ok') {
-    await settleChat(deps, {
-      ...nothingCharged(input.requestId, tried.channel.id),
-      attempt: endingOf(tried.attemptId, tried.attempt),
-    });
-    throw refusalOf(tried.attempt);
-  }
-  const reply = tried.attempt.value;
-  const { end, ...answer } = await refundOnError(deps, input, progress, () => billChat(deps, input, tried, reply));
-  crashPoint('chat_after_upstream_before_settle');
-  await settleChat(deps, end);
-  return answer;
+  const tried = await refundOnError(deps, input, progress, () =>
+    tryChannels(deps, input, order, progress, { ask, deadline }),
+  );
+  if (tried.attempt.kind === 'ok') return { tried, answer: tried.attempt.value, progress };
+  await settleChat(deps, {
+    ...nothingCharged(input.requestId, tried.channel.id),
+    attempt: endingOf(tried.attemptId, tried.attempt),
+  });
+  throw refusalOf(tried.attempt);
 }
 
 /** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
@@ -72,7 +110,7 @@ const retryAfterOf = (code: string): number | undefined =>
   code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
 
 /** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
-function refusalOf(attempt: Exclude<Attempt<ChatReply>, { kind: 'ok' }>): GatewayError {
+export function refusalOf(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>): GatewayError {
   if (attempt.kind === 'refused') return new GatewayError(attempt.clientCode ?? 'invalid_value');
   if (attempt.errorClass === 'rate_limit') {
     const retryAfterSeconds = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;

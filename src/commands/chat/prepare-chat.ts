@@ -4,8 +4,10 @@ import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';
 import { checkChatModel, isDataUri, withoutReasoning, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
+import type { GatewayError } from '../../domain/errors.ts';
 import { withRoomToThink } from '../../domain/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
+import type { LiveChats } from './live-chats.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type { UndeliveredChats } from './undelivered-chats.ts';
 
@@ -55,7 +57,7 @@ function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): 
 export type ChatDeps = Pick<
   Deps,
   'config' | 'egress' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
-> & { retryBudget: RetryBudget; undelivered: Pick<UndeliveredChats, 'giveBack'> };
+> & { retryBudget: RetryBudget; undelivered: Pick<UndeliveredChats, 'giveBack'>; liveChats: LiveChats };
 
 export interface ChatInput {
   requestId: string;
@@ -64,11 +66,13 @@ export interface ChatInput {
   /** Whether the request was already counted against its key's rate. */
   rateCounted: boolean;
   idempotency: { route: string; key: string; fingerprint: string } | null;
-  /** Writes the answer in the client's dialect. */
-  render: (answer: ChatAnswered) => { body: string };
+  /** Writes the answer in the client's dialect. `broken` is the error with which a streamed answer ends that broke off. */
+  render: (answer: ChatAnswered, broken: GatewayError | null) => { body: string };
   /** Seals a body for storage; null if it is too large. */
   sealAnswer: (body: string) => string | null;
   onRate: (rate: RateState) => void;
+  /** Fires when nobody reads a streamed answer any more. */
+  gone?: AbortSignal;
 }
 
 export interface ChatAnswered {

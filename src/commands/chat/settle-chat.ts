@@ -8,12 +8,16 @@ import { pause } from '../../platform/pause.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
 
-/** The client's answer, and the settlement to write before the answer is sent. */
+/**
+ * The client's answer, and the settlement to write before the answer is sent. `broken` is the error with which an answer ends that broke
+ * off: what there is of it is charged.
+ */
 export function billChat(
   deps: ChatDeps,
   input: ChatInput,
-  tried: Tried,
+  tried: Omit<Tried<unknown>, 'attempt'>,
   reply: ChatReply,
+  broken: GatewayError | null = null,
 ): { body: string; answered: ChatAnswered; end: ChatEnd } {
   const { entry, hold, credits } = input.prepared;
   const usage = settledUsage(reply, hold);
@@ -35,7 +39,7 @@ export function billChat(
     credits: settlement.credits,
     attempts: tried.attempts,
   };
-  const { body } = input.render(answered);
+  const { body } = input.render(answered, broken);
   const mapping = entry.private.upstream[tried.channel.adapter];
   const end: ChatEnd = {
     requestId: input.requestId,

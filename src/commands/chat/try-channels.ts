@@ -1,15 +1,13 @@
 import type { AttemptEnding } from '../../db/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels.ts';
-import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
+import type { Adapter, Upstream } from '../../channels/channel.ts';
+import { toUpstreamChat, type UpstreamChat } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChatDeps, ChatInput } from './prepare-chat.ts';
-
-/** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
-const headersTimeoutMs = 60_000;
 
 /** The channels to try. The first one is claimed. */
 export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
@@ -43,38 +41,51 @@ export interface Progress {
   attempt: Attempt<unknown> | null;
 }
 
-export interface Tried {
-  attempt: Attempt<ChatReply>;
+export interface Tried<Answer> {
+  attempt: Attempt<Answer>;
   attemptId: string;
   channel: ChannelRow;
   attempts: number;
+  /** Notes another outcome of the same call, of an answer that broke off after it began. */
+  note: (attempt: Attempt<unknown>) => void;
 }
 
+/** Calls one channel's adapter. `deadline` is the time of `performance.now()` until which the chat must have its answer or begin one. */
+export type AskChannel<Answer> = (
+  adapter: Adapter,
+  upstream: Upstream,
+  request: UpstreamChat,
+  deadline: number,
+) => Promise<Attempt<Answer>>;
+
 /** Calls one channel after another until one answers, or until the deadline, the retry budget or the attempt limit stops it. */
-export async function tryChannels(
+export async function tryChannels<Answer>(
   deps: ChatDeps,
   input: ChatInput,
   [first, ...others]: ChannelOrder,
   progress: Progress,
-  deadline: number,
-): Promise<Tried> {
+  { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
+): Promise<Tried<Answer>> {
   const { config, channels } = deps;
   const modelId = input.prepared.entry.model.id;
   const { projectId } = input.key;
   let interrupted = 0;
-  const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried> => {
+  const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried<Answer>> => {
     const call = { modelId, projectId, startedAt: performance.now() };
     // Not awaited, so that the client does not wait for these writes.
     void channels.begin(channel, call);
-    const attempt = await callChannel(deps, input, channel, deadline);
-    void channels.note(channel, call, attempt);
+    const attempt = await callChannel(deps, input, channel, { ask, deadline });
+    const note = (outcome: Attempt<unknown>): void => void channels.note(channel, call, outcome);
+    // A call that was ended because its client left says nothing about the channel.
+    if (input.gone?.aborted) void channels.release(channel, modelId);
+    else note(attempt);
     progress.attempt = attempt;
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
-    return { attempt, attemptId: progress.attemptId, channel, attempts };
+    return { attempt, attemptId: progress.attemptId, channel, attempts, note };
   };
   let last = await tryChannel(first, 1);
   for (const drawn of others) {
-    if (last.attempt.kind !== 'transient' || last.attempts >= ATTEMPTS_MAX) return last;
+    if (last.attempt.kind !== 'transient' || last.attempts >= ATTEMPTS_MAX || input.gone?.aborted) return last;
     // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
     if (interrupted > 1) return last;
     if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
@@ -92,7 +103,13 @@ export async function tryChannels(
   return last;
 }
 
-const beginNext = (deps: ChatDeps, { requestId }: ChatInput, last: Tried, channel: ChannelRow, attemptId: string) =>
+const beginNext = (
+  deps: ChatDeps,
+  { requestId }: ChatInput,
+  last: Tried<unknown>,
+  channel: ChannelRow,
+  attemptId: string,
+) =>
   deps.chatLedger.nextAttempt({
     requestId,
     attemptId,
@@ -102,15 +119,15 @@ const beginNext = (deps: ChatDeps, { requestId }: ChatInput, last: Tried, channe
     channelName: channel.name,
   });
 
-async function callChannel(
+async function callChannel<Answer>(
   deps: ChatDeps,
   input: ChatInput,
   channel: ChannelRow,
-  deadline: number,
-): Promise<Attempt<ChatReply>> {
+  { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
+): Promise<Attempt<Answer>> {
   const adapter = deps.adapters[channel.adapter];
   const mapping = input.prepared.entry.private.upstream[channel.adapter];
-  if (!adapter?.chat || !mapping)
+  if (!adapter || !mapping)
     throw new Error(`the channel ${channel.name} has no chat adapter or no mapping of the model`);
   const credential = usableCredential(deps, channel);
   if (credential === null) {
@@ -119,13 +136,7 @@ async function callChannel(
     return { kind: 'transient', errorClass: 'rejected', detail };
   }
   const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
-  const { config } = deps;
-  const timeoutMs = Math.max(
-    1,
-    Math.min(config.chat.attemptTimeoutSeconds * 1000, Math.ceil(deadline - performance.now())),
-  );
-  const times = { timeoutMs, headersMs: headersTimeoutMs };
-  return adapter.chat(upstream, toUpstreamChat(input.prepared.request, mapping), times);
+  return ask(adapter, upstream, toUpstreamChat(input.prepared.request, mapping), deadline);
 }
 
 /** The outcome of an attempt as its row stores it. */

@@ -8,8 +8,6 @@ export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObj
   const calls = reply.toolCalls.map(toCallPart);
   const isBroken = calls.includes(null);
   const text = reply.content ?? reply.refusal ?? '';
-  const cached = within(reply.usage?.cachedTokens, usage.input);
-  const thoughts = within(reply.usage?.reasoningTokens, usage.output);
   return {
     candidates: [
       {
@@ -26,26 +24,33 @@ export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObj
         index: 0,
       },
     ],
-    usageMetadata: {
-      promptTokenCount: usage.input,
-      candidatesTokenCount: usage.output - thoughts,
-      totalTokenCount: usage.input + usage.output,
-      ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
-      ...(cached > 0 && { cachedContentTokenCount: cached }),
-    },
+    usageMetadata: geminiUsage({ reply, usage }),
     modelVersion: model,
     responseId: id,
   };
 }
 
-const finishWords = {
+/** The `usageMetadata` of a response and of the last event of a stream. */
+export function geminiUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): JsonObject {
+  const cached = within(reply.usage?.cachedTokens, usage.input);
+  const thoughts = within(reply.usage?.reasoningTokens, usage.output);
+  return {
+    promptTokenCount: usage.input,
+    candidatesTokenCount: usage.output - thoughts,
+    totalTokenCount: usage.input + usage.output,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    ...(cached > 0 && { cachedContentTokenCount: cached }),
+  };
+}
+
+export const finishWords = {
   stop: 'STOP',
   tool_calls: 'STOP',
   length: 'MAX_TOKENS',
   content_filter: 'SAFETY',
 } satisfies Record<FinishReason, string>;
 
-function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
+export function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
   const args = objectOf(text);
   return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
 }

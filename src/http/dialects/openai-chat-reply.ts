@@ -4,7 +4,6 @@ import { within, type ChatAnswer } from './chat-answer.ts';
 
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). */
 export function openaiCompletion({ id, created, model, reply, usage, warning }: ChatAnswer): JsonObject {
-  const { cachedTokens, reasoningTokens } = reply.usage ?? {};
   return {
     id,
     object: 'chat.completion',
@@ -25,14 +24,20 @@ export function openaiCompletion({ id, created, model, reply, usage, warning }: 
         finish_reason: reply.finishReason,
       },
     ],
-    usage: {
-      prompt_tokens: usage.input,
-      completion_tokens: usage.output,
-      total_tokens: usage.input + usage.output,
-      prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
-      completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
-    },
+    usage: openaiUsage({ reply, usage }),
     ...(warning !== undefined && { tollgate: { warning } }),
+  };
+}
+
+/** The `usage` object of a completion and of the last chunk of a stream. */
+export function openaiUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): JsonObject {
+  const { cachedTokens, reasoningTokens } = reply.usage ?? {};
+  return {
+    prompt_tokens: usage.input,
+    completion_tokens: usage.output,
+    total_tokens: usage.input + usage.output,
+    prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
+    completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
   };
 }
 

@@ -42,6 +42,10 @@ export function readOpenaiChat(body: unknown): ChatRequest {
       message: 'max_completion_tokens and max_tokens are the same setting and must not differ.',
     });
   }
+  if (isGiven(asked.stream_options) && asked.stream !== true) {
+    const message = 'stream_options needs stream: true.';
+    throw new GatewayError('invalid_value', { param: 'stream_options', message });
+  }
   const tools = (asked.tools ?? []).map(({ function: { name: toolName, ...rest }, cache_control: cacheControl }) => ({
     name: toolName,
     ...given({ ...rest, cacheControl }),
@@ -68,6 +72,10 @@ export function readOpenaiChat(body: unknown): ChatRequest {
     extra,
   };
 }
+
+/** Whether a valid request asks for a last chunk with the counts. */
+export const wantsUsage = (body: JsonObject): boolean =>
+  JsonRecord.safeParse(body['stream_options']).data?.['include_usage'] === true;
 
 /** Anthropic's mark for its prompt cache, in the place where LiteLLM and OpenRouter accept it too. */
 const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();
@@ -169,10 +177,13 @@ const known = {
   tool_choice: ToolChoiceIn.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: Format.nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.literal(false).nullish() })
+    .nullish(),
 };
 /** Fields with one supported value. Another value of the right type is unsupported rather than invalid. */
 const fixed = {
-  stream: z.boolean().nullish(),
   n: z.int().min(1).max(128).nullish(),
   logprobs: z.boolean().nullish(),
 };
@@ -180,7 +191,6 @@ const Body = z.object({ ...known, ...fixed }).catchall(anyJson);
 
 /** Values that change nothing. A field with such a value is accepted and not sent. */
 const harmless: HarmlessValues = {
-  stream: [false],
   n: [1],
   best_of: [1],
   logprobs: [false],

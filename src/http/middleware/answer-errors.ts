@@ -41,7 +41,8 @@ function writeJson(ctx: AppContext): void {
   ctx.body = text;
 }
 
-function toRefusal(error: unknown): GatewayError {
+/** The refusal that a client is told of an error. */
+export function toRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof MayHaveBeenAccepted) {
     const { code, cause, retryAfterSeconds } = toRefusal(error.cause);
@@ -52,7 +53,8 @@ function toRefusal(error: unknown): GatewayError {
   return new GatewayError('internal_error', { cause: error });
 }
 
-function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError): void {
+/** Logs why a request failed, if the client is not told. */
+export function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError): void {
   if (refusal.cause === undefined && refusal.code !== 'internal_error') return;
   const line = {
     request_id: ctx.state.requestId,

@@ -76,7 +76,7 @@ function detailOf(ctx: AppContext, answered: { route: string; status: number; ms
     projectId: key?.projectId ?? null,
     modelId: modelId ?? null,
     credits: isReplay ? null : (toldBy(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null),
-    attempts: isReplay ? null : toldBy(ctx, 'x-tollgate-attempts'),
+    attempts: isReplay ? null : (toldBy(ctx, 'x-tollgate-attempts') ?? ctx.state.attempts ?? null),
   };
 }
 

@@ -8,12 +8,14 @@ import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
 import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
+import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { queryValue } from '../query.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
-import { answerChat, type ChatRouteDeps } from './chat.ts';
+import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
+import { streamAnswer } from './chat-stream.ts';
 import { createTask } from './media.ts';
 
 type GeminiDeps = ChatRouteDeps &
@@ -26,7 +28,7 @@ const keyScope = '/api/v1beta/models/{model}:generateContent';
 
 /**
  * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the
- * first as one event, or as an array of one: nothing is streamed. Answers are buffers, because a string would be in the heap and a
+ * first as one event, or as an array of one; with `alt=sse` the answers of models whose catalog entry says `stream: true` are streamed. Answers are buffers, because a string would be in the heap and a
  * second time in the socket until a slow client has read it.
  */
 export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
@@ -40,6 +42,9 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
     },
     async stream(ctx) {
       const isEvents = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse';
+      const model = ctx.params['model'] ?? '';
+      const entry = isEvents ? await deps.catalog.find(model) : null;
+      if (entry?.model.parameters.stream === true) return streamAnswer(deps, ctx, chatDialect(model));
       const text = await answer(ctx);
       ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
       // Compact JSON has no line breaks. The blank line ends the event; without it official clients wait for more.
@@ -74,12 +79,7 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
     const model = ctx.params['model'] ?? '';
     const entry = await deps.catalog.find(model);
     if (entry?.model.type !== 'image') {
-      return answerChat(deps, ctx, {
-        route: keyScope,
-        read: (body) => readGeminiChat(model, body),
-        inItsWords: inGeminiWords,
-        write: geminiResponse,
-      });
+      return answerChat(deps, ctx, chatDialect(model));
     }
     await countRate(deps, ctx);
     // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
@@ -95,6 +95,14 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
     }
   };
 }
+
+const chatDialect = (model: string): ChatDialect => ({
+  route: keyScope,
+  read: (body) => readGeminiChat(model, body),
+  inItsWords: inGeminiWords,
+  write: geminiResponse,
+  stream: (about) => geminiStream({ ...about, includeUsage: true }),
+});
 
 /** Counts the answer until the client has read it or has disconnected, because it stays in memory after the handler ends. */
 function releaseWithAnswer({ res }: AppContext, memory: Share): void {

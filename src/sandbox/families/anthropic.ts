@@ -1,3 +1,4 @@
+import type { StreamWords } from '../chat-stream.ts';
 import { json, listPage, type Family, type Reply } from '../family.ts';
 import {
   answerChat,
@@ -8,6 +9,7 @@ import {
   strangeField,
   textOfParts,
   turnOf,
+  type ChatAnswered,
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
@@ -32,6 +34,7 @@ export const anthropic: Family = async (call) => {
   if (complaint) return invalid(complaint);
   return answerChat(call, toAsked(input), {
     refusals,
+    stream: input.stream === true ? streamWords(`msg_sbx${hashOf(call.body)}`, input.model) : undefined,
     answer: ({ text, tool, finish, usage, thoughts }) => ({
       id: `msg_sbx${hashOf(call.body)}`,
       type: 'message',
@@ -42,22 +45,79 @@ export const anthropic: Family = async (call) => {
         ...(text === '' ? [] : [{ type: 'text', text }]),
         ...(tool ? [{ type: 'tool_use', id: tool.id, name: tool.name, input: tool.arguments }] : []),
       ],
-      stop_reason: { stop: 'end_turn', empty: 'end_turn', length: 'max_tokens', tool: 'tool_use' }[finish],
+      stop_reason: reasonOf[finish],
       stop_sequence: null,
       ...(usage && {
-        usage: {
-          // Tokens from the cache are counted apart.
-          input_tokens: usage.input - usage.cached,
-          output_tokens: usage.output,
-          cache_creation_input_tokens: 0,
-          cache_read_input_tokens: usage.cached,
-          output_tokens_details: { thinking_tokens: usage.thoughts },
-          service_tier: 'standard',
-        },
+        usage: toUsage(usage),
       }),
     }),
   });
 };
+
+const reasonOf = { stop: 'end_turn', empty: 'end_turn', length: 'max_tokens', tool: 'tool_use' };
+
+const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
+  // Tokens from the cache are counted apart.
+  input_tokens: usage.input - usage.cached,
+  output_tokens: usage.output,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: usage.cached,
+  output_tokens_details: { thinking_tokens: usage.thoughts },
+  service_tier: 'standard',
+});
+
+/** Events as https://platform.claude.com/docs/en/build-with-claude/streaming describes them (read on 2026-11-22). */
+const streamWords =
+  (id: string, model: unknown) =>
+  ({ tool, finish, usage }: ChatAnswered): StreamWords => {
+    const event = (type: string, members: Fields) =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+    let index = -1;
+    let block: 'thinking' | 'text' | null = null;
+    const closed = () => (block === null ? '' : event('content_block_stop', { index }));
+    const opened = (content_block: Fields) => event('content_block_start', { index: (index += 1), content_block });
+    const counts = usage && toUsage(usage);
+    const given = JSON.stringify(tool?.arguments ?? {});
+    return {
+      open:
+        event('message_start', {
+          message: {
+            ...{ id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null },
+            ...(counts && { usage: { ...counts, output_tokens: 1 } }),
+          },
+        }) + event('ping', {}),
+      piece(text, isThought) {
+        const wanted = isThought ? 'thinking' : 'text';
+        const turn =
+          block === wanted
+            ? ''
+            : closed() +
+              opened(isThought ? { type: 'thinking', thinking: '', signature: '' } : { type: 'text', text: '' });
+        block = wanted;
+        const delta = isThought ? { type: 'thinking_delta', thinking: text } : { type: 'text_delta', text };
+        return turn + event('content_block_delta', { index, delta });
+      },
+      get close() {
+        const called = tool
+          ? [
+              opened({ type: 'tool_use', id: tool.id, name: tool.name, input: {} }),
+              ...[given.slice(0, 3), given.slice(3)].map((partial_json) =>
+                event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }),
+              ),
+              event('content_block_stop', { index }),
+            ]
+          : [];
+        const delta = { stop_reason: reasonOf[finish], stop_sequence: null };
+        return [
+          closed(),
+          ...called,
+          event('message_delta', { delta, ...(counts && { usage: { output_tokens: counts.output_tokens } }) }),
+          event('message_stop', {}),
+        ].join('');
+      },
+      error: event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
+    };
+  };
 
 const knownFields =
   'model messages max_tokens system temperature top_p top_k stop_sequences metadata tools tool_choice stream ' +

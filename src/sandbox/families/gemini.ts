@@ -8,9 +8,11 @@ import {
   strangeField,
   textOfParts,
   turnOf,
+  type ChatAnswered,
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
+import type { StreamWords } from '../chat-stream.ts';
 import { countOf, fetchFile, findJob, makeSynchronously, secondsOf, stringOf, takeJob } from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
 import { interactions } from './gemini-interactions.ts';
@@ -128,13 +130,14 @@ function poll(call: FamilyCall, model: string, id: string): Reply {
 }
 
 function chat(call: FamilyCall): Reply {
-  const model = /^\/models\/([^/:]+):generateContent$/.exec(call.path)?.[1];
+  const [, model, action] = /^\/models\/([^/:]+):(generateContent|streamGenerateContent)$/.exec(call.path) ?? [];
   if (model === undefined || call.method !== 'POST') return notFound;
   const input = objectOf(call.body);
   const complaint = input ? complaintAbout(input) : 'Invalid JSON payload received.';
   if (!input || complaint !== null) return problem(400, 'INVALID_ARGUMENT', complaint ?? '');
   return answerChat(call, toAsked(input), {
     refusals,
+    stream: action === 'streamGenerateContent' ? streamWords(model, `sbx${hashOf(call.body)}`) : undefined,
     answer: ({ text, tool, finish, usage, thoughts }) => ({
       candidates: [
         {
@@ -153,21 +156,46 @@ function chat(call: FamilyCall): Reply {
           index: 0,
         },
       ],
-      ...(usage && {
-        usageMetadata: {
-          promptTokenCount: usage.input,
-          // Thoughts are counted apart, and zero counts are left out.
-          ...(usage.output !== usage.thoughts && { candidatesTokenCount: usage.output - usage.thoughts }),
-          ...(usage.thoughts > 0 && { thoughtsTokenCount: usage.thoughts }),
-          ...(usage.cached > 0 && { cachedContentTokenCount: usage.cached }),
-          totalTokenCount: usage.input + usage.output,
-        },
-      }),
+      ...(usage && { usageMetadata: toUsage(usage) }),
       modelVersion: model,
       responseId: `sbx${hashOf(call.body)}`,
     }),
   });
 }
+
+const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
+  promptTokenCount: usage.input,
+  // Thoughts are counted apart, and zero counts are left out.
+  ...(usage.output !== usage.thoughts && { candidatesTokenCount: usage.output - usage.thoughts }),
+  ...(usage.thoughts > 0 && { thoughtsTokenCount: usage.thoughts }),
+  ...(usage.cached > 0 && { cachedContentTokenCount: usage.cached }),
+  totalTokenCount: usage.input + usage.output,
+});
+
+/** Events with whole responses, each with the counts so far. */
+const streamWords =
+  (modelVersion: string, responseId: string) =>
+  ({ tool, finish, usage }: ChatAnswered): StreamWords => {
+    const sofar = { output: 0, thoughts: 0 };
+    const event = (parts: Fields[], more: Fields = {}, counts = usage && { ...usage, ...sofar }) => {
+      const candidates = [{ content: { role: 'model', parts }, index: 0, ...more }];
+      const usageMetadata = counts && toUsage(counts);
+      return `data: ${JSON.stringify({ candidates, ...(usageMetadata && { usageMetadata }), modelVersion, responseId })}\r\n\r\n`;
+    };
+    return {
+      open: '',
+      piece(text, isThought) {
+        sofar.output += 1;
+        if (isThought) sofar.thoughts += 1;
+        return event([{ text, ...(isThought && { thought: true }) }]);
+      },
+      get close() {
+        const parts = tool ? [{ functionCall: { name: tool.name, args: tool.arguments } }] : [{ text: '' }];
+        return event(parts, { finishReason: finish === 'length' ? 'MAX_TOKENS' : 'STOP' }, usage);
+      },
+      error: `data: ${JSON.stringify({ error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE' } })}\r\n\r\n`,
+    };
+  };
 
 const knownFields = 'contents systemInstruction generationConfig tools toolConfig safetySettings cachedContent';
 

@@ -1,3 +1,4 @@
+import type { StreamWords } from '../chat-stream.ts';
 import type { FamilyCall, Refusals, Reply } from '../family.ts';
 import {
   answerChat,
@@ -7,6 +8,7 @@ import {
   objectsOf,
   strangeField,
   textOfParts,
+  type ChatAnswered,
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
@@ -33,41 +35,79 @@ export function answerResponses(
     return problem(400, 'invalid_value', `No tool output found for function call ${unanswered}.`);
   return answerChat(call, toAsked(input), {
     refusals,
-    answer: ({ text, tool, finish, usage, thoughts }) => ({
-      id: `resp_sbx${hashOf(call.body)}`,
-      object: 'response',
-      created_at: Math.floor(Date.now() / 1_000),
-      status: finish === 'length' ? 'incomplete' : 'completed',
-      error: null,
-      incomplete_details: finish === 'length' ? { reason: 'max_output_tokens' } : null,
-      model: input.model,
-      output: [
-        ...(thoughts === ''
-          ? []
-          : [{ id: 'rs_sbx', type: 'reasoning', summary: [{ type: 'summary_text', text: thoughts }] }]),
-        ...(text === '' ? [] : [toMessage(text)]),
-        ...(tool
-          ? [
-              {
-                ...{ id: `fc_${hashOf(tool.id)}`, type: 'function_call', status: 'completed' },
-                ...{ call_id: tool.id, name: tool.name, arguments: JSON.stringify(tool.arguments) },
-              },
-            ]
-          : []),
-      ],
-      store: false,
-      ...(usage && {
-        usage: {
-          input_tokens: usage.input,
-          input_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: 0 },
-          output_tokens: usage.output,
-          output_tokens_details: { reasoning_tokens: usage.thoughts },
-          total_tokens: usage.input + usage.output,
-        },
-      }),
-    }),
+    answer: (answered) => toResponse(call, input.model, answered),
+    stream: input.stream === true ? streamWords(call, input.model) : undefined,
   });
 }
+
+const toResponse = (
+  call: FamilyCall,
+  model: unknown,
+  { text, tool, finish, usage, thoughts }: ChatAnswered,
+): Fields => ({
+  id: `resp_sbx${hashOf(call.body)}`,
+  object: 'response',
+  created_at: Math.floor(Date.now() / 1_000),
+  status: finish === 'length' ? 'incomplete' : 'completed',
+  error: null,
+  incomplete_details: finish === 'length' ? { reason: 'max_output_tokens' } : null,
+  model,
+  output: [
+    ...(thoughts === ''
+      ? []
+      : [{ id: 'rs_sbx', type: 'reasoning', summary: [{ type: 'summary_text', text: thoughts }] }]),
+    ...(text === '' ? [] : [toMessage(text)]),
+    ...(tool
+      ? [
+          {
+            ...{ id: `fc_${hashOf(tool.id)}`, type: 'function_call', status: 'completed' },
+            ...{ call_id: tool.id, name: tool.name, arguments: JSON.stringify(tool.arguments) },
+          },
+        ]
+      : []),
+  ],
+  store: false,
+  ...(usage && {
+    usage: {
+      input_tokens: usage.input,
+      input_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: 0 },
+      output_tokens: usage.output,
+      output_tokens_details: { reasoning_tokens: usage.thoughts },
+      total_tokens: usage.input + usage.output,
+    },
+  }),
+});
+
+/** Events as https://platform.openai.com/docs/api-reference/responses-streaming describes them (read on 2026-11-22). */
+const streamWords =
+  (call: FamilyCall, model: unknown) =>
+  (answered: ChatAnswered): StreamWords => {
+    const event = (type: string, members: Fields) =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+    const { tool } = answered;
+    const given = JSON.stringify(tool?.arguments ?? {});
+    const called = tool
+      ? [
+          event('response.output_item.added', {
+            output_index: 1,
+            item: { type: 'function_call', call_id: tool.id, name: tool.name, arguments: '' },
+          }),
+          ...[given.slice(0, 3), given.slice(3)].map((delta) =>
+            event('response.function_call_arguments.delta', { output_index: 1, delta }),
+          ),
+        ]
+      : [];
+    const ending = answered.finish === 'length' ? 'response.incomplete' : 'response.completed';
+    return {
+      open: event('response.created', { response: { object: 'response', status: 'in_progress', output: [] } }),
+      piece: (delta, isThought) =>
+        isThought
+          ? event('response.reasoning_summary_text.delta', { output_index: 0, summary_index: 0, delta })
+          : event('response.output_text.delta', { output_index: 0, content_index: 0, delta }),
+      close: [...called, event(ending, { response: toResponse(call, model, answered) })].join(''),
+      error: event('error', { code: 'server_error', message: 'The server had an error.', param: null }),
+    };
+  };
 
 const toMessage = (text: string) => ({
   ...{ id: 'msg_sbx', type: 'message', role: 'assistant', status: 'completed' },

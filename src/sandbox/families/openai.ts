@@ -11,6 +11,7 @@ import {
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
+import type { StreamWords } from '../chat-stream.ts';
 import {
   countOf,
   fetchOutput,
@@ -52,6 +53,18 @@ function chat(call: FamilyCall): Reply {
   const model = input.model;
   return answerChat(call, toAsked(input), {
     refusals,
+    stream:
+      input.stream === true
+        ? streamWords({
+            head: {
+              id: `chatcmpl-sbx${hashOf(call.body)}`,
+              object: 'chat.completion.chunk',
+              created: Math.floor(Date.now() / 1_000),
+              model,
+            },
+            withUsage: objectOf(input.stream_options)?.include_usage === true,
+          })
+        : undefined,
     answer: ({ text, tool, finish, usage, thoughts }) => ({
       id: `chatcmpl-sbx${hashOf(call.body)}`,
       object: 'chat.completion',
@@ -70,23 +83,58 @@ function chat(call: FamilyCall): Reply {
             ...(tool && { tool_calls: [toToolCall(tool)] }),
           },
           logprobs: null,
-          finish_reason: { stop: 'stop', empty: 'stop', length: 'length', tool: 'tool_calls' }[finish],
+          finish_reason: reasonOf[finish],
         },
       ],
-      ...(usage && {
-        usage: {
-          prompt_tokens: usage.input,
-          completion_tokens: usage.output,
-          total_tokens: usage.input + usage.output,
-          prompt_tokens_details: { cached_tokens: usage.cached, audio_tokens: 0 },
-          completion_tokens_details: { reasoning_tokens: usage.thoughts, audio_tokens: 0 },
-        },
-      }),
+      ...(usage && { usage: toUsage(usage) }),
       service_tier: 'default',
       system_fingerprint: 'fp_sandbox',
     }),
   });
 }
+
+const reasonOf = { stop: 'stop', empty: 'stop', length: 'length', tool: 'tool_calls' };
+
+const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
+  prompt_tokens: usage.input,
+  completion_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  prompt_tokens_details: { cached_tokens: usage.cached, audio_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: usage.thoughts, audio_tokens: 0 },
+});
+
+/** Chunks as https://platform.openai.com/docs/api-reference/chat-streaming describes them (read on 2026-11-22). */
+const streamWords =
+  ({ head, withUsage }: { head: Fields; withUsage: boolean }) =>
+  ({ tool, finish, usage }: ChatAnswered): StreamWords => {
+    const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+    const chunk = (delta: Fields, finish_reason: string | null = null) =>
+      event({
+        ...head,
+        choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+        ...(withUsage && { usage: null }),
+      });
+    const given = JSON.stringify(tool?.arguments ?? {});
+    const half = Math.ceil(given.length / 2);
+    const called = tool && [
+      chunk({
+        tool_calls: [{ index: 0, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }],
+      }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: given.slice(0, half) } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: given.slice(half) } }] }),
+    ];
+    return {
+      open: chunk({ role: 'assistant', content: tool ? null : '', refusal: null }),
+      piece: (text, isThought) => chunk(isThought ? { reasoning_content: text } : { content: text }),
+      close: [
+        ...(called ?? []),
+        chunk({}, reasonOf[finish]),
+        ...(withUsage && usage ? [event({ ...head, choices: [], usage: toUsage(usage) })] : []),
+        'data: [DONE]\n\n',
+      ].join(''),
+      error: event({ error: { message: 'The server had an error.', type: 'server_error', param: null, code: null } }),
+    };
+  };
 
 const toToolCall = ({ id, name, arguments: given }: NonNullable<ChatAnswered['tool']>) => ({
   id,

@@ -298,7 +298,7 @@ describe('a catalog file', () => {
   const invalidChats: [path: string, value: unknown, problem: RegExp][] = [
     ['pricing.unit', 'request', /must be tokens/],
     ['pricing.credits_per_1k_output_tokens', 0, /must be at least 1/],
-    ['parameters.stream', true, /stream must be false/],
+    ['parameters.messages', false, /messages must be true/],
     [
       'parameters.fields',
       [{ key: 'temperature', label: 'T', type: 'number', min: 0, max: 1, step: 0.1 }],
@@ -389,12 +389,12 @@ describe('a catalog file', () => {
 
   it('is refused with all its problems, each with its model and path', () => {
     const problems = problemsOf(() =>
-      parse(withMember(image(), 'pricing.unit', 'tokens'), withMember(chat(), 'parameters.stream', true), {
+      parse(withMember(image(), 'pricing.unit', 'tokens'), withMember(chat(), 'parameters.messages', false), {
         id: 'broken',
       }),
     );
     expect(problems.some((problem) => problem.startsWith('pic-1 pricing.unit '))).toBe(true);
-    expect(problems.some((problem) => problem.startsWith('chat-1 parameters.stream '))).toBe(true);
+    expect(problems.some((problem) => problem.startsWith('chat-1 parameters.messages '))).toBe(true);
     expect(problems.some((problem) => problem.startsWith('broken pricing '))).toBe(true);
   });
 
@@ -473,6 +473,14 @@ describe('a catalog file', () => {
       await write('b.yaml', image());
       await write('a.yaml', chat());
       expect((await loadCatalog(folder)).entries.map(({ model }) => model.id)).toEqual(['chat-1', 'pic-1']);
+    });
+
+    it('streams all chat models that do not say otherwise after one line of defaults', async () => {
+      const lean = { ...chat(), parameters: {} };
+      await write('a.yaml', lean, withMember(chat(), 'id', 'chat-2'));
+      await writeFile(join(folder, 'defaults.yaml'), 'defaults: { stream: true }');
+      const { entries } = await loadCatalog(folder);
+      expect(entries.map(({ model }) => model.parameters.stream)).toEqual([true, false]);
     });
 
     it('is refused with the file of each problem, also of names that two files share', async () => {

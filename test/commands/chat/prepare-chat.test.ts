@@ -8,6 +8,7 @@ import { createEgress } from '../../../src/platform/egress/egress.ts';
 
 const adapters = createAdapters({
   call: () => Promise.reject(new Error('nothing is called')),
+  stream: () => Promise.reject(new Error('nothing is called')),
   close: () => Promise.resolve(),
 });
 const { entries } = await loadCatalog('catalog');

@@ -396,7 +396,11 @@ const tuningCases: FieldCase[] = [
   { what: 'an empty stop sequence', fields: { stop: '' }, param: 'stop' },
   { what: 'seed 1.5', fields: { seed: 1.5 }, param: 'seed' },
   { what: 'a number as user', fields: { user: 7 }, param: 'user' },
-  { what: 'stream true', fields: { stream: true }, param: 'stream', code: unsupported },
+  {
+    what: 'stream_options without stream',
+    fields: { stream_options: { include_usage: true } },
+    param: 'stream_options',
+  },
   { what: 'stream "true"', fields: { stream: 'true' }, param: 'stream' },
   { what: 'stream 1', fields: { stream: 1 }, param: 'stream' },
   { what: 'n 2', fields: { n: 2 }, param: 'n', code: unsupported },

@@ -26,7 +26,6 @@ export function checkChat({ model, private: hidden }: CatalogEntry, { problem }:
   for (const member of ['credits_per_1k_input_tokens', 'credits_per_1k_output_tokens'] as const) {
     if (pricing[member] < 1) problem(`pricing.${member}`, 'must be at least 1 for chat models');
   }
-  if (parameters.stream !== false) problem('parameters.stream', 'must be false');
   for (const flagKey of ['messages', 'temperature', 'max_tokens'] as const) {
     if (parameters[flagKey] !== true) problem(`parameters.${flagKey}`, 'must be true for chat models');
   }

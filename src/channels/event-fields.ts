@@ -1,0 +1,21 @@
+/**
+ * Reads members of an event's JSON. Events come hundreds of times a second for each answer, and a schema would cost more than the rest
+ * of the work on one.
+ */
+export type EventFields = Readonly<Record<string, unknown>>;
+
+/** The value as an object, or null. */
+export const objectIn = (value: unknown): EventFields | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as EventFields) : null;
+
+/** The objects of a list. Other elements, and a value that is no list, are left out. */
+export const objectsIn = (value: unknown): EventFields[] =>
+  Array.isArray(value) ? value.map(objectIn).filter((one) => one !== null) : [];
+
+/** The value as a text that is not empty, or undefined. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** The value as a place in a list. */
+export const indexIn = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

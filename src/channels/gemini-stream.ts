@@ -1,0 +1,61 @@
+import type { ChatReply, ToolCall } from '../domain/chat.ts';
+import type { ChatDelta } from '../domain/chat-stream.ts';
+import type { EventReader } from './chat-events.ts';
+import { objectIn, objectsIn, textIn, type EventFields } from './event-fields.ts';
+
+interface GeminiWords {
+  /** The finish reason of an answer that called a tool or not; undefined if an answer with this word and nothing else is none. */
+  toFinish: (word: string, hasCalls: boolean) => ChatReply['finishReason'] | undefined;
+  toUsage: (json: unknown, hasContent: boolean) => ChatReply['usage'];
+}
+
+/**
+ * The responses of `streamGenerateContent?alt=sse` (https://ai.google.dev/api/generate-content, read 2026-11-22). Each has the next parts
+ * of the answer, and the counts so far. A function call comes whole.
+ */
+export const geminiEvents = (words: GeminiWords): EventReader => {
+  let calls = 0;
+  let hasContent = false;
+  return {
+    read(json) {
+      const response = objectIn(json);
+      if (!response) return null;
+      const [candidate] = objectsIn(response.candidates);
+      if (!candidate && objectIn(response.promptFeedback)?.blockReason) return 'blocked';
+      const deltas: ChatDelta[] = [];
+      for (const part of objectsIn(objectIn(candidate?.content)?.parts)) {
+        const delta = toDelta(part, calls);
+        if (delta?.kind === 'tool_call') calls += 1;
+        if (delta) deltas.push(delta);
+        if (delta && delta.kind !== 'reasoning') hasContent = true;
+      }
+      const usage = words.toUsage(response.usageMetadata, hasContent);
+      if (usage) deltas.push({ kind: 'usage', usage });
+      const word = textIn(candidate?.finishReason);
+      if (word === undefined) return deltas;
+      const reason = words.toFinish(word, calls > 0);
+      if (reason === undefined && !hasContent) return null;
+      deltas.push({ kind: 'finish', reason: reason ?? 'stop' });
+      return deltas;
+    },
+  };
+};
+
+function toDelta(part: EventFields, calls: number): ChatDelta | null {
+  const called = objectIn(part.functionCall);
+  const name = textIn(called?.name);
+  if (called && name !== undefined) return { kind: 'tool_call', index: calls, ...toCall(called, name, part, calls) };
+  const text = textIn(part.text);
+  if (text === undefined) return null;
+  return { kind: part.thought === true ? 'reasoning' : 'text', text };
+}
+
+function toCall(called: EventFields, name: string, part: EventFields, calls: number): ToolCall {
+  const signature = textIn(part.thoughtSignature);
+  return {
+    id: textIn(called.id) ?? `call_${calls}`,
+    name,
+    arguments: JSON.stringify(objectIn(called.args) ?? {}),
+    ...(signature !== undefined && { signature }),
+  };
+}

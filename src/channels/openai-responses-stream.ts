@@ -1,0 +1,58 @@
+import type { ChatDelta } from '../domain/chat-stream.ts';
+import type { EventReader } from './chat-events.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+import { indexIn, objectIn, textIn, type EventFields } from './event-fields.ts';
+import { toResponsesReply } from './openai-responses.ts';
+
+/**
+ * The events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last one
+ * has the whole response, whose reason and counts are read as those of a response that was not streamed.
+ */
+export const responsesEvents = (): EventReader => {
+  /** The items of the answer that are function calls, and our numbers of them. */
+  const calls = new Map<number, number>();
+  return {
+    read(json) {
+      const event = objectIn(json);
+      switch (event?.type) {
+        case 'response.output_text.delta':
+          return [{ kind: 'text', text: textIn(event.delta) ?? '' }];
+        case 'response.refusal.delta':
+          return [{ kind: 'refusal', text: textIn(event.delta) ?? '' }];
+        case 'response.reasoning_summary_text.delta':
+        case 'response.reasoning_text.delta':
+          return [{ kind: 'reasoning', text: textIn(event.delta) ?? '' }];
+        case 'response.output_item.added':
+          return startOfCall(event, calls);
+        case 'response.function_call_arguments.delta': {
+          const index = calls.get(indexIn(event.output_index) ?? -1);
+          return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(event.delta) ?? '' }];
+        }
+        case 'response.completed':
+        case 'response.incomplete':
+        case 'response.failed':
+          return endOfResponse(event);
+        default:
+          return typeof event?.type === 'string' ? [] : null;
+      }
+    },
+  };
+};
+
+function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
+  const item = objectIn(event.item);
+  if (item?.type !== 'function_call') return [];
+  const [name, place] = [textIn(item.name), indexIn(event.output_index)];
+  if (name === undefined || place === undefined) return null;
+  const index = calls.size;
+  calls.set(place, index);
+  return [{ kind: 'tool_call', index, id: textIn(item.call_id) ?? `call_${index}`, name, arguments: '' }];
+}
+
+function endOfResponse(event: EventFields): ChatDelta[] | 'blocked' | null {
+  const reply = toResponsesReply(event.response);
+  if (reply === 'blocked') return 'blocked';
+  if (reply === null || reply instanceof FailedAnswer) return null;
+  const { usage, finishReason } = reply;
+  return [...(usage ? [{ kind: 'usage' as const, usage }] : []), { kind: 'finish', reason: finishReason }];
+}

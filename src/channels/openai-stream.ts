@@ -1,0 +1,76 @@
+import type { ChatUsage, FinishReason } from '../domain/chat.ts';
+import type { ChatDelta } from '../domain/chat-stream.ts';
+import type { EventReader } from './chat-events.ts';
+import { indexIn, objectIn, objectsIn, textIn, type EventFields } from './event-fields.ts';
+
+/** How the family reads what streams share with whole answers. */
+interface OpenaiWords {
+  /** `broken`: the provider marks an incomplete answer. */
+  finishReasons: Readonly<Record<string, FinishReason | 'broken'>>;
+  toUsage: (json: unknown) => ChatUsage | null;
+}
+
+/**
+ * The chunks of a streamed chat completion (https://platform.openai.com/docs/api-reference/chat-streaming, read 2026-11-22). The
+ * thoughts of compatible providers come as `reasoning_content` (DeepSeek, Qwen, Kimi, GLM, xAI) or `reasoning` (OpenRouter).
+ */
+export const openaiEvents = (words: OpenaiWords): EventReader => {
+  const names = new Set<number>();
+  return {
+    read(json) {
+      const chunk = objectIn(json);
+      if (!chunk) return null;
+      const [choice] = objectsIn(chunk.choices);
+      const told = chunk.usage ?? choice?.usage;
+      const usage = told ? words.toUsage(told) : null;
+      const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
+      if (!choice) return deltas;
+      const delta = objectIn(choice.delta) ?? {};
+      deltas.push(...textsOf(delta));
+      for (const call of objectsIn(delta.tool_calls)) {
+        const piece = toCallDelta(call);
+        // A name in every piece, as some servers send it, belongs to the first one only.
+        if (names.has(piece.index)) delete piece.name;
+        else if (piece.name !== undefined) names.add(piece.index);
+        deltas.push(piece);
+      }
+      if (typeof choice.finish_reason !== 'string') return deltas;
+      const reason = words.finishReasons[choice.finish_reason] ?? 'stop';
+      if (reason === 'broken') return null;
+      deltas.push({ kind: 'finish', reason });
+      return deltas;
+    },
+  };
+};
+
+function textsOf(delta: EventFields): ChatDelta[] {
+  const deltas: ChatDelta[] = [];
+  const reasoning = textIn(delta.reasoning_content) ?? textIn(delta.reasoning);
+  if (reasoning !== undefined) deltas.push({ kind: 'reasoning', text: reasoning });
+  const text =
+    textIn(delta.content) ??
+    objectsIn(delta.content)
+      .map((part) => textIn(part.text) ?? '')
+      .join('');
+  if (text !== '') deltas.push({ kind: 'text', text });
+  const refusal = textIn(delta.refusal);
+  if (refusal !== undefined) deltas.push({ kind: 'refusal', text: refusal });
+  return deltas;
+}
+
+function toCallDelta(call: EventFields): Extract<ChatDelta, { kind: 'tool_call' }> {
+  const called = objectIn(call.function) ?? {};
+  const index = indexIn(call.index) ?? 0;
+  const [id, name] = [textIn(call.id), textIn(called.name)];
+  const signature = textIn(objectIn(objectIn(call.extra_content)?.google)?.thought_signature);
+  // Some compatible servers send the arguments as an object.
+  const given = called.arguments ?? '';
+  return {
+    kind: 'tool_call',
+    index,
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+    arguments: typeof given === 'string' ? given : JSON.stringify(given),
+    ...(signature !== undefined && { signature }),
+  };
+}

@@ -1,0 +1,114 @@
+import type { Dispatcher } from 'undici';
+import type { JsonValue } from '../domain/json.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
+import type { Upstream } from './channel.ts';
+import { multipart, type FormPart } from './multipart.ts';
+
+export interface UpstreamCall {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Appended to the channel's base URL. It starts with a slash, and its segments are already encoded. */
+  path: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  body?: RequestBody;
+  /** Sent as multipart/form-data instead of `body`. */
+  form?: FormPart[];
+  /** Aborts the call at any stage. A call that only its time may end needs none. */
+  signal?: AbortSignal;
+  /** The whole call, in milliseconds. The default is `totalMs`. */
+  timeoutMs?: number;
+  /** Until the answer's headers, in milliseconds. The default is the caller's `headersMs`. */
+  headersMs?: number;
+  /** A longer answer is `too_large`. The default is `mediaJsonBytesMax`. */
+  bodyBytesMax?: number;
+}
+
+/** JSON to send. Members that are undefined are left out. */
+export interface RequestBody {
+  [name: string]: JsonValue | undefined | RequestBody | RequestBody[];
+}
+
+/** The credential as a bearer token. */
+export const bearerAuthorization = ({ credential }: Upstream) => ({ authorization: `Bearer ${credential}` });
+
+/** What happened to a call, as far as the gateway knows. */
+export type CallOutcome =
+  /** The call failed or ended before there was a connection (refused, DNS, TLS), so the provider received nothing. */
+  | { kind: 'not_sent'; detail: string }
+  /** The request was sent and no status came back, so the provider may have acted on it. */
+  | { kind: 'interrupted'; detail: string }
+  | { kind: 'answered'; status: number; headers: AnswerHeaders; body: AnswerBody };
+
+/** The headers that decide something. */
+export type AnswerHeaders = { [Name in 'content-encoding' | 'retry-after']?: string };
+
+export type AnswerBody =
+  { json: unknown } | { unreadable: 'empty' | 'not_json' | 'cut_short' | 'timed_out' | 'too_large' | 'encoded' };
+
+interface Address {
+  origin: string;
+  path: string;
+}
+
+/** Chats go to few addresses, and parsing one costs as much as half of a chat's validation. Media jobs have addresses of their own. */
+const addresses = new BoundedMap<Address>(1_000);
+
+export function addressOf(text: string): Address | null {
+  const known = addresses.get(text);
+  if (known) return known;
+  const url = URL.parse(text);
+  if (!url) return null;
+  const address = { origin: url.origin, path: `${url.pathname}${url.search}` };
+  addresses.set(text, address);
+  return address;
+}
+
+export function requestOf(
+  address: Address,
+  upstream: Upstream,
+  call: UpstreamCall,
+  headersTimeout: number,
+  accept = 'application/json',
+): Dispatcher.DispatchOptions {
+  const content = call.form
+    ? multipart(call.form)
+    : call.body && { type: 'application/json', bytes: JSON.stringify(call.body) };
+  return {
+    ...address,
+    method: call.method,
+    headersTimeout,
+    headers: {
+      accept,
+      ...(upstream.requestId !== undefined && { 'x-request-id': upstream.requestId }),
+      // A compressed answer could decompress to any size, so it is neither requested nor read.
+      'accept-encoding': 'identity',
+      ...(content && { 'content-type': content.type }),
+      ...call.headers,
+    },
+    body: content ? content.bytes : null,
+  };
+}
+
+export const parse = (bytes: Buffer): AnswerBody => {
+  if (bytes.length === 0) return { unreadable: 'empty' };
+  try {
+    const json: unknown = JSON.parse(bytes.toString('utf8'));
+    return { json };
+  } catch {
+    return { unreadable: 'not_json' };
+  }
+};
+
+/** undici has the names in lower case. */
+export function readHeaders(headers: Record<string, string | string[] | undefined>): AnswerHeaders {
+  const read: AnswerHeaders = {};
+  for (const name of ['content-encoding', 'retry-after'] as const) {
+    const value = headers[name];
+    if (value !== undefined) read[name] = Array.isArray(value) ? (value[0] ?? '') : value;
+  }
+  return read;
+}
+
+/** An error's code or name, because the message could contain an address or a part of a reply. */
+export const nameOf = (error: Error & { code?: unknown }): string =>
+  typeof error.code === 'string' ? error.code : error.name;

@@ -1,0 +1,112 @@
+import { ChatStreamBroken, type Adapter, type ChatStream } from '../../channels/channel.ts';
+import { collectReply } from '../../channels/chat-events.ts';
+import type { Config } from '../../config/load-config.ts';
+import type { ChatReply } from '../../domain/chat.ts';
+import { isContent, type ChatDelta } from '../../domain/chat-stream.ts';
+import type { Attempt } from '../../domain/upstream.ts';
+import type { AskChannel } from './try-channels.ts';
+
+/** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
+const headersTimeoutMs = 60_000;
+
+/** Asks for the answer as a whole, within `CHAT_ATTEMPT_TIMEOUT_SECONDS`. */
+export const askForWhole =
+  (chat: Config['chat']): AskChannel<ChatReply> =>
+  (adapter, upstream, request, deadline) => {
+    if (!adapter.chat) throw new Error('the family has no chat');
+    const leftMs = Math.max(1, Math.ceil(deadline - performance.now()));
+    const timeoutMs = Math.min(chat.attemptTimeoutSeconds * 1_000, leftMs);
+    return adapter.chat(upstream, request, { timeoutMs, headersMs: headersTimeoutMs });
+  };
+
+/** An answer that has begun. */
+export interface OpenedStream {
+  /** The pieces up to the first content. */
+  first: ChatDelta[];
+  /** The pieces after them. Throws `ChatStreamBroken`. */
+  rest: AsyncIterator<ChatDelta[]>;
+  /** Why `rest` ends before its time, if it does: the time of the whole answer is over. */
+  isOverdue(): boolean;
+  /** Closes the connection to the provider. */
+  stop(): void;
+}
+
+/** Asks for a stream, and succeeds as soon as there is content. Until then another channel can be tried. `gone` ends the call. */
+export const askForStream =
+  (chat: Config['chat'], gone: AbortSignal): AskChannel<OpenedStream> =>
+  async (adapter, upstream, request, deadline) => {
+    const overdue = new AbortController();
+    const timer = setTimeout(() => overdue.abort(), chat.streamSeconds * 1_000);
+    const attempt = await openStream(adapter, upstream, request, {
+      limits: limitsOf(chat, deadline),
+      signal: AbortSignal.any([gone, overdue.signal]),
+    });
+    if (attempt.kind !== 'ok') {
+      clearTimeout(timer);
+      return attempt;
+    }
+    const stream = attempt.value;
+    return {
+      kind: 'ok',
+      value: {
+        ...stream,
+        isOverdue: () => overdue.signal.aborted,
+        stop: () => {
+          clearTimeout(timer);
+          stream.stop();
+        },
+      },
+    };
+  };
+
+/**
+ * Asks for a stream and collects it, because a whole answer that takes minutes would look like a provider that hangs. It must have
+ * ended after `CHAT_STREAM_SECONDS`.
+ */
+export const askForLong =
+  (chat: Config['chat']): AskChannel<ChatReply> =>
+  async (adapter, upstream, request, deadline) => {
+    const given = { limits: limitsOf(chat, deadline), signal: AbortSignal.timeout(chat.streamSeconds * 1_000) };
+    if (!adapter.chatStream) throw new Error('the family has no streamed chat');
+    const attempt = await adapter.chatStream(upstream, request, given);
+    return attempt.kind === 'ok'
+      ? orBroken(async () => ({ kind: 'ok', value: await collectReply(attempt.value) }))
+      : attempt;
+  };
+
+function limitsOf(chat: Config['chat'], deadline: number) {
+  const leftMs = Math.max(1, Math.ceil(deadline - performance.now()));
+  return { firstByteMs: Math.min(chat.firstByteSeconds * 1_000, leftMs), idleMs: chat.silenceSeconds * 1_000 };
+}
+
+async function openStream(
+  adapter: Adapter,
+  ...call: Parameters<Required<Adapter>['chatStream']>
+): Promise<Attempt<{ first: ChatDelta[]; rest: AsyncIterator<ChatDelta[]>; stop(): void }>> {
+  if (!adapter.chatStream) throw new Error('the family has no streamed chat');
+  const attempt = await adapter.chatStream(...call);
+  if (attempt.kind !== 'ok') return attempt;
+  const { value: stream } = attempt;
+  return orBroken(async () => ({ kind: 'ok', value: await begin(stream) }));
+}
+
+async function begin(stream: ChatStream) {
+  const rest = stream.deltas[Symbol.asyncIterator]();
+  const first: ChatDelta[] = [];
+  while (!first.some(isContent)) {
+    const next = await rest.next();
+    if (next.done) break;
+    first.push(...next.value);
+  }
+  return { first, rest, stop: () => stream.stop() };
+}
+
+/** The attempt of a stream that breaks off before anything of it was used. */
+async function orBroken<T>(work: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ChatStreamBroken) return error.attempt;
+    throw error;
+  }
+}

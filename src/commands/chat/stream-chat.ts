@@ -1,0 +1,99 @@
+import { ChatStreamBroken } from '../../channels/channel.ts';
+import { isContent, ReplyCollector, type ChatDelta } from '../../domain/chat-stream.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { crashPoint } from '../../platform/crash-point.ts';
+import { askForStream, type OpenedStream } from './ask-channel.ts';
+import { obtainAnswer, type Obtained } from './complete-chat.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
+import { billChat, refundOnError, settleChat } from './settle-chat.ts';
+
+/** Who reads a streamed answer. */
+export interface ChatReader {
+  /** Takes the next pieces of content. If it returns a promise, no more is read from the provider until that resolves. */
+  take(pieces: ChatDelta[]): Promise<void> | undefined;
+  /** Fires when nobody reads any more. */
+  gone: AbortSignal;
+}
+
+export interface StreamedChat {
+  answered: ChatAnswered;
+  /** The error with which the answer ends, if it broke off. What there is of it was charged. */
+  broken: GatewayError | null;
+}
+
+/**
+ * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the
+ * provider's counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader
+ * leaves, is charged as far as it was generated; with nothing generated it costs nothing. Until the first content another channel is
+ * tried, and a failure throws a `GatewayError`, as it does if the settlement cannot be written. Resolves after the settlement, so that
+ * the end of the answer is sent only then.
+ */
+export async function streamChat(
+  deps: ChatDeps,
+  input: ChatInput,
+  reader: ChatReader,
+): Promise<StreamedChat | 'replay'> {
+  const interrupted = new AbortController();
+  const live = deps.liveChats.add(input.requestId, () => interrupted.abort());
+  const gone = AbortSignal.any([reader.gone, interrupted.signal]);
+  try {
+    const obtained = await obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, gone));
+    if (obtained === 'replay') return 'replay';
+    const { end, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
+      const relayed = await relay(obtained, reader, interrupted.signal);
+      const { reply } = relayed;
+      if (relayed.broken) sayBroken(deps, input, obtained, relayed.broken);
+      return { ...billChat(deps, input, obtained.tried, reply, relayed.broken), broken: relayed.broken };
+    });
+    crashPoint('chat_after_upstream_before_settle');
+    await settleChat(deps, end);
+    return { answered, broken };
+  } finally {
+    live.remove();
+  }
+}
+
+/** Passes the content on until the answer ends, for whatever reason. */
+async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: ChatReader, interrupted: AbortSignal) {
+  const collector = new ReplyCollector();
+  try {
+    let pieces: ChatDelta[] = stream.first;
+    for (;;) {
+      collector.add(pieces);
+      const content = pieces.filter(isContent);
+      if (content.length > 0) await reader.take(content);
+      const next = await stream.rest.next();
+      if (next.done) break;
+      pieces = next.value;
+    }
+  } catch (error) {
+    if (!(error instanceof ChatStreamBroken)) throw error;
+    // The counts may be missing then, and nothing else.
+    if (collector.isFinished) return { reply: collector.reply(), broken: null };
+    const isOurs = interrupted.aborted || reader.gone.aborted || stream.isOverdue();
+    if (!isOurs) tried.note(error.attempt);
+    return {
+      reply: collector.reply(),
+      broken: endOf(error, { isStopping: interrupted.aborted, isOverdue: stream.isOverdue() }),
+    };
+  } finally {
+    stream.stop();
+  }
+  return { reply: collector.reply(), broken: null };
+}
+
+/** The client's error for an answer that broke off. A repetition would be charged again, so official clients should not repeat it. */
+function endOf({ attempt }: ChatStreamBroken, ours: { isStopping: boolean; isOverdue: boolean }): GatewayError {
+  if (ours.isStopping) return new GatewayError('service_unavailable', { shouldRetry: false });
+  const isTimeout = ours.isOverdue || attempt.timedOut !== undefined;
+  return new GatewayError(isTimeout ? 'upstream_timeout' : 'upstream_error', { shouldRetry: false });
+}
+
+function sayBroken(
+  { logger }: ChatDeps,
+  { requestId }: ChatInput,
+  { tried }: Obtained<unknown>,
+  broken: GatewayError,
+): void {
+  logger.info({ request_id: requestId, channel: tried.channel.name, code: broken.code }, 'a streamed answer broke off');
+}

@@ -1,0 +1,93 @@
+import type { ChatReply, ChatUsage, FinishReason, ToolCall } from './chat.ts';
+
+/** A piece of an answer as it is written. Texts are to be appended to what came before. */
+export type ChatDelta =
+  | { kind: 'text' | 'refusal' | 'reasoning'; text: string }
+  /** `index` tells the calls of an answer apart. The id and the name come with the first piece of a call. */
+  | { kind: 'tool_call'; index: number; id?: string; name?: string; arguments: string; signature?: string }
+  | { kind: 'finish'; reason: FinishReason }
+  /** Counts so far. A later one replaces those of an earlier one that it has. */
+  | { kind: 'usage'; usage: ChatUsage };
+
+/** Whether the client sees this piece, so that from here on the answer can no longer come from another channel. */
+export const isContent = ({ kind }: ChatDelta): boolean => kind !== 'finish' && kind !== 'usage';
+
+/** Joins the pieces of one answer. */
+export class ReplyCollector {
+  readonly #texts = { text: [] as string[], refusal: [] as string[], reasoning: [] as string[] };
+  readonly #calls = new Map<number, ToolCall>();
+  #finish: FinishReason | null = null;
+  #usage: ChatUsage | null = null;
+
+  /** Whether the provider has said why the answer ends. */
+  get isFinished(): boolean {
+    return this.#finish !== null;
+  }
+
+  add(deltas: readonly ChatDelta[]): void {
+    for (const delta of deltas) this.#addOne(delta);
+  }
+
+  #addOne(delta: ChatDelta): void {
+    switch (delta.kind) {
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+        this.#texts[delta.kind].push(delta.text);
+        return;
+      case 'tool_call':
+        this.#addToCall(delta);
+        return;
+      case 'finish':
+        this.#finish = delta.reason;
+        return;
+      case 'usage':
+        this.#usage = mergedUsage(this.#usage, delta.usage);
+        return;
+    }
+  }
+
+  #addToCall({ index, id, name, arguments: text, signature }: Extract<ChatDelta, { kind: 'tool_call' }>): void {
+    const call = this.#calls.get(index) ?? { id: '', name: '', arguments: '' };
+    call.id ||= id ?? '';
+    call.name ||= name ?? '';
+    call.arguments += text;
+    if (signature !== undefined) call.signature = signature;
+    this.#calls.set(index, call);
+  }
+
+  /** The answer so far. An answer that was cut off has the finish reason `stop`. */
+  reply(): ChatReply {
+    const { text, refusal, reasoning } = this.#texts;
+    return {
+      content: text.length > 0 ? text.join('') : null,
+      refusal: refusal.length > 0 ? refusal.join('') : null,
+      ...(reasoning.length > 0 && { reasoning: reasoning.join('') }),
+      toolCalls: [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' })),
+      finishReason: this.#finish ?? 'stop',
+      usage: this.#usage,
+    };
+  }
+}
+
+function mergedUsage(before: ChatUsage | null, later: ChatUsage): ChatUsage {
+  if (before === null) return later;
+  return {
+    ...before,
+    ...later,
+    inputTokens: later.inputTokens ?? before.inputTokens,
+    outputTokens: later.outputTokens ?? before.outputTokens,
+  };
+}
+
+/** A finished answer as the pieces of a stream. */
+export function toDeltas(reply: ChatReply): ChatDelta[] {
+  const deltas: ChatDelta[] = [];
+  if (reply.reasoning) deltas.push({ kind: 'reasoning', text: reply.reasoning });
+  if (reply.content) deltas.push({ kind: 'text', text: reply.content });
+  if (reply.refusal) deltas.push({ kind: 'refusal', text: reply.refusal });
+  reply.toolCalls.forEach((call, index) => deltas.push({ kind: 'tool_call', index, ...call }));
+  deltas.push({ kind: 'finish', reason: reply.finishReason });
+  if (reply.usage) deltas.push({ kind: 'usage', usage: reply.usage });
+  return deltas;
+}

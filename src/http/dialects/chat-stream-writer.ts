@@ -1,0 +1,29 @@
+import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { GatewayError } from '../../domain/errors.ts';
+import type { ChatAnswer } from './chat-answer.ts';
+
+/** What every event of a streamed answer says. */
+export interface StreamAbout extends Pick<ChatAnswer, 'id' | 'created' | 'model'> {
+  /** Whether the client asked for a last event with the counts (OpenAI: `stream_options.include_usage`). */
+  includeUsage: boolean;
+}
+
+/** The answer with what it cost. */
+export interface StreamEnd extends Pick<ChatAnswer, 'reply' | 'usage' | 'warning'> {
+  credits: number;
+  /** Upstream calls. */
+  attempts: number;
+}
+
+/** Writes one streamed answer in a dialect, as the text of Server-Sent Events. */
+export interface ChatStreamWriter {
+  /** Events with pieces of content. Empty if these pieces make none yet. */
+  pieces(deltas: readonly ChatDelta[]): string;
+  /** The events after the last piece. */
+  end(answer: StreamEnd): string;
+  /** The event of an error after the answer began. Nothing follows it. */
+  error(error: GatewayError): string;
+}
+
+/** One event with a JSON object. Compact JSON has no line breaks, which would divide the event. */
+export const dataEvent = (json: string): string => `data: ${json}\n\n`;

@@ -1,0 +1,153 @@
+import { completeChat, mayTakeLong } from '../../commands/chat/complete-chat.ts';
+import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
+import { findModelFor } from '../../commands/catalog/find-model.ts';
+import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { ChatRequest } from '../../domain/chat.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import type { ChatAnswer } from '../dialects/chat-answer.ts';
+import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
+import type { FairBudget } from '../../platform/fair-budget.ts';
+import { readIdempotencyKey } from '../idempotency-key.ts';
+import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
+
+type Stored = Parameters<typeof findStoredAnswer>[0];
+export type ChatRouteDeps = ChatDeps &
+  RateDeps &
+  Stored & {
+    /** Answers that are streamed at the same time. */
+    streamPlaces: FairBudget;
+  };
+
+/** How one dialect reads requests and writes answers. */
+export interface ChatDialect {
+  /** The route's template, part of the scope of an Idempotency-Key and of the fingerprint. */
+  route: string;
+  read(body: JsonObject): ChatRequest;
+  /** Renames the field of a refusal by the shared checks to this dialect's name of it. */
+  inItsWords?(error: unknown): unknown;
+  write(answer: ChatAnswer): JsonObject;
+  /** Writes a streamed answer. */
+  stream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter;
+}
+
+/** A chat that was read, counted and checked, or the stored answer of an earlier request with its Idempotency-Key. */
+export interface BegunChat {
+  /** Everything but how its answer is written. */
+  input: Omit<ChatInput, 'render'>;
+  /** What every event and object of the answer says. */
+  about: Omit<StreamAbout, 'includeUsage'>;
+  /** The stored answer of an earlier request with the same Idempotency-Key. */
+  replayed: () => Promise<StoredAnswer | null>;
+}
+
+/**
+ * Order: rate, idempotency look-up, validation; the admission comes later. Without an Idempotency-Key the admission counts the rate in the
+ * same call; middleware counts a request that is refused earlier.
+ */
+export async function beginChat(
+  deps: ChatRouteDeps,
+  ctx: AppContext,
+  dialect: ChatDialect,
+): Promise<BegunChat | { stored: StoredAnswer }> {
+  const key = keyOf(ctx);
+  const body = ctx.request.body ?? {};
+  const idempotencyKey = readIdempotencyKey(ctx);
+  const idempotency =
+    idempotencyKey === null
+      ? null
+      : {
+          route: dialect.route,
+          key: idempotencyKey,
+          fingerprint: sha256Hex(canonicalJson({ method: 'POST', path: ctx.path, body })),
+        };
+  const replayed = async (): Promise<StoredAnswer | null> =>
+    idempotency && findStoredAnswer(deps, { projectId: key.projectId, ...idempotency });
+  if (idempotency) {
+    await countRate(deps, ctx);
+    const stored = await replayed();
+    if (stored !== null) return { stored };
+  }
+  deps.retryBudget.note();
+  const prepared = await prepare(deps, ctx, dialect, body);
+  const { requestId } = ctx.state;
+  return {
+    replayed,
+    about: {
+      id: `chatcmpl-${requestId.replace(/^req_/, '')}`,
+      created: Math.floor(Date.now() / 1000),
+      model: prepared.entry.model.id,
+    },
+    input: {
+      requestId,
+      key,
+      prepared,
+      rateCounted: ctx.state.rateCounted === true,
+      idempotency,
+      onRate: (rate) => {
+        ctx.state.rateCounted = true;
+        setRateHeaders(ctx, key.rpm ?? 0, rate);
+      },
+      sealAnswer: (text) => sealAnswer(deps, requestId, text),
+    },
+  };
+}
+
+/** Answers one chat in a dialect; returns the body as text. */
+export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<string> {
+  const begun = await beginChat(deps, ctx, dialect);
+  if ('stored' in begun) return asReplay(ctx, begun.stored);
+  const { input, about } = begun;
+  if (mayTakeLong(input)) letSocketWait(ctx, deps.config.chat);
+  const completed = await completeChat(deps, {
+    ...input,
+    render: (answer) => ({ body: JSON.stringify(dialect.write({ ...answer, ...about })) }),
+  });
+  if (completed === 'replay') return asReplay(ctx, await storedNow(begun));
+  tellCost(ctx, completed.answered);
+  return completed.body;
+}
+
+/** Node would close a connection that is silent for three minutes. It sets its limit anew with the next request. */
+function letSocketWait({ req }: AppContext, { deadlineSeconds, streamSeconds }: ChatRouteDeps['config']['chat']): void {
+  req.socket.setTimeout((deadlineSeconds + streamSeconds + 60) * 1_000);
+}
+
+/** The answer of the request that was admitted before this one with the same Idempotency-Key. */
+export async function storedNow({ replayed }: BegunChat): Promise<StoredAnswer> {
+  const stored = await replayed();
+  // The key expired between the two reads: sent again, it is a new request.
+  if (!stored) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
+  return stored;
+}
+
+async function prepare(
+  deps: ChatRouteDeps,
+  ctx: AppContext,
+  dialect: ChatDialect,
+  body: JsonObject,
+): Promise<PreparedChat> {
+  const request = dialect.read(body);
+  const entry = await findModelFor(deps, request.model, keyOf(ctx));
+  ctx.state.modelId = entry.model.id;
+  try {
+    return prepareChat(deps, entry, request);
+  } catch (error) {
+    throw dialect.inItsWords?.(error) ?? error;
+  }
+}
+
+/** Replays the stored body, with the credits and attempts of the original answer: they were charged once. */
+export function asReplay(ctx: AppContext, stored: StoredAnswer): string {
+  ctx.set('Idempotent-Replayed', 'true');
+  tellCost(ctx, stored);
+  return stored.body;
+}
+
+export function tellCost(ctx: AppContext, { credits, attempts }: { credits: number; attempts: number }): void {
+  ctx.set('x-tollgate-credits', String(credits));
+  ctx.set('x-tollgate-attempts', String(attempts));
+}

@@ -1,0 +1,110 @@
+import { completeChat } from '../../commands/chat/complete-chat.ts';
+import { streamChat } from '../../commands/chat/stream-chat.ts';
+import type { ChatAnswered } from '../../commands/chat/prepare-chat.ts';
+import type { StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
+import { isContent, toDeltas } from '../../domain/chat-stream.ts';
+import type { GatewayError } from '../../domain/errors.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { EventStream } from '../event-stream.ts';
+import { logCause, toRefusal } from '../middleware/answer-errors.ts';
+import { leavePlaces } from '../middleware/hold-place.ts';
+import {
+  asReplay,
+  beginChat,
+  storedNow,
+  tellCost,
+  type BegunChat,
+  type ChatDialect,
+  type ChatRouteDeps,
+} from './answer-chat.ts';
+
+/**
+ * Answers one chat as Server-Sent Events. Models whose catalog entry says `stream: true` are streamed as their provider writes; the
+ * answer of any other model comes as one piece when it is finished. `x-tollgate-stream` says which. Until the first event the request
+ * can be refused with a status of its own; later an error is an event.
+ */
+export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<void> {
+  const begun = await beginChat(deps, ctx, dialect);
+  const events = new EventStream(ctx);
+  try {
+    if ('stored' in begun) return sendStored(ctx, events, begun.stored);
+    const isLive = begun.input.prepared.entry.model.parameters.stream === true;
+    ctx.set('x-tollgate-stream', isLive ? 'live' : 'buffered');
+    await (isLive ? sendLive(deps, ctx, dialect, begun, events) : sendBuffered(deps, ctx, dialect, begun, events));
+  } catch (error) {
+    ctx.remove('x-tollgate-stream');
+    if (!events.isOpen || 'stored' in begun) throw error;
+    const refusal = toRefusal(error);
+    logCause(deps.logger, ctx, refusal);
+    events.end(dialect.stream(begun.about).error(refusal));
+  } finally {
+    events.close();
+  }
+}
+
+async function sendLive(
+  deps: ChatRouteDeps,
+  ctx: AppContext,
+  dialect: ChatDialect,
+  begun: BegunChat,
+  events: EventStream,
+): Promise<void> {
+  const place = deps.streamPlaces.open(keyOf(ctx).projectId);
+  place.take(1);
+  // Streams last for minutes. They must not take the places of short requests.
+  leavePlaces(ctx);
+  try {
+    const writer = dialect.stream(begun.about);
+    const streamed = await streamChat(
+      deps,
+      { ...begun.input, render: (answered, broken) => ({ body: asEvents(dialect, begun, answered, broken) }) },
+      {
+        gone: events.gone,
+        take: (pieces) => {
+          const text = writer.pieces(pieces);
+          return text === '' ? undefined : events.write(text);
+        },
+      },
+    );
+    if (streamed === 'replay') return sendStored(ctx, events, await storedNow(begun));
+    const { answered, broken } = streamed;
+    ctx.state.creditsQuoted = answered.credits;
+    ctx.state.attempts = answered.attempts;
+    events.end(broken ? writer.error(broken) : writer.end(answered));
+  } finally {
+    place.release();
+  }
+}
+
+async function sendBuffered(
+  deps: ChatRouteDeps,
+  ctx: AppContext,
+  dialect: ChatDialect,
+  begun: BegunChat,
+  events: EventStream,
+): Promise<void> {
+  const completed = await completeChat(deps, {
+    ...begun.input,
+    render: (answered) => ({ body: asEvents(dialect, begun, answered, null) }),
+  });
+  if (completed === 'replay') return sendStored(ctx, events, await storedNow(begun));
+  tellCost(ctx, completed.answered);
+  events.end(completed.body);
+}
+
+/** A finished answer as all of its events, as replays send it. */
+function asEvents(
+  dialect: ChatDialect,
+  { about }: BegunChat,
+  answered: ChatAnswered,
+  broken: GatewayError | null,
+): string {
+  const writer = dialect.stream(about);
+  const content = writer.pieces(toDeltas(answered.reply).filter(isContent));
+  return content + (broken ? writer.error(broken) : writer.end(answered));
+}
+
+function sendStored(ctx: AppContext, events: EventStream, stored: StoredAnswer): void {
+  ctx.set('x-tollgate-stream', 'buffered');
+  events.end(asReplay(ctx, stored));
+}

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { chat, chatRoute, chatFacts, contentOf, type ChatFacts } from './chats.ts';
+import { letModelsStream, stream, streamedModels, streamHits, type Streamed } from './streams.ts';
+
+const deadlineSeconds = 3;
+let gateway: Gateway;
+let project: TestProject;
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    workers: 0,
+    env: {
+      CHAT_SILENCE_SECONDS: '1',
+      CHAT_DEADLINE_SECONDS: String(deadlineSeconds),
+      CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',
+      CHAT_HOLD_EXTRA_SECONDS: '1',
+    },
+  });
+  project = await gateway.project({ credits: 1_000_000 });
+  await letModelsStream(gateway, project.apiKey);
+});
+afterAll(async () => {
+  const { ok } = await gateway.verifyLedger();
+  await gateway.stop();
+  expect(ok).toBe(true);
+});
+
+const send = (text: string, model: string, options?: Parameters<typeof stream>[3]): Promise<Streamed> =>
+  stream(gateway, project.apiKey, { model, text }, options);
+
+/** The end of a chat, once it is written. */
+const factsOf = ({ requestId }: Streamed): Promise<ChatFacts> =>
+  eventually(async () => {
+    const facts = await chatFacts(gateway, requestId);
+    return facts?.state === 'held' ? null : facts;
+  });
+
+let prompts = 0;
+/** A prompt that no other test sends, with a script for the sandbox. */
+const scripted = (script: string): string => `Stream ${(prompts += 1)} of this file [[${script}]]`;
+
+/** Within the 15 % that an estimate may be wrong by. */
+const expectAbout = (tokens: number | null, generated: number): void => {
+  expect(tokens).toBeGreaterThanOrEqual(Math.floor(generated * 0.85));
+  expect(tokens).toBeLessThanOrEqual(Math.ceil(generated * 1.15));
+};
+
+describe.each(Object.entries(streamedModels))('a chat that is streamed from %s', (_family, model) => {
+  it('arrives in pieces and is charged by the usage that its provider reports', async () => {
+    const streamed = await send(scripted('tokens=40 rate=80'), model);
+    expect(streamed).toMatchObject({ status: 200, finish: 'stop', isDone: true, error: null });
+    expect(streamed.headers.get('x-tollgate-stream')).toBe('live');
+    expect(streamed.headers.get('x-tollgate-credits')).toBeNull();
+    expect(streamed.text).toMatch(/^the gate is open and the toll/);
+    expect(streamed.chunks.length).toBeGreaterThan(2);
+    expect(await factsOf(streamed)).toMatchObject({
+      state: 'settled',
+      outputTokens: 40,
+      usageEstimated: false,
+      settledAmount: streamed.cost?.credits,
+    });
+  });
+
+  it('has the counts in a chunk of their own when the client asks for them', async () => {
+    const streamed = await send(scripted('tokens=9'), model, { fields: { stream_options: { include_usage: true } } });
+    const last = streamed.chunks.at(-1);
+    expect(last).toMatchObject({ choices: [], usage: { completion_tokens: 9 }, tollgate: { attempts: 1 } });
+    expect(streamed.chunks.slice(0, -1).every(({ usage, tollgate }) => usage === null && tollgate === undefined)).toBe(
+      true,
+    );
+  });
+
+  it('shows thoughts apart from the answer and charges both', async () => {
+    const streamed = await send(scripted('reasoning=20 tokens=10'), model);
+    expect(streamed.reasoning.split(' ')).toHaveLength(20);
+    expect(streamed.text.split(' ')).toHaveLength(10);
+    expect(await factsOf(streamed)).toMatchObject({ outputTokens: 30 });
+  });
+
+  it('calls a tool in pieces that add up', async () => {
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }];
+    const streamed = await send(scripted('tool=weather args={"city":"Bern"}'), model, { fields: { tools } });
+    const calls = streamed.chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    expect(calls[0]).toMatchObject({ index: 0, id: expect.any(String), function: { name: 'weather' } });
+    expect(calls.map((call) => call.function.arguments).join('')).toBe('{"city":"Bern"}');
+    expect(streamed.finish).toBe('tool_calls');
+  });
+
+  it('is charged as far as it was written when the client leaves, and its provider is left within two seconds', async () => {
+    const text = scripted('tokens=800 rate=50');
+    const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.text.split(' ').length >= 10 });
+    const leftAt = Date.now();
+    const facts = await factsOf(streamed);
+    expect(facts).toMatchObject({ state: 'settled' });
+    const [hit] = await streamHits(gateway, text);
+    expect(hit?.sent).toBeLessThan(200);
+    expect(Date.parse(hit?.left_at ?? '') - leftAt).toBeLessThan(2_000);
+    expectAbout(facts.outputTokens, hit?.sent ?? 0);
+  });
+
+  it('is charged for thoughts that nobody will read', async () => {
+    const text = scripted('reasoning=400 tokens=10 rate=50');
+    const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.reasoning.split(' ').length >= 10 });
+    const facts = await factsOf(streamed);
+    const [hit] = await streamHits(gateway, text);
+    expectAbout(facts.outputTokens, hit?.sent ?? 0);
+  });
+
+  it('costs nothing when the client leaves before the first piece', async () => {
+    const text = scripted('latency=30000');
+    const leaving = new AbortController();
+    const sent = send(text, model, { signal: leaving.signal }).catch(() => null);
+    await eventually(async () => (await streamHits(gateway, text)).length > 0);
+    leaving.abort();
+    await sent;
+    const ended = await eventually(async () => {
+      const [row] = await gateway.database.query<{ state: string; hits: number }>(
+        'test-last-chat',
+        `select state from reservation order by created_at desc limit 1`,
+      );
+      return row?.state === 'held' ? null : row;
+    });
+    expect(ended.state).toBe('refunded');
+    expect(await streamHits(gateway, text)).toHaveLength(1);
+  });
+
+  it.each([
+    ['is cut off', 'cut=10', 'upstream_error'],
+    ['has an event that is not JSON', 'garble=10', 'upstream_error'],
+    ['reports an error', 'break=10', 'upstream_error'],
+    ['is silent for too long', 'silent=10', 'upstream_timeout'],
+  ])('ends with an error event and is charged as far as it came when its provider %s', async (_what, word, code) => {
+    const streamed = await send(scripted(`tokens=50 rate=200 ${word}`), model);
+    expect(streamed).toMatchObject({ status: 200, error: code, finish: 'error', isDone: false });
+    expect(streamed.text.split(' ')).toHaveLength(10);
+    const facts = await factsOf(streamed);
+    expect(facts).toMatchObject({ state: 'settled' });
+    expectAbout(facts.outputTokens, 10);
+  });
+
+  it('is estimated when its provider reports no usage', async () => {
+    const streamed = await send(scripted('tokens=200 usage=none'), model);
+    const facts = await factsOf(streamed);
+    expect(facts.usageEstimated).toBe(true);
+    expectAbout(facts.outputTokens, 200);
+  });
+
+  it('is never charged above its hold', async () => {
+    const streamed = await send(scripted('tokens=20 usage=100000,100000'), model, { fields: { max_tokens: 20 } });
+    const facts = await factsOf(streamed);
+    expect(facts.settledAmount).toBe(facts.amount);
+  });
+
+  it('comes from another channel when the first fails before the first piece', async () => {
+    const streamed = await send(scripted('tokens=5]] [[fail=transient times=1'), model);
+    expect(streamed).toMatchObject({ status: 200, finish: 'stop', cost: { attempts: 2 } });
+  });
+
+  it('is refused with a status of its own when no channel answers', async () => {
+    const streamed = await send(scripted('fail=transient'), model);
+    expect(streamed).toMatchObject({ status: 502, error: 'upstream_error', chunks: [] });
+  });
+});
+
+describe('an answer that takes longer than the deadline of chats and the life of a hold', () => {
+  /** Tokens at ten a second. */
+  const tokens = 10 * (deadlineSeconds + 3);
+  const models = Object.values(streamedModels);
+
+  it('arrives whole when it is streamed, from each family', async () => {
+    const all = await Promise.all(models.map((model) => send(scripted(`tokens=${tokens} rate=10`), model)));
+    expect(all.map(({ finish, isDone }) => ({ finish, isDone }))).toEqual(
+      models.map(() => ({ finish: 'stop', isDone: true })),
+    );
+    const facts = await Promise.all(all.map(factsOf));
+    expect(facts.map(({ state, outputTokens }) => `${state} ${outputTokens}`)).toEqual(
+      models.map(() => `settled ${tokens}`),
+    );
+  });
+
+  it('arrives whole for a client that does not stream, from each family', async () => {
+    const all = await Promise.all(
+      models.map((model) =>
+        gateway.create(project.apiKey, chatRoute, {
+          model,
+          messages: [{ role: 'user', content: scripted(`tokens=${tokens} rate=10`) }],
+          max_tokens: 2_000,
+        }),
+      ),
+    );
+    expect(all.map(({ status }) => status)).toEqual(models.map(() => 200));
+    expect(all.map((answer) => contentOf(answer)?.split(' ').length)).toEqual(models.map(() => tokens));
+  });
+});
+
+describe('a chat of a model that is not streamed', () => {
+  it('comes as one piece with its cost when stream is true', async () => {
+    const streamed = await send(scripted('tokens=30'), 'deepseek-v3.2');
+    expect(streamed).toMatchObject({ status: 200, finish: 'stop', isDone: true });
+    expect(streamed.headers.get('x-tollgate-stream')).toBe('buffered');
+    expect(streamed.headers.get('x-tollgate-credits')).toBe(String(streamed.cost?.credits));
+    expect(streamed.chunks).toHaveLength(2);
+    expect(streamed.chunks[0]?.choices[0]?.delta.role).toBe('assistant');
+  });
+});
+
+describe('an Idempotency-Key of a streamed chat', () => {
+  it('repeats content and ending without another call or charge', async () => {
+    const headers = { 'idempotency-key': 'stream-1' };
+    const text = scripted('tokens=25 rate=200');
+    const first = await send(text, streamedModels.openai, { headers });
+    const again = await send(text, streamedModels.openai, { headers });
+    expect(again).toMatchObject({ text: first.text, finish: 'stop', isDone: true, cost: first.cost });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.headers.get('x-tollgate-stream')).toBe('buffered');
+    expect(await streamHits(gateway, text)).toHaveLength(1);
+  });
+
+  it('repeats the error of an answer that broke off and was charged', async () => {
+    const headers = { 'idempotency-key': 'stream-2' };
+    const text = scripted('tokens=50 rate=200 cut=10');
+    const first = await send(text, streamedModels.openai, { headers });
+    const again = await send(text, streamedModels.openai, { headers });
+    expect(again).toMatchObject({ text: first.text, error: 'upstream_error', isDone: false });
+    expect(await streamHits(gateway, text)).toHaveLength(1);
+  });
+});
+
+describe('a streamed chat of a key that is revoked', () => {
+  it('is finished and charged', async () => {
+    const { keyId, apiKey } = await gateway.key(project.projectId);
+    let revoking: Promise<unknown> | undefined;
+    const streamed = await stream(
+      gateway,
+      apiKey,
+      { model: streamedModels.openai, text: scripted('tokens=60 rate=30') },
+      {
+        leaveWhen: (soFar) => {
+          if (soFar.chunks.length >= 3 && !revoking)
+            revoking = revokeKey({ db: gateway.database }, { keyId, actor: 'test' });
+          return false;
+        },
+      },
+    );
+    await revoking;
+    expect(streamed).toMatchObject({ finish: 'stop', isDone: true });
+    expect(await factsOf(streamed)).toMatchObject({ state: 'settled', outputTokens: 60 });
+    expect((await chat(gateway, apiKey, 'hello')).status).toBe(401);
+  });
+});
