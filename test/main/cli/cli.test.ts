@@ -265,6 +265,7 @@ describe('tollgate channels', () => {
       priority: 3,
       weight: 2,
       enabled: true,
+      list_check: true,
       state: 'resting',
       reasons: [
         expect.objectContaining({ kind: 'resting', model: '*', until: expect.any(Number), reason: 'rate_limit' }),

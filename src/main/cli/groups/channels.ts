@@ -13,6 +13,7 @@ import { database, databaseAndSecrets, upstreams, type SecretsDeps } from '../op
 import { clean, time } from '../plain-text.ts';
 import { readSecret, secretCharsMax } from '../read-secret.ts';
 import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
+import { verify } from './verify-channel.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
 export const channels = group('the configured upstream providers', () => ({
@@ -20,6 +21,7 @@ export const channels = group('the configured upstream providers', () => ({
   add,
   set,
   test,
+  verify,
   enable: setEnabled(true, 'let a channel serve new requests'),
   disable: setEnabled(false, 'give a channel no new requests; accepted jobs continue'),
 }));

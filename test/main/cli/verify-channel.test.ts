@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { adapterFamilies } from '../../../src/channels/registry.ts';
+import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { listModels, replaceModels } from '../../../src/db/models.ts';
+import type { CatalogEntry } from '../../../src/domain/catalog.ts';
+import { cli } from '../../../src/main/cli.ts';
+import { catalogNames } from '../../../src/main/sandbox-models.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/create-sandbox.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { createTestHome, type TestHome } from '../../support/home.ts';
+
+let home: TestHome;
+let db: Database;
+let sandbox: Sandbox;
+let settings: Record<string, string>;
+let catalog: CatalogEntry[];
+beforeAll(async () => {
+  sandbox = await createSandbox({ models: catalogNames('catalog') });
+  const own = { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', SANDBOX_URL: sandbox.url, POLL_INTERVAL_MIN_MS: '50' };
+  home = await createTestHome(own);
+  db = home.db;
+  settings = { ...home.settings, FILES_LOCAL_DIR: join(home.settings['TOLLGATE_HOME'] ?? '', 'files') };
+  catalog = (await loadCatalog('catalog')).entries;
+  await useCatalog(catalog);
+  const groups = [...new Set(catalog.flatMap((entry) => entry.private.groups))].join(',');
+  for (const family of Object.keys(adapterFamilies)) {
+    await done(
+      ...['channels', 'add', '--name', `sandbox-a-${family}`, '--adapter', family, '--groups', groups],
+      ...['--base-url', `${sandbox.url}/sandbox-a/${family}`, '--credential', 'access:secret'],
+    );
+  }
+});
+afterAll(() => Promise.all([home?.drop(), sandbox?.close()]));
+
+const { tollgate, done, refused } = commandLine(() => settings);
+const useCatalog = (entries: readonly CatalogEntry[]) =>
+  db.transaction('begin', (query) => replaceModels(query, [...entries]));
+
+const Verified = z.looseObject({
+  ok: z.boolean(),
+  spent_micro_usd: z.number(),
+  list: z.object({ state: z.string() }).loose(),
+  data: z.array(
+    z.looseObject({
+      model: z.string(),
+      type: z.string(),
+      upstream: z.array(z.string()),
+      listed: z.boolean().nullable(),
+      drawn: z.boolean(),
+      verified: z.looseObject({ source: z.string(), on: z.string() }).nullable(),
+      ok: z.boolean(),
+      live: z.looseObject({ outcome: z.string() }).nullable(),
+    }),
+  ),
+});
+async function verify(...args: string[]) {
+  const { code, said } = await tollgate('channels', 'verify', ...args);
+  return { code, said: Verified.parse(said) };
+}
+/** Calls that a provider would bill. */
+const hits = async (): Promise<number> =>
+  z
+    .array(z.object({ kind: z.string() }))
+    .parse(await (await fetch(`${sandbox.url}/_sandbox/hits`)).json())
+    .filter(({ kind }) => kind === 'submit' || kind === 'chat').length;
+/** The catalog with another name of gpt-5-mini at the family openai. */
+const renamed = (model: string): CatalogEntry[] =>
+  catalog.map((entry) => {
+    const mapping = entry.private.upstream['openai'];
+    if (entry.model.id !== 'gpt-5-mini' || !mapping) return entry;
+    const upstream = { ...entry.private.upstream, openai: { ...mapping, model } };
+    return { ...entry, private: { ...entry.private, upstream } };
+  });
+
+describe('tollgate channels verify', () => {
+  it('checks the credential and each model for free, and makes no call that the provider bills', async () => {
+    const before = await hits();
+    const { code, said } = await verify('sandbox-a-openai');
+    expect({ code, ok: said.ok, list: said.list.state, spent: said.spent_micro_usd }).toEqual({
+      code: 0,
+      ok: true,
+      list: 'complete',
+      spent: 0,
+    });
+    const one = said.data.find(({ model }) => model === 'gpt-5-mini');
+    expect(one).toMatchObject({ upstream: ['gpt-5-mini'], listed: true, drawn: true, ok: true, live: null });
+    expect(one?.verified?.on).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+    expect(await hits()).toBe(before);
+  });
+
+  it.each(Object.keys(adapterFamilies))(
+    'makes every mapping of the shipped catalog at the sandbox: %s',
+    async (family) => {
+      const { code, said } = await verify(`sandbox-a-${family}`, '--live', '--max-cost', '100000000');
+      const served = (await listModels(db)).filter(
+        ({ model, private: hidden }) => hidden.upstream[family] && model.status === 'active' && hidden.public,
+      );
+      expect(said.data.map(({ model }) => model)).toEqual(served.map(({ model }) => model.id));
+      const others = said.data.filter(({ live }) => live?.outcome !== 'ok');
+      // Its only input is a clip of the operator.
+      expect(others.filter(({ model }) => model !== 'runway-aleph')).toEqual([]);
+      expect(code).toBe(0);
+      for (const { type, live } of said.data.filter((mapping) => mapping.live?.outcome === 'ok')) {
+        if (type === 'chat') expect(live).toMatchObject({ usage: { output: expect.any(Number) } });
+        else expect(live).toMatchObject({ outputs: [{ width: expect.any(Number), bytes: expect.any(Number) }] });
+        expect(live).toMatchObject({ took_ms: expect.any(Number), cost_micro_usd: expect.any(Number) });
+      }
+    },
+  );
+
+  it('asks nothing that could cost more than --max-cost, and refuses --live without it', async () => {
+    const before = await hits();
+    const { code, said } = await verify('sandbox-a-fal', '--live', '--max-cost', '0');
+    expect({ code, spent: said.spent_micro_usd }).toEqual({ code: 0, spent: 0 });
+    expect(new Set(said.data.map(({ live }) => live?.outcome))).toEqual(new Set(['not_asked']));
+    expect(await hits()).toBe(before);
+    expect(await refused('channels', 'verify', 'sandbox-a-fal', '--live')).toContain('--max-cost');
+  });
+
+  it('exits 1 for a model that the list lacks, unless the list check of the channel is off', async () => {
+    await useCatalog(renamed('gpt-misspelt'));
+    const { code, said } = await verify('sandbox-a-openai');
+    expect({ code, failed: said.data.filter(({ ok }) => !ok).map(({ model }) => model) }).toEqual({
+      code: 1,
+      failed: ['gpt-5-mini'],
+    });
+    await done('channels', 'set', 'sandbox-a-openai', '--list-check', 'off');
+    expect((await verify('sandbox-a-openai')).code).toBe(0);
+    await done('channels', 'set', 'sandbox-a-openai', '--list-check', 'on');
+    await useCatalog(catalog);
+  });
+
+  it('shows the words of a provider that refuses a call, and exits 1', async () => {
+    await done('channels', 'set', 'sandbox-a-openai', '--base-url', `${sandbox.url}/sandbox-a/nothing`);
+    const { code, said } = await verify('sandbox-a-openai', '--live', '--max-cost', '100000000');
+    expect(code).toBe(1);
+    expect(said.data[0]?.live).toMatchObject({
+      outcome: 'failed',
+      reason: 'unknown_model',
+      detail: expect.any(String),
+    });
+    expect(said.spent_micro_usd).toBe(0);
+    await done('channels', 'set', 'sandbox-a-openai', '--base-url', `${sandbox.url}/sandbox-a/openai`);
+  });
+
+  it('prints one line for each model without --json', async () => {
+    const written: string[] = [];
+    expect(await cli(['channels', 'verify', 'sandbox-a-gemini'], settings, (text) => written.push(text))).toBe(0);
+    expect(written.join('')).toMatch(/MODEL +UPSTREAM +LISTED +DRAWN +VERIFIED +RESULT\n/);
+    expect(written.join('')).toContain('answers and accepts the credential');
+  });
+});
