@@ -93,6 +93,9 @@ export const serverSettings = {
     shutdownReadyDelaySeconds: seconds('SHUTDOWN_READY_DELAY_SECONDS', 0).describe(
       'How long a stopping API still takes connections, so that load balancers see `/readyz` fail first.',
     ),
+    shutdownDrainSeconds: seconds('SHUTDOWN_DRAIN_SECONDS', 130).describe(
+      'How long a stopping API lets running requests finish. Answers that are streamed then are ended 5 seconds before, and charged as far as they were generated.',
+    ),
     authFailuresPerMinuteMax: integer('AUTH_FAILURES_PER_MINUTE_MAX', 60, { min: 1 }).describe(
       'Failed authentications per address and minute. A valid key is never refused for its address.',
     ),

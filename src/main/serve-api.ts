@@ -76,7 +76,10 @@ announceApi(server.url);
 stopOnSignals(
   async () => {
     admin?.stopping();
-    await server.close({ interrupt: () => liveChats.interrupt() });
+    await server.close({
+      drainSeconds: config.http.shutdownDrainSeconds,
+      interrupt: () => liveChats.interrupt(),
+    });
     liveChats.close();
     await admin?.close();
     await Promise.all([details.close(), undelivered.close()]);

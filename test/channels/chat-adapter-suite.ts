@@ -174,7 +174,10 @@ export function chatAdapterSuite(of: ChatFamily): void {
 
     it('returns thoughts apart from the answer, and counts them and cached tokens as parts of the usage', async () => {
       const reply = await answered('suite think [[thoughts=30 cached=4]]');
-      expect(reply).toMatchObject({ reasoning: expect.stringMatching(/^the gate is open/), usage: { cachedTokens: 4, reasoningTokens: 30 } });
+      expect(reply).toMatchObject({
+        reasoning: expect.stringMatching(/^the gate is open/),
+        usage: { cachedTokens: 4, reasoningTokens: 30 },
+      });
       expect(reply.content).toMatch(/^Sandbox answer to: suite think/);
       expect(reply.usage?.inputTokens).toBeGreaterThan(4);
       expect(reply.usage?.outputTokens).toBeGreaterThan(30);

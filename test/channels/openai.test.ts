@@ -506,7 +506,10 @@ describe('the Responses API of the sandbox', () => {
     const asking = { role: 'user', content: 'see [[tool=look args={"a":1}]] [[thoughts=9 cached=2]]' } as const;
     const first = await chat([asking]);
     expect(first).toMatchObject({ finishReason: 'tool_calls', toolCalls: [{ name: 'look', arguments: '{"a":1}' }] });
-    expect(first).toMatchObject({ reasoning: expect.stringMatching(/^the gate is open/), usage: { cachedTokens: 2, reasoningTokens: 9 } });
+    expect(first).toMatchObject({
+      reasoning: expect.stringMatching(/^the gate is open/),
+      usage: { cachedTokens: 2, reasoningTokens: 9 },
+    });
     const second = await chat([
       asking,
       { role: 'assistant', content: first.content, toolCalls: first.toolCalls },

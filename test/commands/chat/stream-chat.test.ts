@@ -17,6 +17,7 @@ beforeAll(async () => {
       CHAT_DEADLINE_SECONDS: String(deadlineSeconds),
       CHAT_ATTEMPT_LEFT_MIN_SECONDS: '1',
       CHAT_HOLD_EXTRA_SECONDS: '1',
+      SHUTDOWN_DRAIN_SECONDS: '6',
     },
   });
   project = await gateway.project({ credits: 1_000_000 });
@@ -249,5 +250,28 @@ describe('a streamed chat of a key that is revoked', () => {
     expect(streamed).toMatchObject({ finish: 'stop', isDone: true });
     expect(await factsOf(streamed)).toMatchObject({ state: 'settled', outputTokens: 60 });
     expect((await chat(gateway, apiKey, 'hello')).status).toBe(401);
+  });
+});
+
+describe('SIGTERM', () => {
+  it('lets a stream finish, or ends it before the grace is over with an error event, charged as far as it came', async () => {
+    const [short, long] = [scripted('tokens=20 rate=40'), scripted('tokens=2000 rate=20')];
+    let stopped: Promise<void> | undefined;
+    const [finished, interrupted] = await Promise.all([
+      send(short, streamedModels.openai),
+      send(long, streamedModels.openai, {
+        fields: { max_tokens: 4_000 },
+        leaveWhen: () => {
+          stopped ??= gateway.kill('api-1', 'SIGTERM');
+          return false;
+        },
+      }),
+    ]);
+    await stopped;
+    expect(finished).toMatchObject({ finish: 'stop', isDone: true });
+    expect(interrupted).toMatchObject({ finish: 'error', error: 'service_unavailable', isDone: false });
+    const facts = await factsOf(interrupted);
+    expect(facts.state).toBe('settled');
+    expectAbout(facts.outputTokens, interrupted.text.split(' ').length);
   });
 });
