@@ -91,6 +91,8 @@ export interface UpstreamMapping {
   verified?: { source: string; on: string };
   /** The model's key in LiteLLM's list of prices, where it cannot be derived from the family and the model. */
   price_key?: string;
+  /** Why our cost is not the one of that list. */
+  price_differs?: string;
   /** Why this mapping may cost more than the client pays. */
   loss_ok?: string;
   /**

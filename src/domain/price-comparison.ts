@@ -24,7 +24,9 @@ export interface ComparedMapping {
   family: string;
   /** The key in the list, or null if the list does not have the model. */
   key: string | null;
-  status: 'equal' | 'differs' | 'unknown' | 'not_comparable';
+  /** `explained`: it differs, and the mapping says why (`price_differs`). */
+  status: 'equal' | 'differs' | 'explained' | 'unknown' | 'not_comparable';
+  why?: string;
   prices: ComparedPrice[];
 }
 
@@ -44,7 +46,11 @@ export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList)
         if (listed === undefined) return { ...about, status: 'unknown', prices: [] };
         const prices = entry.model.type === 'chat' ? chatPrices(mapping, listed) : mediaPrices(entry, mapping, listed);
         if (prices.length === 0) return { ...about, status: 'not_comparable', prices };
-        return { ...about, status: prices.some(({ differs }) => differs) ? 'differs' : 'equal', prices };
+        if (!prices.some(({ differs }) => differs)) return { ...about, status: 'equal', prices };
+        const why = mapping.price_differs;
+        return why === undefined
+          ? { ...about, status: 'differs', prices }
+          : { ...about, status: 'explained', why, prices };
       }),
     );
 

@@ -13,7 +13,10 @@ export interface TaskSnapshot {
 }
 
 /** A mapping as a task keeps it: with what this task costs instead of the rules, and without what only operators read. */
-export interface TaskMapping extends Omit<UpstreamMapping, 'cost' | 'verified' | 'price_key' | 'loss_ok'> {
+export interface TaskMapping extends Omit<
+  UpstreamMapping,
+  'cost' | 'verified' | 'price_key' | 'price_differs' | 'loss_ok'
+> {
   cost_micro_usd: number;
 }
 
@@ -28,6 +31,13 @@ export const taskSnapshot = (entry: CatalogEntry, input: JsonObject): TaskSnapsh
 });
 
 function taskMapping(mapping: UpstreamMapping, input: JsonObject): TaskMapping {
-  const { cost, verified: _verified, price_key: _priceKey, loss_ok: _lossOk, ...sent } = mapping;
+  const {
+    cost,
+    verified: _verified,
+    price_key: _priceKey,
+    price_differs: _priceDiffers,
+    loss_ok: _lossOk,
+    ...sent
+  } = mapping;
   return { ...sent, cost_micro_usd: mediaCost(cost, input) };
 }

@@ -94,6 +94,13 @@ describe('the comparison with a price list', () => {
     expect(compare(clip({ cost }), { 'fal-ai/clip': { mode: 'video' } })).toMatchObject({ status: 'not_comparable' });
   });
 
+  it('tells a difference that the mapping explains from one that it does not', () => {
+    const dearer = { per_million: { ...rates, input: 2 * rates.input } };
+    expect(compare(chat({ cost: dearer }), { 'talk-1': listed }).status).toBe('differs');
+    const explained = chat({ cost: dearer, price_differs: 'The list is older.' });
+    expect(compare(explained, { 'talk-1': listed }).status).toBe('explained');
+  });
+
   it('uses the key that the mapping names, and says that it does not know a model', () => {
     const model = chat({ cost: { per_million: rates }, price_key: 'their/talk' });
     expect(compare(model, { 'their/talk': listed, 'talk-1': {} })).toMatchObject({

@@ -83,6 +83,7 @@ const Mapping = z.strictObject({
   cost: Cost,
   verified: z.strictObject({ source: sentence, on: z.iso.date() }).optional(),
   price_key: name.optional(),
+  price_differs: sentence.optional(),
   loss_ok: sentence.optional(),
   parameters: z.record(key, z.union([FieldMapping, z.array(FieldMapping).min(1).max(10)]).nullable()).default({}),
   sends: z

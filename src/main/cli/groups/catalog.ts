@@ -120,6 +120,9 @@ const compare = command({
           listed_usd: dollars(listed),
         })),
     );
+    const explained = mappings.flatMap(({ status, model, family, why = '' }) =>
+      status === 'explained' ? [`differs: ${model} at ${family}: ${clean(why)}`] : [],
+    );
     const named = (status: ComparedMapping['status']) =>
       mappings.filter((mapping) => mapping.status === status).map(({ model, family }) => `${model} (${family})`);
     return {
@@ -138,7 +141,8 @@ const compare = command({
       text: [
         table(rows, 'No cost differs from the list by more than 1 %.'),
         '',
-        `${count('equal')} mappings are as listed, ${differing.length} differ.`,
+        `${count('equal')} mappings are as listed, ${explained.length} differ for a reason, ${differing.length} differ.`,
+        ...explained,
         ...(count('unknown') > 0 ? [`Not in the list: ${named('unknown').join(', ')}.`] : []),
         ...(count('not_comparable') > 0 ? [`Priced by other units there: ${named('not_comparable').join(', ')}.`] : []),
       ].join('\n'),
