@@ -17,6 +17,8 @@ export interface SilenceLimits {
   firstByteMs: number;
   /** Between two pieces of the body. The time in which nobody reads does not count. */
   idleMs: number;
+  /** From the headers to the end of an answer that is not streamed. */
+  wholeMs: number;
 }
 
 export type StreamedCall = UpstreamCall & { limits: SilenceLimits; bodyBytesMax: number };
@@ -105,7 +107,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return;
     this.#answer = { status, headers: readHeaders(headers) };
-    if (status >= 300 || !isEventStream(headers)) return;
+    if (status >= 300 || !isEventStream(headers)) {
+      this.#watch(this.#limits.wholeMs);
+      return;
+    }
     const body = new ChunkQueue({
       pause: () => {
         clearTimeout(this.#silence);
@@ -129,7 +134,6 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#body.push(chunk);
       return;
     }
-    this.#silence.refresh();
     this.#bytes += chunk.length;
     if (this.#bytes > this.#bytesMax) this.#cut('too_large', false);
     else this.#whole.push(chunk);
@@ -150,9 +154,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#cut(nameOf(error), false);
   }
 
-  #watch(): void {
+  #watch(ms = this.#limits.idleMs): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#cut('timeout', true), this.#limits.idleMs);
+    this.#silence = setTimeout(() => this.#cut('timeout', true), ms);
   }
 
   #finish(): void {

@@ -28,7 +28,7 @@ beforeAll(async () => {
       BREAKER_PROBE_SECONDS: '0',
     },
   });
-  impatient = (await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1' })).baseUrl;
+  impatient = (await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '1', CHAT_FIRST_BYTE_SECONDS: '1' })).baseUrl;
   project = await gateway.project({ credits: 10_000 });
   const { database } = gateway;
   await database.query('', `update channel set enabled = (adapter = 'openai')`);

@@ -76,7 +76,11 @@ export const askForLong =
 
 function limitsOf(chat: Config['chat'], deadline: number) {
   const leftMs = Math.max(1, Math.ceil(deadline - performance.now()));
-  return { firstByteMs: Math.min(chat.firstByteSeconds * 1_000, leftMs), idleMs: chat.silenceSeconds * 1_000 };
+  return {
+    firstByteMs: Math.min(chat.firstByteSeconds * 1_000, leftMs),
+    idleMs: chat.silenceSeconds * 1_000,
+    wholeMs: Math.min(chat.attemptTimeoutSeconds * 1_000, leftMs),
+  };
 }
 
 async function openStream(

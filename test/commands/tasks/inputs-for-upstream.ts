@@ -103,16 +103,13 @@ export const describeInputsForUpstream = (started: () => Gateway): void =>
       it('is kept past the deadline of the task that uses it, and never expires earlier than before', async () => {
         const [short, long] = [await uploaded(await png()), await uploaded(await png())];
         await expireIn(short.id, 20);
-        const taskId = await gateway.accept(project.apiKey, mediaRoutes.video, {
-          model: 'veo-3.1',
-          prompt: 'hold it',
-          image: short.id,
-          reference_images: [long.id],
-        });
+        const create = (inputs: object) =>
+          gateway.accept(project.apiKey, mediaRoutes.video, { model: 'veo-3.1', prompt: 'hold it', ...inputs });
+        const taskIds = [await create({ image: short.id }), await create({ reference_images: [long.id] })];
         // A video's deadline is an hour away; an upload is kept for a day.
         expect(await secondsLeft(short.id)).toBeGreaterThan(3_600);
         expect(await secondsLeft(long.id)).toBeGreaterThan(80_000);
-        expect((await gateway.poll(project.apiKey, taskId)).status).toBe('succeeded');
+        for (const taskId of taskIds) expect((await gateway.poll(project.apiKey, taskId)).status).toBe('succeeded');
       });
 
       it("returns 404 for another project's, an unknown, an expired or a deleted file, and holds no credits", async () => {
