@@ -1,7 +1,7 @@
 import type { ChatUsage, FinishReason } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
-import { indexIn, objectIn, textIn, type EventFields } from './event-fields.ts';
+import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
 
 interface AnthropicWords {
   stopReasons: Readonly<Record<string, FinishReason>>;
@@ -18,10 +18,10 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
   let input: EventFields = {};
   return {
     read(json) {
-      const event = objectIn(json);
+      const event = fieldsIn(json);
       switch (event?.type) {
         case 'message_start': {
-          input = objectIn(objectIn(event.message)?.usage) ?? {};
+          input = fieldsIn(fieldsIn(event.message)?.usage) ?? {};
           const usage = words.toUsage({ ...input, output_tokens: null });
           return usage ? [{ kind: 'usage', usage }] : [];
         }
@@ -44,7 +44,7 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
 };
 
 function startOfBlock(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
-  const block = objectIn(event.content_block);
+  const block = fieldsIn(event.content_block);
   if (block?.type === 'text' && textIn(block.text)) return [{ kind: 'text', text: String(block.text) }];
   if (block?.type !== 'tool_use') return [];
   const [id, name, place] = [textIn(block.id), textIn(block.name), indexIn(event.index)];
@@ -55,7 +55,7 @@ function startOfBlock(event: EventFields, calls: Map<number, number>): ChatDelta
 }
 
 function pieceOfBlock(event: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] | null {
-  const delta = objectIn(event.delta);
+  const delta = fieldsIn(event.delta);
   switch (delta?.type) {
     case 'text_delta':
       return [{ kind: 'text', text: textIn(delta.text) ?? '' }];
@@ -72,9 +72,9 @@ function pieceOfBlock(event: EventFields, calls: ReadonlyMap<number, number>): C
 }
 
 function endOfMessage(event: EventFields, input: EventFields, words: AnthropicWords): ChatDelta[] {
-  const usage = words.toUsage({ ...input, ...objectIn(event.usage) });
+  const usage = words.toUsage({ ...input, ...fieldsIn(event.usage) });
   const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
-  const reason = textIn(objectIn(event.delta)?.stop_reason);
+  const reason = textIn(fieldsIn(event.delta)?.stop_reason);
   if (reason !== undefined) deltas.push({ kind: 'finish', reason: words.stopReasons[reason] ?? 'stop' });
   return deltas;
 }

@@ -4,7 +4,7 @@ import { ReplyCollector, toDeltas, type ChatDelta } from '../domain/chat-stream.
 import type { Attempt, Trouble } from '../domain/upstream.ts';
 import type { CallOutcome } from './upstream-request.ts';
 import { ChatStreamBroken, type ChatStream } from './channel.ts';
-import { classifyChat, readOutcome, type FailedAnswer, type ReadError } from './classify-outcome.ts';
+import { classifyChat, isContentPolicy, type FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { StreamCut, type UpstreamStream } from './stream-upstream.ts';
 
 /** Reads the events of one answer in the format of a family. It may keep state between them. */
@@ -112,7 +112,8 @@ function readEvent(
   } catch {
     return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, an event is not JSON`, status });
   }
-  if (readError(json) !== null) return inBandError(json, readError);
+  const words = readError(json);
+  if (words !== null) return inBandError(json, words);
   const deltas = reader.read(json);
   if (deltas === null)
     return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, an unexpected event`, status });
@@ -126,18 +127,22 @@ function readEvent(
   });
 }
 
-/** An error inside a stream has no status of its own. Its words decide, as with an answer of 500. */
-function inBandError(json: unknown, readError: ReadError): ChatStreamBroken {
-  const outcome = { kind: 'answered' as const, status: 500, headers: {}, body: { json } };
-  const verdict = readOutcome(outcome, () => null, readError);
-  const attempt = classifyChat({ ...outcome, status: wordsStatus(verdict) }, () => null, readError);
+/** An error inside a stream has no status of its own. With 400 the words of moderation count, as they do not with 500. */
+function inBandError(json: unknown, words: string[]): ChatStreamBroken {
+  const outcome = {
+    kind: 'answered' as const,
+    status: isContentPolicy(words) ? 400 : 500,
+    headers: {},
+    body: { json },
+  };
+  const attempt = classifyChat(
+    outcome,
+    () => null,
+    () => words,
+  );
   if (attempt.kind === 'ok') throw new Error('an error was read as an answer');
   return new ChatStreamBroken(attempt);
 }
-
-/** 400 makes the words of moderation count, which a 500 would not. */
-const wordsStatus = (verdict: ReturnType<typeof readOutcome>): number =>
-  verdict.kind === 'trouble' && /policy|filter|moderation|safety/i.test(verdict.detail) ? 400 : 500;
 
 const cutOff = ({ message, isSilence }: StreamCut, status: number, isAnswering: boolean): ChatStreamBroken =>
   broken({

@@ -5,12 +5,12 @@
 export type EventFields = Readonly<Record<string, unknown>>;
 
 /** The value as an object, or null. */
-export const objectIn = (value: unknown): EventFields | null =>
+export const fieldsIn = (value: unknown): EventFields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as EventFields) : null;
 
 /** The objects of a list. Other elements, and a value that is no list, are left out. */
-export const objectsIn = (value: unknown): EventFields[] =>
-  Array.isArray(value) ? value.map(objectIn).filter((one) => one !== null) : [];
+export const fieldsInEach = (value: unknown): EventFields[] =>
+  Array.isArray(value) ? value.map(fieldsIn).filter((one) => one !== null) : [];
 
 /** The value as a text that is not empty, or undefined. */
 export const textIn = (value: unknown): string | undefined =>

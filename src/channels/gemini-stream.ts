@@ -1,7 +1,7 @@
 import type { ChatReply, ToolCall } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
-import { objectIn, objectsIn, textIn, type EventFields } from './event-fields.ts';
+import { fieldsIn, fieldsInEach, textIn, type EventFields } from './event-fields.ts';
 
 interface GeminiWords {
   /** The finish reason of an answer that called a tool or not; undefined if an answer with this word and nothing else is none. */
@@ -18,12 +18,12 @@ export const geminiEvents = (words: GeminiWords): EventReader => {
   let hasContent = false;
   return {
     read(json) {
-      const response = objectIn(json);
+      const response = fieldsIn(json);
       if (!response) return null;
-      const [candidate] = objectsIn(response.candidates);
-      if (!candidate && objectIn(response.promptFeedback)?.blockReason) return 'blocked';
+      const [candidate] = fieldsInEach(response.candidates);
+      if (!candidate && fieldsIn(response.promptFeedback)?.blockReason) return 'blocked';
       const deltas: ChatDelta[] = [];
-      for (const part of objectsIn(objectIn(candidate?.content)?.parts)) {
+      for (const part of fieldsInEach(fieldsIn(candidate?.content)?.parts)) {
         const delta = toDelta(part, calls);
         if (delta?.kind === 'tool_call') calls += 1;
         if (delta) deltas.push(delta);
@@ -42,7 +42,7 @@ export const geminiEvents = (words: GeminiWords): EventReader => {
 };
 
 function toDelta(part: EventFields, calls: number): ChatDelta | null {
-  const called = objectIn(part.functionCall);
+  const called = fieldsIn(part.functionCall);
   const name = textIn(called?.name);
   if (called && name !== undefined) return { kind: 'tool_call', index: calls, ...toCall(called, name, part, calls) };
   const text = textIn(part.text);
@@ -55,7 +55,7 @@ function toCall(called: EventFields, name: string, part: EventFields, calls: num
   return {
     id: textIn(called.id) ?? `call_${calls}`,
     name,
-    arguments: JSON.stringify(objectIn(called.args) ?? {}),
+    arguments: JSON.stringify(fieldsIn(called.args) ?? {}),
     ...(signature !== undefined && { signature }),
   };
 }

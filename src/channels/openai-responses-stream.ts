@@ -1,7 +1,7 @@
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from './classify-outcome.ts';
-import { indexIn, objectIn, textIn, type EventFields } from './event-fields.ts';
+import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
 import { toResponsesReply } from './openai-responses.ts';
 
 /**
@@ -13,7 +13,7 @@ export const responsesEvents = (): EventReader => {
   const calls = new Map<number, number>();
   return {
     read(json) {
-      const event = objectIn(json);
+      const event = fieldsIn(json);
       switch (event?.type) {
         case 'response.output_text.delta':
           return [{ kind: 'text', text: textIn(event.delta) ?? '' }];
@@ -40,7 +40,7 @@ export const responsesEvents = (): EventReader => {
 };
 
 function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
-  const item = objectIn(event.item);
+  const item = fieldsIn(event.item);
   if (item?.type !== 'function_call') return [];
   const [name, place] = [textIn(item.name), indexIn(event.output_index)];
   if (name === undefined || place === undefined) return null;

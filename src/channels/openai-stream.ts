@@ -1,7 +1,7 @@
 import type { ChatUsage, FinishReason } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
-import { indexIn, objectIn, objectsIn, textIn, type EventFields } from './event-fields.ts';
+import { indexIn, fieldsIn, fieldsInEach, textIn, type EventFields } from './event-fields.ts';
 
 /** How the family reads what streams share with whole answers. */
 interface OpenaiWords {
@@ -18,16 +18,16 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
   const names = new Set<number>();
   return {
     read(json) {
-      const chunk = objectIn(json);
+      const chunk = fieldsIn(json);
       if (!chunk) return null;
-      const [choice] = objectsIn(chunk.choices);
+      const [choice] = fieldsInEach(chunk.choices);
       const told = chunk.usage ?? choice?.usage;
       const usage = told ? words.toUsage(told) : null;
       const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
       if (!choice) return deltas;
-      const delta = objectIn(choice.delta) ?? {};
+      const delta = fieldsIn(choice.delta) ?? {};
       deltas.push(...textsOf(delta));
-      for (const call of objectsIn(delta.tool_calls)) {
+      for (const call of fieldsInEach(delta.tool_calls)) {
         const piece = toCallDelta(call);
         // A name in every piece, as some servers send it, belongs to the first one only.
         if (names.has(piece.index)) delete piece.name;
@@ -49,7 +49,7 @@ function textsOf(delta: EventFields): ChatDelta[] {
   if (reasoning !== undefined) deltas.push({ kind: 'reasoning', text: reasoning });
   const text =
     textIn(delta.content) ??
-    objectsIn(delta.content)
+    fieldsInEach(delta.content)
       .map((part) => textIn(part.text) ?? '')
       .join('');
   if (text !== '') deltas.push({ kind: 'text', text });
@@ -59,10 +59,10 @@ function textsOf(delta: EventFields): ChatDelta[] {
 }
 
 function toCallDelta(call: EventFields): Extract<ChatDelta, { kind: 'tool_call' }> {
-  const called = objectIn(call.function) ?? {};
+  const called = fieldsIn(call.function) ?? {};
   const index = indexIn(call.index) ?? 0;
   const [id, name] = [textIn(call.id), textIn(called.name)];
-  const signature = textIn(objectIn(objectIn(call.extra_content)?.google)?.thought_signature);
+  const signature = textIn(fieldsIn(fieldsIn(call.extra_content)?.google)?.thought_signature);
   // Some compatible servers send the arguments as an object.
   const given = called.arguments ?? '';
   return {

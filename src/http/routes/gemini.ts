@@ -27,9 +27,9 @@ type GeminiDeps = ChatRouteDeps &
 const keyScope = '/api/v1beta/models/{model}:generateContent';
 
 /**
- * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the
- * first as one event, or as an array of one; with `alt=sse` the answers of models whose catalog entry says `stream: true` are streamed. Answers are buffers, because a string would be in the heap and a
- * second time in the socket until a slow client has read it.
+ * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the first
+ * as one event, or as an array of one. With `alt=sse`, models whose catalog entry says `stream: true` are streamed. Whole answers are
+ * buffers, because a string would be in the heap and a second time in the socket until a slow client has read it.
  */
 export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
   const answer = answerer(deps);
