@@ -3,7 +3,8 @@ import type { AppContext, AppMiddleware } from './context.ts';
 
 /**
  * Refuses a query parameter that the route does not read, and one that is sent twice. A client that relies on a parameter must learn
- * that it has no effect. Runs after authentication, so that a request without a valid key gets only its 401.
+ * that it has no effect. A known name that ends in `[]` stands for one parameter of each name in the brackets: `metadata[]` takes
+ * `metadata[order]=7`. Runs after authentication, so that a request without a valid key gets only its 401.
  */
 export const demandKnownQuery =
   (known: readonly string[]): AppMiddleware =>
@@ -12,7 +13,7 @@ export const demandKnownQuery =
     const seen = new Set<string>();
     for (const name of new URLSearchParams(ctx.querystring).keys()) {
       const param = quoted(name);
-      if (!known.includes(name)) {
+      if (!known.includes(name.replace(/\[.*\]$/s, '[]'))) {
         const message = `The query parameter ${param} is not supported here.`;
         throw new GatewayError('unsupported_parameter', { param, message });
       }
@@ -34,6 +35,40 @@ export function queryLimit(ctx: AppContext, { fallback, max }: { fallback: numbe
   if (given === undefined) return fallback;
   const limit = /^\d{1,6}$/.test(given) ? Number(given) : 0;
   if (limit >= 1 && limit <= max) return limit;
-  const message = `limit: ${quoted(given)} is not a whole number from 1 to ${max}.`;
-  throw new GatewayError('invalid_value', { message, param: 'limit' });
+  throw refusedValue('limit', given, `a whole number from 1 to ${max}`);
 }
+
+/** One of `values`, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
+export function queryOneOf<Value extends string>(
+  ctx: AppContext,
+  param: string,
+  values: readonly Value[],
+): Value | undefined {
+  const given = queryValue(ctx, param);
+  if (given === undefined) return undefined;
+  const value = values.find((one) => one === given);
+  if (value !== undefined) return value;
+  throw refusedValue(param, given, `one of ${values.join(', ')}`);
+}
+
+/** A text that PostgreSQL can compare, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
+export function queryText(ctx: AppContext, param: string): string | undefined {
+  const given = queryValue(ctx, param);
+  if (given === undefined || (given.length <= TEXT_MAX && !given.includes('\0'))) return given;
+  throw refusedValue(param, given, `a text of at most ${TEXT_MAX} characters without NUL`);
+}
+
+/** Longer than the name of any model. */
+const TEXT_MAX = 200;
+
+/** A time in whole unix seconds, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
+export function queryTime(ctx: AppContext, param: string): number | undefined {
+  const given = queryValue(ctx, param);
+  if (given === undefined) return undefined;
+  // Ten digits reach the year 2286.
+  if (/^\d{1,10}$/.test(given)) return Number(given);
+  throw refusedValue(param, given, 'a time in whole unix seconds');
+}
+
+const refusedValue = (param: string, given: string, accepted: string): GatewayError =>
+  new GatewayError('invalid_value', { message: `${param}: ${quoted(given)} is not ${accepted}.`, param });
