@@ -1,5 +1,5 @@
 import type { JsonObject } from '../domain/json.ts';
-import { isTerminal, type TaskErrorCode, type TaskOutput, type TaskStatus, type TaskType } from '../domain/task.ts';
+import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database, Statements } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -26,8 +26,8 @@ export interface TaskView {
   callback: { state: string; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
 }
 
-// `json`, unlike `jsonb`, keeps the order of members in which clients have always received them.
-const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.input, t.output,
+/** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
+export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.input, t.output,
   t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
   json_build_object('quoted', t.credits_quoted, 'reserved', t.credits_reserved, 'charged', t.credits_charged,
@@ -35,8 +35,8 @@ const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.sta
   case when t.callback_url is not null or d.state is not null then json_build_object('state', coalesce(d.state, 'pending'),
     'attempts', coalesce(d.attempts, 0), 'lastStatus', d.last_status, 'nextAttemptAt', ${unixSeconds('d.next_attempt_at')}) end as callback`;
 
-// An erased task has neither its input nor its callback_url, and keeps the state of its callback.
-const withDelivery = `left join lateral (
+/** The last delivery `d` of the task `t`. An erased task has neither its input nor its callback_url, and keeps the state of its callback. */
+export const withDelivery = `left join lateral (
     select state, attempts, last_status, next_attempt_at from delivery where task_id = t.id order by created_at desc limit 1
   ) d on t.callback_url is not null or t.input is null`;
 
@@ -52,32 +52,6 @@ export const findTasks = (database: Statements, taskIds: readonly string[]): Pro
        cross join lateral (select * from task where task.id = asked.id limit 1) t ${withDelivery}`,
     [taskIds],
   );
-
-export interface TaskFilter {
-  projectId?: string;
-  status?: TaskStatus;
-  /** Only tasks whose outcome upstream is unknown and that no operator has resolved (`tasks resolve`). */
-  unknownOnly?: boolean;
-  limit: number;
-}
-
-/**
- * The newest admitted tasks first. The limit comes before the join, so that only listed tasks have their callbacks read. Running tasks
- * are found by the index of these alone, however many have ended.
- */
-export const listTasks = (database: Database, filter: TaskFilter): Promise<TaskView[]> => {
-  const isRunning = filter.status !== undefined && !isTerminal(filter.status);
-  return database.query(
-    isRunning ? 'list-running-tasks' : 'list-tasks',
-    `select ${viewColumns} from (
-       select * from task t
-       where admission = 'reserved' ${isRunning ? 'and completed_at is null' : ''}
-         and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
-         and (not $3::boolean or (outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
-       order by id desc limit $4) t ${withDelivery} order by t.id desc`,
-    [filter.projectId ?? null, filter.status ?? null, filter.unknownOnly ?? false, filter.limit],
-  );
-};
 
 /** A task whose workflow is to be started. */
 export interface TaskStart extends Pick<TaskView, 'projectId' | 'type' | 'modelId' | 'input'> {

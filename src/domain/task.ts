@@ -1,7 +1,12 @@
 import type { JsonObject } from './json.ts';
 
-export type TaskType = 'image' | 'video';
-export type TaskStatus = 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+export const taskTypes = ['image', 'video'] as const;
+export type TaskType = (typeof taskTypes)[number];
+
+export const runningStatuses = ['queued', 'processing'] as const;
+export const endedStatuses = ['succeeded', 'failed', 'canceled'] as const;
+export const taskStatuses = [...runningStatuses, ...endedStatuses] as const;
+export type TaskStatus = (typeof taskStatuses)[number];
 
 /** Whether a task has ended. An ended task never changes again. */
 export const isTerminal = (status: TaskStatus): boolean => status !== 'queued' && status !== 'processing';

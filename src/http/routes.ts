@@ -7,6 +7,7 @@ import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { listModels, showModel } from './routes/models.ts';
+import { listTasksRoute, taskListQuery } from './routes/task-list.ts';
 import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
 
@@ -15,6 +16,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof createImage>[0] &
   Parameters<typeof listModels>[0] &
   Parameters<typeof showTask>[0] &
+  Parameters<typeof listTasksRoute>[0] &
   Parameters<typeof cancelTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
   Parameters<typeof geminiGeneration>[0] &
@@ -42,6 +44,7 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   },
   { ...postJson, path: '/api/v1/images/generate', handler: createImage(deps) },
   { ...postJson, path: '/api/v1/video/generate', handler: createVideo(deps) },
+  { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
   { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
   { ...get, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
   { ...post, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },

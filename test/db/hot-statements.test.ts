@@ -16,6 +16,7 @@ import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } f
 import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
 import { findLiveKeys } from '../../src/db/live-keys.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
+import { listTasks } from '../../src/db/list-tasks.ts';
 import { claimPolls, parkJob } from '../../src/db/parked-jobs.ts';
 import {
   claimSilentTasks,
@@ -23,24 +24,13 @@ import {
   findTask,
   findTasks,
   listStaleTasks,
-  listTasks,
   oldestUnstartedSeconds,
 } from '../../src/db/tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
-import {
-  admitted,
-  idempotently,
-  newId,
-  newTask,
-  openBook,
-  openLedger,
-  rowsOf,
-  run,
-  taskEnd,
-  type Book,
-} from './books.ts';
+import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
 import { RateLimiter } from '../../src/db/rate-limiter.ts';
+import { readsOf, type Reads } from './block-reads.ts';
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 
 /**
@@ -183,7 +173,7 @@ interface Session {
 
 async function openSession(): Promise<Session> {
   const db = await scratch.open({ poolMax: 1 });
-  return { db, ledger: openLedger(db), chats: openChatLedger(db), reads: readsOf(db) };
+  return { db, ledger: openLedger(db), chats: openChatLedger(db), reads: readsOf(observer, db) };
 }
 
 const excessive = (reads: [verb: string, reads: Reads][]): [verb: string, reads: Reads][] =>
@@ -310,45 +300,6 @@ const begin = (db: Database, taskId: string): Promise<AttemptMemory | null> =>
     probeSeconds: 30,
     adapter: 'openai',
   });
-
-interface Reads {
-  /** Blocks of tables and of their indexes, from memory or from disk. */
-  blocks: number;
-  /** The growing tables that were read by a sequential scan. */
-  scans: string[];
-  /** Blocks by table, which helps to find the cause of a failure. */
-  tables: Record<string, number>;
-}
-
-const growing = ['ledger_entry', 'attempt', 'task', 'delivery', 'delivery_attempt', 'idempotency', 'rate_window'];
-
-/** Runs work on the only connection of `db` and returns what it read, by PostgreSQL's own counters. */
-function readsOf(db: Database): (work: () => Promise<unknown>) => Promise<Reads> {
-  const counters = async (): Promise<Map<string, { blocks: number; scans: number }>> => {
-    // The session writes its counters at the end of this statement.
-    await run(db, 'select pg_stat_force_next_flush()');
-    await run(observer, 'select pg_stat_clear_snapshot()');
-    const rows = await rowsOf<{ relname: string; blocks: number; scans: number }>(
-      observer,
-      `select relname, seq_scan as scans, heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0) as blocks
-       from pg_statio_user_tables join pg_stat_user_tables using (relid, relname)`,
-    );
-    return new Map(rows.map(({ relname, blocks, scans }) => [relname, { blocks, scans }]));
-  };
-  return async (work) => {
-    const before = await counters();
-    await work();
-    const after = await counters();
-    const reads: Reads = { blocks: 0, scans: [], tables: {} };
-    for (const [table, { blocks, scans }] of after) {
-      const earlier = before.get(table) ?? { blocks: 0, scans: 0 };
-      if (blocks > earlier.blocks) reads.tables[table] = blocks - earlier.blocks;
-      reads.blocks += blocks - earlier.blocks;
-      if (scans > earlier.scans && growing.includes(table)) reads.scans.push(table);
-    }
-    return reads;
-  };
-}
 
 async function addChannel(db: Database): Promise<string> {
   const channelId = newId('chn');

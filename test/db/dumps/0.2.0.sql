@@ -370,6 +370,11 @@ create table task (
   input jsonb,
   key_id text not null,
   last_seen_at timestamp with time zone not null default clock_timestamp(),
+  listed_as text generated always as (
+CASE
+    WHEN ((completed_at IS NOT NULL) AND (admission = 'reserved'::text)) THEN status
+    ELSE NULL::text
+END) stored,
   model_id text not null,
   outcome_unknown boolean not null default false,
   output jsonb,
@@ -398,284 +403,284 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
-insert into api_detail overriding system value
-select * from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T21:09:59.894885+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_23a74f00605a6441", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_4244516725541138", "request_id": "req_1"}');
+insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status) overriding system value
+select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T23:00:51.190252+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_ff695bfe0a0a1c95", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_2931d4892aa792e2", "request_id": "req_1"}');
 
-insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_23a74f00605a6441", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T21:09:59.779429+00:00", "expires_at": null, "project_id": "prj_4244516725541138", "revoked_at": null, "last_used_at": "2026-11-22T21:09:59.802525+00:00", "in_flight_max": 10}');
+insert into api_key (budget, created_at, expires_at, id, in_flight, in_flight_max, last_used_at, models, name, project_id, reserved, revoked_at, rpm, spent) overriding system value
+select budget, created_at, expires_at, id, in_flight, in_flight_max, last_used_at, models, name, project_id, reserved, revoked_at, rpm, spent from jsonb_populate_record(null::api_key, '{"id": "key_cf337fa3a69afdac", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T23:00:50.870413+00:00", "expires_at": null, "project_id": "prj_2931d4892aa792e2", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
-insert into api_key overriding system value
-select * from jsonb_populate_record(null::api_key, '{"id": "key_bc35a1f61e2158bb", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "reserved": 0, "in_flight": 0, "created_at": "2026-11-22T21:09:59.780281+00:00", "expires_at": null, "project_id": "prj_4244516725541138", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+insert into api_key (budget, created_at, expires_at, id, in_flight, in_flight_max, last_used_at, models, name, project_id, reserved, revoked_at, rpm, spent) overriding system value
+select budget, created_at, expires_at, id, in_flight, in_flight_max, last_used_at, models, name, project_id, reserved, revoked_at, rpm, spent from jsonb_populate_record(null::api_key, '{"id": "key_ff695bfe0a0a1c95", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "reserved": 39, "in_flight": 3, "created_at": "2026-11-22T23:00:50.866296+00:00", "expires_at": null, "project_id": "prj_2931d4892aa792e2", "revoked_at": null, "last_used_at": "2026-11-22T23:00:50.957179+00:00", "in_flight_max": 10}');
 
-insert into api_key_secret overriding system value
-select * from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_23a74f00605a6441", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T21:09:59.780919+00:00", "expires_at": null, "checksummed": true}');
+insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_ff695bfe0a0a1c95", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T23:00:50.874552+00:00", "expires_at": null, "checksummed": true}');
 
-insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_59c7d276400ee431", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_45bf5860898c0de5", "started_at": "2026-11-22T21:09:59.803975+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T21:09:59.803975+00:00"}');
+insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_22e0394cb14d5ca9", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T23:00:51.009853+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_7f58d3659067c808", "started_at": "2026-11-22T23:00:51.009852+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:00:51.009852+00:00"}');
 
-insert into attempt overriding system value
-select * from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_e5f14e90ee270e60", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T21:09:59.834676+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_8fa4a6ea20ad700b", "started_at": "2026-11-22T21:09:59.834676+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T21:09:59.834676+00:00"}');
+insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_b6a14bd4d0520fd7", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_729af22c7c56df15", "started_at": "2026-11-22T23:00:50.966882+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:00:50.966882+00:00"}');
 
-insert into audit_entry overriding system value
-select * from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T21:09:59.778341+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_4244516725541138"}');
+insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
+select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T23:00:50.862292+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_2931d4892aa792e2"}');
 
-insert into channel overriding system value
-select * from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T21:09:59.782843+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T21:09:59.782843+00:00"}');
+insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T23:00:50.881252+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T23:00:50.881252+00:00"}');
 
-insert into channel_health overriding system value
-select * from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T21:09:59.79022+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T21:09:59.786118+00:00", "updated_at": "2026-11-22T21:09:59.790236+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T21:10:09.786117+00:00"}');
+insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T23:00:50.925316+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T23:00:50.892065+00:00", "updated_at": "2026-11-22T23:00:50.925336+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T23:01:00.892064+00:00"}');
 
-insert into channel_mapping_state overriding system value
-select * from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T21:09:59.789461+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T23:00:50.917218+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
-insert into channel_witness overriding system value
-select * from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T21:09:59.787748+00:00", "model_id": "model-a", "failed_at": "2026-11-22T21:09:59.787748+00:00", "channel_id": "chn_a", "project_id": "prj_4244516725541138"}');
+insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T23:00:50.907081+00:00", "model_id": "model-a", "failed_at": "2026-11-22T23:00:50.907081+00:00", "channel_id": "chn_a", "project_id": "prj_2931d4892aa792e2"}');
 
-insert into credit_account overriding system value
-select * from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_4244516725541138"}');
+insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_2931d4892aa792e2"}');
 
-insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_2931d4892aa792e2", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
-insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_2931d4892aa792e2", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
-insert into daily_summary overriding system value
-select * from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_4244516725541138", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_2931d4892aa792e2", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
-insert into delivery overriding system value
-select * from jsonb_populate_record(null::delivery, '{"id": "dlv_f2cb2338800de3be", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_8fa4a6ea20ad700b", "attempts": 1, "ended_at": null, "event_id": "evt_4b607b03d5f45e62", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T21:09:59.839872+00:00", "project_id": "prj_4244516725541138", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T21:09:59.846755+00:00"}');
+insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_b25520319c6df730", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_7f58d3659067c808", "attempts": 1, "ended_at": null, "event_id": "evt_00cd0d6030473702", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T23:00:51.014376+00:00", "project_id": "prj_2931d4892aa792e2", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T23:00:51.026225+00:00"}');
 
-insert into delivery_attempt overriding system value
-select * from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T21:09:59.846925+00:00", "started_at": "2026-11-22T21:09:59.8465+00:00", "delivery_id": "dlv_f2cb2338800de3be", "error_class": null}');
+insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T23:00:51.026417+00:00", "started_at": "2026-11-22T23:00:51.025922+00:00", "delivery_id": "dlv_b25520319c6df730", "error_class": null}');
 
-insert into file overriding system value
-select * from jsonb_populate_record(null::file, '{"id": "file_75cf68adfa1d71f7", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_8fa4a6ea20ad700b", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T21:09:59.850605+00:00", "deleted_at": null, "expires_at": "2026-11-29T21:09:59.850605+00:00", "project_id": "prj_4244516725541138", "storage_key": "outputs/1"}');
+insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_145716b7ceab12e3", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_7f58d3659067c808", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T23:00:51.028929+00:00", "deleted_at": null, "expires_at": "2026-11-29T23:00:51.028929+00:00", "project_id": "prj_2931d4892aa792e2", "storage_key": "outputs/1"}');
 
-insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "req_dc754cc9994c1fe1", "kind": "chat", "amount": 9, "key_id": "key_23a74f00605a6441", "model_id": "model-a", "attempt_id": "att_b913c75bccaa125e", "channel_id": "chn_a", "created_at": "2026-11-22T21:09:59.881027+00:00", "expires_at": "2026-11-22T21:09:59.881026+00:00", "project_id": "prj_4244516725541138", "channel_name": "channel-a", "is_idempotent": false}');
+insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_a8f6cf3f5ddb1d84", "kind": "chat", "amount": 9, "key_id": "key_ff695bfe0a0a1c95", "model_id": "model-a", "attempt_id": "att_b437b2741e5cbde6", "channel_id": "chn_a", "created_at": "2026-11-22T23:00:51.139879+00:00", "expires_at": "2026-11-22T23:00:51.139877+00:00", "project_id": "prj_2931d4892aa792e2", "channel_name": "channel-a", "is_idempotent": false}');
 
-insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_170a97c15bdb6736", "kind": "media", "amount": 20, "key_id": "key_23a74f00605a6441", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T21:09:59.806304+00:00", "expires_at": "2026-11-22T21:19:59.804998+00:00", "project_id": "prj_4244516725541138", "channel_name": null, "is_idempotent": false}');
+insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_1e4f7fcacdfd9c19", "kind": "media", "amount": 20, "key_id": "key_ff695bfe0a0a1c95", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:00:50.972334+00:00", "expires_at": "2026-11-22T23:10:50.970058+00:00", "project_id": "prj_2931d4892aa792e2", "channel_name": null, "is_idempotent": false}');
 
-insert into hold overriding system value
-select * from jsonb_populate_record(null::hold, '{"id": "task_45bf5860898c0de5", "kind": "media", "amount": 10, "key_id": "key_23a74f00605a6441", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T21:09:59.802306+00:00", "expires_at": "2026-11-22T21:19:59.797316+00:00", "project_id": "prj_4244516725541138", "channel_name": null, "is_idempotent": false}');
+insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_729af22c7c56df15", "kind": "media", "amount": 10, "key_id": "key_ff695bfe0a0a1c95", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:00:50.956982+00:00", "expires_at": "2026-11-22T23:10:50.950062+00:00", "project_id": "prj_2931d4892aa792e2", "channel_name": null, "is_idempotent": false}');
 
-insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_45bf5860898c0de5", "bound_at": null, "created_at": "2026-11-22T21:09:59.796852+00:00", "expires_at": "2026-11-22T22:09:59.796851+00:00", "project_id": "prj_4244516725541138", "request_id": "req_a10abc78da7d10e1", "fingerprint": "same body", "replayed_at": null}');
+insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_729af22c7c56df15", "bound_at": null, "created_at": "2026-11-22T23:00:50.949021+00:00", "expires_at": "2026-11-23T00:00:50.949019+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "req_e9cfbc0b2a5304f1", "fingerprint": "same body", "replayed_at": null}');
 
-insert into idempotency overriding system value
-select * from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T21:09:59.873138+00:00", "created_at": "2026-11-22T21:09:59.864208+00:00", "expires_at": "2026-11-23T21:09:59.864208+00:00", "project_id": "prj_4244516725541138", "request_id": "req_0ea34a846d549020", "fingerprint": "same body", "replayed_at": null}');
+insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T23:00:51.119051+00:00", "created_at": "2026-11-22T23:00:51.085004+00:00", "expires_at": "2026-11-23T23:00:51.085005+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "req_f0edb2b0737b9e83", "fingerprint": "same body", "replayed_at": null}');
 
-insert into job_run overriding system value
-select * from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T21:09:59.883146+00:00", "started_at": "2026-11-22T21:09:59.882263+00:00", "lease_until": "2026-11-22T21:10:59.882263+00:00", "requested_at": "2026-11-22T21:09:59.882263+00:00"}');
+insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T23:00:51.146707+00:00", "started_at": "2026-11-22T23:00:51.141493+00:00", "lease_until": "2026-11-22T23:01:51.141493+00:00", "requested_at": "2026-11-22T23:00:51.141493+00:00"}');
 
-insert into ledger_checkpoint overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T21:09:59.877561+00:00", "covers_until": "2026-11-22T21:09:59.877097+00:00", "through_entry_id": 6}');
+insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T23:00:51.131452+00:00", "covers_until": "2026-11-22T23:00:51.130803+00:00", "through_entry_id": 6}');
 
-insert into ledger_checkpoint_account overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_4244516725541138", "checkpoint_id": 1}');
+insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_2931d4892aa792e2", "checkpoint_id": 1}');
 
-insert into ledger_checkpoint_key overriding system value
-select * from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_23a74f00605a6441", "checkpoint_id": 1}');
+insert into ledger_checkpoint_key (checkpoint_id, key_id, spent) overriding system value
+select checkpoint_id, key_id, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_ff695bfe0a0a1c95", "checkpoint_id": 1}');
 
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T21:09:59.776653+00:00", "project_id": "prj_4244516725541138", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T23:00:50.857104+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_23a74f00605a6441", "reason": null, "credits": 0, "began_at": "2026-11-22T21:09:59.817056+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T21:09:59.826773+00:00", "project_id": "prj_4244516725541138", "request_id": "task_93dec5d8d2e30e63", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_ff695bfe0a0a1c95", "reason": null, "credits": 0, "began_at": "2026-11-22T23:00:50.978105+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T23:00:50.993041+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "task_537d04e53e9ea140", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_23a74f00605a6441", "reason": null, "credits": -40, "began_at": "2026-11-22T21:09:59.833721+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T21:09:59.839406+00:00", "project_id": "prj_4244516725541138", "request_id": "task_8fa4a6ea20ad700b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_ff695bfe0a0a1c95", "reason": null, "credits": -40, "began_at": "2026-11-22T23:00:51.006491+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:00:51.012155+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "task_7f58d3659067c808", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_23a74f00605a6441", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T21:09:59.855761+00:00", "project_id": "prj_4244516725541138", "request_id": "task_8fa4a6ea20ad700b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_ff695bfe0a0a1c95", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:00:51.035274+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "task_7f58d3659067c808", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_23a74f00605a6441", "reason": null, "credits": -3, "began_at": "2026-11-22T21:09:59.864926+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T21:09:59.872564+00:00", "project_id": "prj_4244516725541138", "request_id": "req_0ea34a846d549020", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_ff695bfe0a0a1c95", "reason": null, "credits": -3, "began_at": "2026-11-22T23:00:51.08638+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:00:51.118378+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "req_f0edb2b0737b9e83", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
-insert into ledger_entry overriding system value
-select * from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_23a74f00605a6441", "reason": null, "credits": 0, "began_at": "2026-11-22T21:09:59.875296+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T21:09:59.876157+00:00", "project_id": "prj_4244516725541138", "request_id": "req_65effb054764f5a5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_ff695bfe0a0a1c95", "reason": null, "credits": 0, "began_at": "2026-11-22T23:00:51.121967+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:00:51.126355+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "req_dc88ee0fe9d712d7", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
-insert into model overriding system value
-select * from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T21:09:59.782207+00:00"}');
+insert into model (entry, id, "position", private, updated_at) overriding system value
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T23:00:50.878208+00:00"}');
 
-insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_2931d4892aa792e2", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
-insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_4244516725541138", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_2931d4892aa792e2", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
-insert into monthly_summary overriding system value
-select * from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_4244516725541138", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_2931d4892aa792e2", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
-insert into project overriding system value
-select * from jsonb_populate_record(null::project, '{"id": "prj_4244516725541138", "name": "test", "status": "active", "created_at": "2026-11-22T21:09:59.767492+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_2931d4892aa792e2", "name": "test", "status": "active", "created_at": "2026-11-22T23:00:50.846312+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
-insert into rate_window overriding system value
-select * from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_23a74f00605a6441", "oldest": 1795381799, "second": 1795381799, "senders": [86449131177944], "last_batches": [1], "last_granted": [1]}');
+insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_ff695bfe0a0a1c95", "oldest": 1795388451, "second": 1795388451, "senders": [2402516477040], "last_batches": [1], "last_granted": [1]}');
 
-insert into retention_floor overriding system value
-select * from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
+insert into retention_floor (api_detail_days, id) overriding system value
+select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T21:09:59.681548+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T23:00:50.378491+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T21:09:59.686658+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T23:00:50.383646+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T21:09:59.688553+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T23:00:50.392122+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T21:09:59.689183+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T23:00:50.393437+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T21:09:59.689859+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T23:00:50.399806+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T21:09:59.690449+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T23:00:50.405963+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T21:09:59.691089+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T23:00:50.409636+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T21:09:59.691647+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T23:00:50.510309+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T21:09:59.692174+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T23:00:50.724155+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T21:09:59.693203+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T23:00:50.728724+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T21:09:59.694076+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T23:00:50.734711+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T21:09:59.694951+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T23:00:50.745897+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T21:09:59.695656+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T23:00:50.747429+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T21:09:59.696643+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T23:00:50.750873+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T21:09:59.697129+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T23:00:50.751955+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T21:09:59.698201+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T23:00:50.753495+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T21:09:59.699232+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T23:00:50.754419+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T21:09:59.702357+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T23:00:50.755169+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T21:09:59.7044+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T23:00:50.755769+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T21:09:59.705382+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T23:00:50.756676+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T21:09:59.705926+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T23:00:50.760508+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T21:09:59.706848+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T23:00:50.762307+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T21:09:59.707464+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T23:00:50.762886+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T21:09:59.70825+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T23:00:50.764076+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T21:09:59.709113+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T23:00:50.769524+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T21:09:59.710071+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T23:00:50.77507+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T21:09:59.710684+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T23:00:50.775849+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T21:09:59.711427+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T23:00:50.776525+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T21:09:59.711996+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T23:00:50.777038+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T21:09:59.71276+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T23:00:50.778023+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T21:09:59.579593+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T23:00:49.75011+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T21:09:59.71329+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T23:00:50.778496+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T21:09:59.713786+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T23:00:50.779016+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T21:09:59.714393+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T23:00:50.779476+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T21:09:59.714873+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T23:00:50.779971+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T21:09:59.715276+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T23:00:50.782422+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T21:09:59.716236+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T23:00:50.785386+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T21:09:59.716799+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T23:00:50.787677+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T21:09:59.580486+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T23:00:49.847566+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T21:09:59.718612+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T23:00:50.790709+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T21:09:59.719125+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T23:00:50.792814+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T21:09:59.719556+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T23:00:50.79336+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T21:09:59.72012+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T23:00:50.797625+00:00"}');
 
-insert into schema_function overriding system value
-select * from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T21:09:59.720673+00:00"}');
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T23:00:50.798477+00:00"}');
 
-insert into schema_migration overriding system value
-select * from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T21:09:59.573114+00:00"}');
+insert into schema_migration (executed_at, id, name) overriding system value
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T23:00:49.723524+00:00"}');
 
-insert into summary_day overriding system value
-select * from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T21:09:59.88469+00:00", "frozen_at": null, "through_entry_id": 6}');
+insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T23:00:51.152986+00:00", "frozen_at": null, "through_entry_id": 6}');
 
-insert into summary_month overriding system value
-select * from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T21:09:59.88662+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T23:00:51.159565+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
-insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_170a97c15bdb6736", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T21:09:59.804998+00:00", "error_code": null, "expires_at": null, "project_id": "prj_4244516725541138", "request_id": "req_00e8b5fe365248b2", "started_at": null, "deadline_at": "2026-11-22T21:19:59.804998+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T21:09:59.806237+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.806237+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_1e4f7fcacdfd9c19", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ff695bfe0a0a1c95", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:00:50.970058+00:00", "error_code": null, "expires_at": null, "project_id": "prj_2931d4892aa792e2", "request_id": "req_0b43b98b40243f7a", "started_at": null, "deadline_at": "2026-11-22T23:10:50.970058+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:00:50.972198+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:00:50.972198+00:00"}');
 
-insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_45bf5860898c0de5", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T21:09:59.797316+00:00", "error_code": null, "expires_at": null, "project_id": "prj_4244516725541138", "request_id": "req_a10abc78da7d10e1", "started_at": null, "deadline_at": "2026-11-22T21:19:59.797316+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T21:09:59.802162+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.802162+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_537d04e53e9ea140", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ff695bfe0a0a1c95", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-22T23:00:50.974316+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-23T00:00:50.992623+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "req_2fcbbc92869f3e5d", "started_at": null, "deadline_at": "2026-11-22T23:10:50.974316+00:00", "callback_url": null, "completed_at": "2026-11-22T23:00:50.992623+00:00", "last_seen_at": "2026-11-22T23:00:50.977997+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:00:50.977997+00:00"}');
 
-insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_8fa4a6ea20ad700b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": "chn_won", "created_at": "2026-11-22T21:09:59.832189+00:00", "error_code": null, "expires_at": "2026-11-22T22:09:59.839293+00:00", "project_id": "prj_4244516725541138", "request_id": "req_900d26dde1df89ea", "started_at": null, "deadline_at": "2026-11-22T21:19:59.83219+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T21:09:59.839293+00:00", "last_seen_at": "2026-11-22T21:09:59.833594+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.833594+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_729af22c7c56df15", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ff695bfe0a0a1c95", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:00:50.950061+00:00", "error_code": null, "expires_at": null, "project_id": "prj_2931d4892aa792e2", "request_id": "req_e9cfbc0b2a5304f1", "started_at": null, "deadline_at": "2026-11-22T23:10:50.950062+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:00:50.9567+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:00:50.9567+00:00"}');
 
-insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_93dec5d8d2e30e63", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "channel_id": null, "created_at": "2026-11-22T21:09:59.81462+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-22T22:09:59.826483+00:00", "project_id": "prj_4244516725541138", "request_id": "req_5a87cfdbbbe56bb9", "started_at": null, "deadline_at": "2026-11-22T21:19:59.81462+00:00", "callback_url": null, "completed_at": "2026-11-22T21:09:59.826483+00:00", "last_seen_at": "2026-11-22T21:09:59.816978+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T21:09:59.816978+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_7f58d3659067c808", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ff695bfe0a0a1c95", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-22T23:00:51.004139+00:00", "error_code": null, "expires_at": "2026-11-23T00:00:51.012024+00:00", "project_id": "prj_2931d4892aa792e2", "request_id": "req_3b94bc859290f0ca", "started_at": null, "deadline_at": "2026-11-22T23:10:51.004139+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T23:00:51.012024+00:00", "last_seen_at": "2026-11-22T23:00:51.006385+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:00:51.006385+00:00"}');
 
-insert into task overriding system value
-select * from jsonb_populate_record(null::task, '{"id": "task_f7ea1e691a77b1c9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_23a74f00605a6441", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "channel_id": null, "created_at": "2026-11-22T21:09:59.793956+00:00", "error_code": null, "expires_at": null, "project_id": "prj_4244516725541138", "request_id": "req_a9f1c01efb89edb8", "started_at": null, "deadline_at": "2026-11-22T21:19:59.793956+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T21:09:59.793957+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_cf9af1cf1dc3284d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ff695bfe0a0a1c95", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:00:50.940892+00:00", "error_code": null, "expires_at": null, "project_id": "prj_2931d4892aa792e2", "request_id": "req_88dda9cbdf2483c2", "started_at": null, "deadline_at": "2026-11-22T23:10:50.940892+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:00:50.940893+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
-insert into task_resolution overriding system value
-select * from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T21:09:59.830563+00:00", "outcome": "bought", "task_id": "task_93dec5d8d2e30e63", "reference": "ticket-1"}');
+insert into task_resolution (at, outcome, reference, task_id) overriding system value
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T23:00:51.002602+00:00", "outcome": "bought", "task_id": "task_537d04e53e9ea140", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -926,13 +931,21 @@ CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE 
 
 CREATE INDEX task_content_idx ON public.task USING btree (expires_at) WHERE ((completed_at IS NOT NULL) AND ((input IS NOT NULL) OR (output IS NOT NULL)));
 
+CREATE INDEX task_ended_idx ON public.task USING btree (project_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_key_idx ON public.task USING btree (key_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_key_model_idx ON public.task USING btree (key_id, model_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_model_idx ON public.task USING btree (project_id, model_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
 CREATE INDEX task_live_idx ON public.task USING btree (deadline_at) WHERE ((completed_at IS NULL) AND (admission <> 'rejected'::text));
 
 CREATE INDEX task_open_idx ON public.task USING btree (created_at) WHERE (admission = 'open'::text);
 
-CREATE INDEX task_project_idx ON public.task USING btree (project_id, id DESC);
-
 CREATE INDEX task_rejected_idx ON public.task USING btree (completed_at) WHERE (admission = 'rejected'::text);
+
+CREATE INDEX task_running_idx ON public.task USING btree (project_id, created_at DESC, id DESC) WHERE ((completed_at IS NULL) AND (admission = 'reserved'::text));
 
 CREATE INDEX task_unknown_idx ON public.task USING btree (id DESC) WHERE outcome_unknown;
 

@@ -370,6 +370,11 @@ create table task (
   input jsonb,
   key_id text not null,
   last_seen_at timestamp with time zone not null default clock_timestamp(),
+  listed_as text generated always as (
+CASE
+    WHEN ((completed_at IS NOT NULL) AND (admission = 'reserved'::text)) THEN status
+    ELSE NULL::text
+END) stored,
   model_id text not null,
   outcome_unknown boolean not null default false,
   output jsonb,
@@ -633,13 +638,21 @@ CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE 
 
 CREATE INDEX task_content_idx ON public.task USING btree (expires_at) WHERE ((completed_at IS NOT NULL) AND ((input IS NOT NULL) OR (output IS NOT NULL)));
 
+CREATE INDEX task_ended_idx ON public.task USING btree (project_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_key_idx ON public.task USING btree (key_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_key_model_idx ON public.task USING btree (key_id, model_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_model_idx ON public.task USING btree (project_id, model_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
 CREATE INDEX task_live_idx ON public.task USING btree (deadline_at) WHERE ((completed_at IS NULL) AND (admission <> 'rejected'::text));
 
 CREATE INDEX task_open_idx ON public.task USING btree (created_at) WHERE (admission = 'open'::text);
 
-CREATE INDEX task_project_idx ON public.task USING btree (project_id, id DESC);
-
 CREATE INDEX task_rejected_idx ON public.task USING btree (completed_at) WHERE (admission = 'rejected'::text);
+
+CREATE INDEX task_running_idx ON public.task USING btree (project_id, created_at DESC, id DESC) WHERE ((completed_at IS NULL) AND (admission = 'reserved'::text));
 
 CREATE INDEX task_unknown_idx ON public.task USING btree (id DESC) WHERE outcome_unknown;
 

@@ -36,10 +36,18 @@ create table task (
   -- Set with every cancel of a client, also with a refused one: nothing more is bought for a task that its client wants stopped.
   cancel_requested_at timestamptz,
   cancel_refused_at timestamptz,
+  -- The status by which lists find an ended task. Only the end of the task changes it: an index with status itself would make each start of
+  -- an attempt write to every index of the table.
+  listed_as text generated always as (case when completed_at is not null and admission = 'reserved' then status end) stored,
   check ((status in ('succeeded', 'failed', 'canceled')) = (completed_at is not null)),
   check (status <> 'succeeded' or output is not null or expires_at is not null)
 ) with (fillfactor = 60);
-create index task_project_idx on task (project_id, id desc);
+-- The pages of listProjectTasks.
+create index task_running_idx on task (project_id, created_at desc, id desc) where completed_at is null and admission = 'reserved';
+create index task_ended_idx on task (project_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
+create index task_ended_model_idx on task (project_id, model_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
+create index task_ended_key_idx on task (key_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
+create index task_ended_key_model_idx on task (key_id, model_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
 create index task_open_idx on task (created_at) where admission = 'open';
 create index task_unstarted_idx on task (created_at)
   where admission = 'reserved' and workflow_started_at is null and completed_at is null;

@@ -7,7 +7,9 @@ import { resolveTask } from '../../../commands/tasks/resolve-task.ts';
 import type { Database } from '../../../db/database.ts';
 import { findResolution } from '../../../db/resolutions.ts';
 import { listAttemptDetails } from '../../../db/attempt-details.ts';
-import { findTask, listTasks, type TaskView } from '../../../db/tasks.ts';
+import { listTasks } from '../../../db/list-tasks.ts';
+import { findTask, type TaskView } from '../../../db/tasks.ts';
+import { taskStatuses } from '../../../domain/task.ts';
 import { command, flag, group, option } from '../define-command.ts';
 import { rowLimit, shortText } from '../input.ts';
 import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
@@ -17,13 +19,11 @@ import { jsonRow, listReport } from '../report.ts';
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
 export const tasks = group('image and video tasks', () => ({ list, show, resolve, cancel, redeliver }));
 
-const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'] as const;
-
 const list = command({
   summary: 'list admitted tasks, newest first',
   input: {
     project: option('<id>', shortText.optional()).describe('show only this project'),
-    status: option('<status>', z.enum(statuses).optional()).describe('show only this state'),
+    status: option('<status>', z.enum(taskStatuses).optional()).describe('show only this state'),
     unknown: flag().describe('show only unresolved tasks with an unknown outcome, which a provider may have billed'),
     limit: rowLimit(50),
   },

@@ -1,0 +1,30 @@
+import { listTasks } from '../../commands/tasks/list-tasks.ts';
+import { taskStatuses, taskTypes } from '../../domain/task.ts';
+import { timePosition } from '../../domain/time-position.ts';
+import { keyOf, type AppMiddleware } from '../context.ts';
+import { createListCodec, pageQuery } from '../list-codec.ts';
+import { queryOneOf, queryText, queryTime } from '../query.ts';
+
+const codec = createListCodec('tasks', timePosition);
+
+/** The query parameters of `listTasksRoute`. */
+export const taskListQuery = [
+  ...pageQuery,
+  ...['status', 'type', 'model', 'key_id', 'created_after', 'created_before'],
+];
+
+/** `GET /api/v1/tasks`: the tasks of the key's project. */
+export const listTasksRoute =
+  (deps: Parameters<typeof listTasks>[0]): AppMiddleware =>
+  async (ctx) => {
+    const filter = {
+      projectId: keyOf(ctx).projectId,
+      status: queryOneOf(ctx, 'status', taskStatuses),
+      type: queryOneOf(ctx, 'type', taskTypes),
+      modelId: queryText(ctx, 'model'),
+      keyId: queryText(ctx, 'key_id'),
+      createdFrom: queryTime(ctx, 'created_after'),
+      createdBefore: queryTime(ctx, 'created_before'),
+    };
+    ctx.body = codec.write(await listTasks(deps, filter, codec.read(ctx)));
+  };

@@ -1,0 +1,44 @@
+import type { Database } from '../../src/db/database.ts';
+import { rowsOf, run } from './books.ts';
+
+export interface Reads {
+  /** Blocks of tables and of their indexes, from memory or from disk. */
+  blocks: number;
+  /** The growing tables that were read by a sequential scan. */
+  scans: string[];
+  /** Blocks by table, which helps to find the cause of a failure. */
+  tables: Record<string, number>;
+}
+
+const growing = ['ledger_entry', 'attempt', 'task', 'delivery', 'delivery_attempt', 'idempotency', 'rate_window'];
+
+/**
+ * Runs work on the only connection of `db` and returns what it read, by the counters of PostgreSQL, which the connection of `observer`
+ * reads.
+ */
+export function readsOf(observer: Database, db: Database): (work: () => Promise<unknown>) => Promise<Reads> {
+  const counters = async (): Promise<Map<string, { blocks: number; scans: number }>> => {
+    // The session writes its counters at the end of this statement.
+    await run(db, 'select pg_stat_force_next_flush()');
+    await run(observer, 'select pg_stat_clear_snapshot()');
+    const rows = await rowsOf<{ relname: string; blocks: number; scans: number }>(
+      observer,
+      `select relname, seq_scan as scans, heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0) as blocks
+       from pg_statio_user_tables join pg_stat_user_tables using (relid, relname)`,
+    );
+    return new Map(rows.map(({ relname, blocks, scans }) => [relname, { blocks, scans }]));
+  };
+  return async (work) => {
+    const before = await counters();
+    await work();
+    const after = await counters();
+    const reads: Reads = { blocks: 0, scans: [], tables: {} };
+    for (const [table, { blocks, scans }] of after) {
+      const earlier = before.get(table) ?? { blocks: 0, scans: 0 };
+      if (blocks > earlier.blocks) reads.tables[table] = blocks - earlier.blocks;
+      reads.blocks += blocks - earlier.blocks;
+      if (scans > earlier.scans && growing.includes(table)) reads.scans.push(table);
+    }
+    return reads;
+  };
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/db/database.ts';
+import { listProjectTasks, type ProjectTasksFilter } from '../../src/db/list-tasks.ts';
+import type { TaskView } from '../../src/db/tasks.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { manyTasks, type ListedBook, type ListedTask } from '../support/many-tasks.ts';
+import { readsOf } from './block-reads.ts';
+import { addKey, admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
+
+const count = 60_000;
+
+let scratch: TestDatabase;
+let db: Database;
+let observer: Database;
+let book: ListedBook;
+/** Newest first. */
+let all: ListedTask[];
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 120_000 });
+  db = await scratch.open({ poolMax: 1 });
+  const owner = await openBook(observer, { credits: 1_000 });
+  book = { ...owner, rareKeyId: await addKey(observer, owner.projectId) };
+  for (const text of manyTasks(book, count)) await run(observer, text);
+  all = await rowsOf<ListedTask>(
+    observer,
+    `select id, type, status, model_id, key_id, extract(epoch from created_at)::float8 as created from task where project_id = $1
+     order by created_at desc, id desc`,
+    [book.projectId],
+  );
+});
+afterAll(() => scratch.drop());
+
+const idsOf = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
+
+/** Every page of a list, in its order. */
+async function pagesOf(
+  filter: ProjectTasksFilter,
+  limit: number,
+  between?: () => Promise<unknown>,
+): Promise<TaskView[]> {
+  const tasks: TaskView[] = [];
+  for (let after: string | null = null, pages = 0; pages === 0 || after !== null; pages++) {
+    const page = await listProjectTasks(db, filter, { limit, after });
+    tasks.push(...page.items);
+    after = page.next;
+    await between?.();
+  }
+  return tasks;
+}
+
+/** Every combination of the filters, with values that match most tasks, a few old ones and none. */
+function combinations(): Omit<ProjectTasksFilter, 'projectId'>[] {
+  const statuses = [undefined, 'processing', 'succeeded', 'canceled', 'failed'] as const;
+  const types = [undefined, 'video', 'image'] as const;
+  const models = [undefined, 'model-video', 'model-rare', 'model-none'];
+  const keys = [undefined, book.keyId, book.rareKeyId, 'key_none'];
+  const middle = all[count / 2]?.created ?? 0;
+  const ranges = [{}, { createdBefore: Math.floor(middle) }];
+  return statuses.flatMap((status) =>
+    types.flatMap((type) =>
+      models.flatMap((modelId) =>
+        keys.flatMap((keyId) => ranges.map((range) => ({ status, type, modelId, keyId, ...range }))),
+      ),
+    ),
+  );
+}
+
+const matching = (filter: Omit<ProjectTasksFilter, 'projectId'>): ListedTask[] =>
+  all.filter(
+    ({ status, type, modelId, keyId, created }) =>
+      (filter.status ?? status) === status &&
+      (filter.type ?? type) === type &&
+      (filter.modelId ?? modelId) === modelId &&
+      (filter.keyId ?? keyId) === keyId &&
+      created >= (filter.createdFrom ?? 0) &&
+      created < (filter.createdBefore ?? Infinity),
+  );
+
+describe('a page of tasks', () => {
+  it('has the newest tasks of every combination of filters, and reads few blocks however many tasks the filters leave out', async () => {
+    const reads = readsOf(observer, db);
+    const wrong: unknown[] = [];
+    let blocksOfDearest = 0;
+    // The first calls plan the statements, and planning reads blocks too.
+    for (const filter of combinations().slice(0, 64)) await listProjectTasks(db, { ...book, ...filter }, firstPage);
+    for (const filter of combinations()) {
+      let listed: string[] = [];
+      const { blocks, scans } = await reads(async () => {
+        listed = idsOf((await listProjectTasks(db, { ...book, ...filter }, firstPage)).items);
+      });
+      blocksOfDearest = Math.max(blocksOfDearest, blocks);
+      const expected = idsOf(matching(filter).slice(0, 20));
+      if (blocks > blocksMax || scans.length > 0 || listed.join() !== expected.join())
+        wrong.push({ filter, blocks, scans, listed: listed.length, expected: expected.length });
+    }
+    expect(wrong).toEqual([]);
+    expect(blocksOfDearest).toBeGreaterThan(20);
+  });
+
+  it('reads no more blocks when it is far from the newest task', async () => {
+    const middle = all[count / 2];
+    const after = `${Math.round((middle?.created ?? 0) * 1_000_000)}.${middle?.id}`;
+    let listed: string[] = [];
+    const { blocks } = await readsOf(
+      observer,
+      db,
+    )(async () => {
+      listed = idsOf((await listProjectTasks(db, { projectId: book.projectId }, { limit: 20, after })).items);
+    });
+    expect(listed).toEqual(idsOf(all.slice(count / 2 + 1, count / 2 + 21)));
+    expect(blocks).toBeLessThan(blocksMax);
+  });
+
+  it('has only tasks from the asked times, of which the first is included and the second is not', async () => {
+    const [from, before] = [Math.floor(all[300]?.created ?? 0), Math.floor(all[40]?.created ?? 0)];
+    const listed = await pagesOf({ ...book, keyId: undefined, createdFrom: from, createdBefore: before }, 100);
+    expect(idsOf(listed)).toEqual(idsOf(matching({ createdFrom: from, createdBefore: before })));
+    expect(listed.map(({ createdAt }) => createdAt)).toContain(from);
+    expect(listed.map(({ createdAt }) => createdAt)).not.toContain(before);
+  });
+});
+
+describe('the pages of a list', () => {
+  it.each([
+    ['all tasks', {}, 100],
+    ['failed tasks', { status: 'failed' }, 33],
+    ['tasks of a rare model', { modelId: 'model-rare' }, 7],
+  ] as const)(
+    'have each of %s once, also where tasks were created in the same microsecond',
+    async (_, filter, limit) => {
+      const listed = await pagesOf({ projectId: book.projectId, ...filter }, limit);
+      expect(idsOf(listed)).toEqual(idsOf(matching(filter)));
+    },
+  );
+
+  it('have every task once that was there before the first page, while tasks are created, end and leave the filter', async () => {
+    const owner = await openBook(observer, { credits: 10_000 });
+    const ledger = openLedger(db);
+    const create = () => admitted(ledger, newTask(owner, 1));
+    const before = await Promise.all(Array.from({ length: 60 }, create));
+    const running = [...before];
+
+    const listed = await pagesOf({ projectId: owner.projectId }, 7, async () => {
+      const [ended] = running.splice(0, 1);
+      if (ended) await ledger.finishTask(taskEnd(ended.taskId, 'failed'));
+      await Promise.all([create(), create(), create()]);
+    });
+
+    expect(
+      idsOf(listed)
+        .filter((id) => before.some(({ taskId }) => taskId === id))
+        .sort(),
+    ).toEqual(before.map(({ taskId }) => taskId).sort());
+    expect(new Set(idsOf(listed)).size).toBe(listed.length);
+  });
+});
+
+describe('a list', () => {
+  it("has neither another project's tasks nor tasks that were never admitted, also by another project's key", async () => {
+    const [mine, other]: Book[] = [await openBook(observer, { credits: 2 }), await openBook(observer, { credits: 9 })];
+    const ledger = openLedger(db);
+    if (!mine || !other) throw new Error('two projects are needed');
+    const { taskId } = await admitted(ledger, newTask(mine, 1));
+    const open = newTask(mine, 1);
+    await ledger.createTask(open);
+    const rejected = newTask(mine, 1);
+    await ledger.createTask(rejected);
+    await run(observer, `update api_key set in_flight_max = 1 where id = $1`, [mine.keyId]);
+    expect(await ledger.reserveTask(rejected.taskId, true)).toMatchObject({ admitted: false });
+    const foreign = await admitted(ledger, newTask(other, 1));
+    await ledger.finishTask(taskEnd(foreign.taskId, 'failed'));
+
+    expect(idsOf(await pagesOf({ projectId: mine.projectId }, 10))).toEqual([taskId]);
+    expect(await pagesOf({ projectId: mine.projectId, keyId: other.keyId }, 10)).toEqual([]);
+    expect(idsOf(await pagesOf(other, 10))).toEqual([foreign.taskId]);
+  });
+});
+
+const firstPage = { limit: 20, after: null };
+/** Of a page of 20 tasks: some ten blocks for each task and its callback, and three for each of up to eight probes. */
+const blocksMax = 300;
