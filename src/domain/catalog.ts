@@ -139,6 +139,8 @@ export interface ModelPrivate {
   context_tokens: number | null;
   /** For chat models whose thoughts count against `max_tokens`: the least that is sent, and the default. */
   max_tokens?: { min: number; default: number };
+  /** For chat models: the most tokens of output that a request under `/v1` may ask for. */
+  max_output_tokens?: number;
   /** Why the model is no longer sold. Its entry stays for the tasks that used it, and another model may have its id as an alias. */
   retired?: string;
   /** Why the model may cost more than the client pays, whatever family makes it. */

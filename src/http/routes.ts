@@ -1,6 +1,6 @@
 import type { HttpDeps } from './http-deps.ts';
 import type { Route } from './route.ts';
-import { chatCompletions } from './routes/chat.ts';
+import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { showFile } from './routes/files.ts';
 import { geminiGeneration } from './routes/gemini.ts';
 import { legacyRoutes } from './routes/legacy.ts';
@@ -35,6 +35,7 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...get, path: '/api/v1/models', handler: listModels(deps) },
   { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
+  { ...postJson, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
   {
     ...post,
     path: '/api/v1/images/upload',

@@ -3,6 +3,7 @@ import { startGateway, type Gateway } from '../support/gateway.ts';
 import { describeAiSdk } from './ai-sdk.ts';
 import { describeGoogleGenai } from './google-genai.ts';
 import { describeOpenai } from './openai.ts';
+import { describeOpenaiV1 } from './openai-v1.ts';
 import { describeStreaming } from './streaming.ts';
 
 /** One gateway for all client libraries, because its start takes longer than the tests of one library. */
@@ -14,5 +15,6 @@ afterAll(() => gateway?.stop());
 
 describeAiSdk(() => gateway);
 describeGoogleGenai(() => gateway);
+describeOpenaiV1(() => gateway);
 describeOpenai(() => gateway);
 describeStreaming(() => gateway);

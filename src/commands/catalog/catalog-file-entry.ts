@@ -126,6 +126,7 @@ const Private = z.strictObject({
     .strictObject({ min: answerTokens, default: answerTokens })
     .refine(({ min, default: usual }) => min <= usual, { path: ['default'], message: 'must not be below min' })
     .optional(),
+  max_output_tokens: z.int().min(16).max(1_000_000).optional(),
   aliases: z.record(name, z.record(z.string(), z.json())).default({}),
   upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
 });

@@ -4,6 +4,8 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
 export const MaxTokens = z.int().min(16).max(8_192);
 export const Temperature = z.number().min(0).max(2);
+/** `max_tokens` under `/v1`. More than the model writes is clamped (rules "Chat"). */
+export const V1MaxTokens = z.int().min(1);
 /** The most messages of a request, and parts of a message. */
 export const itemsMax = 1_000;
 /** OpenAI's own limit. */

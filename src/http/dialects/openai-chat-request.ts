@@ -23,6 +23,7 @@ import {
   MaxTokens,
   Temperature,
   toolsMax,
+  V1MaxTokens,
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
@@ -32,8 +33,12 @@ import {
  * limits of spec §4.2). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Null in an
  * optional field means absent. Whether the model exists and accepts the request is checked later.
  */
-export function readOpenaiChat(body: unknown): ChatRequest {
-  const asked = validate(Body, body);
+export const readOpenaiChat = (body: unknown): ChatRequest => toRequest(validate(Body, body));
+
+/** The same under `/v1`, with any `max_tokens` of at least 1. */
+export const readV1OpenaiChat = (body: unknown): ChatRequest => toRequest(validate(V1Body, body));
+
+function toRequest(asked: z.infer<typeof Body>): ChatRequest {
   const extra = furtherFields(asked);
   const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed, user } = asked;
   if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
@@ -188,6 +193,7 @@ const fixed = {
   logprobs: z.boolean().nullish(),
 };
 const Body = z.object({ ...known, ...fixed }).catchall(anyJson);
+const V1Body = Body.extend({ max_tokens: V1MaxTokens.nullish(), max_completion_tokens: V1MaxTokens.nullish() });
 
 /** Values that change nothing. A field with such a value is accepted and not sent. */
 const harmless: HarmlessValues = {

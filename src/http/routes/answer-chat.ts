@@ -3,7 +3,9 @@ import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '.
 import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { ChatRequest } from '../../domain/chat.ts';
+import { clampLength } from '../../domain/chat-length.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
@@ -27,6 +29,11 @@ export interface ChatDialect {
   /** The route's template, part of the scope of an Idempotency-Key and of the fingerprint. */
   route: string;
   read(body: JsonObject): ChatRequest;
+  /**
+   * On routes under `/v1`: the client's name of the field with the length of the answer. More than the model writes is clamped there and
+   * named in `x-tollgate-clamped`.
+   */
+  clampedField?: string;
   /** Renames the field of a refusal by the shared checks to this dialect's name of it. */
   inItsWords?(error: unknown): unknown;
   write(answer: ChatAnswer): JsonObject;
@@ -134,10 +141,22 @@ async function prepare(
   const entry = await findModelFor(deps, request.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;
   try {
-    return prepareChat(deps, entry, request);
+    return prepareChat(deps, entry, withinLength(ctx, dialect, entry, request));
   } catch (error) {
     throw dialect.inItsWords?.(error) ?? error;
   }
+}
+
+function withinLength(
+  ctx: AppContext,
+  { clampedField }: ChatDialect,
+  entry: CatalogEntry,
+  asked: ChatRequest,
+): ChatRequest {
+  if (clampedField === undefined) return asked;
+  const { request, isClamped } = clampLength(asked, entry);
+  if (isClamped) ctx.set('x-tollgate-clamped', `${clampedField}=${request.maxTokens}`);
+  return request;
 }
 
 /** Replays the stored body, with the credits and attempts of the original answer: they were charged once. */

@@ -309,6 +309,7 @@ describe('a catalog file', () => {
     ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /is not a valid request/],
     ['private.aliases', { old: {} }, /belong to image and video/],
     ['private.context_tokens', undefined, /is required for chat/],
+    ['private.max_output_tokens', 0, /expected number to be >=16/],
     ['private.upstream.openai.parameters', { seed: null }, /seed is not a tuning parameter/],
     ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
     ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],

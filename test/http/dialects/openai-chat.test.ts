@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import { openaiCompletion } from '../../../src/http/dialects/openai-chat-reply.ts';
-import { readOpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
 
 const hello = [{ role: 'user', content: 'hello' }];
 const read = (more: Record<string, unknown> = {}) => readOpenaiChat({ model: 'm', messages: hello, ...more });
@@ -281,6 +281,16 @@ describe('an OpenAI chat request', () => {
   ])('is accepted at the limits of a field and between its form steps: %j', (more) =>
     expect(refusal(more)).toEqual({}),
   );
+
+  it('may have any length of at least one token under /v1, where it is clamped later', () => {
+    const readV1 = (more: Record<string, unknown>) => readV1OpenaiChat({ model: 'm', messages: hello, ...more });
+    for (const length of [1, 15, 8_193, Number.MAX_SAFE_INTEGER]) {
+      expect(readV1({ max_tokens: length })).toEqual({ ...read({ max_tokens: 16 }), maxTokens: length });
+      expect(readV1({ max_completion_tokens: length }).maxTokens).toBe(length);
+    }
+    for (const length of [0, -1, 1.5, '100', 1e300]) expect(() => readV1({ max_tokens: length })).toThrow('max_tokens');
+    expect(readV1({ service_tier: 'flex' })).toEqual(read({ service_tier: 'flex' }));
+  });
 
   it('either parses or throws a GatewayError for arbitrary JSON', () => {
     fc.assert(

@@ -44,6 +44,13 @@ export function checkChat({ model, private: hidden }: CatalogEntry, { problem }:
     problem(`parameters.fields.${field.key}`, 'is not a descriptor of chat models');
   }
   if (hidden.context_tokens === null) problem('private.context_tokens', 'is required for chat models');
+  if (
+    hidden.max_tokens &&
+    hidden.max_output_tokens !== undefined &&
+    hidden.max_output_tokens < hidden.max_tokens.default
+  ) {
+    problem('private.max_output_tokens', 'must not be below max_tokens.default');
+  }
   if (hidden.variant_field !== null) problem('private.variant_field', 'belongs to image and video models');
   if (hidden.reference_images_max !== 0) problem('private.reference_images_max', 'belongs to image and video models');
   // Aliases are for the legacy routes, which make only images and videos (rules "Legacy").
