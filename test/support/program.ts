@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { nodeFlagsOf } from '../../src/main/node-flags.ts';
 
 /** One of our own programs, running as a process of its own. */
 export interface Program {
@@ -28,7 +29,7 @@ interface ProgramOptions {
  */
 export async function startProgram({ name, env, logFile }: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a');
-  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', `src/main/${name}.ts`], {
+  const child = spawn(nodeBinary, [...nodeFlagsOf(name), `src/main/${name}.ts`], {
     cwd: projectFolder,
     env: { ...compileCache(), ...env, TOLLGATE_PARENT_PIPE: '1' },
     stdio: ['pipe', 'pipe', log],

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { nodeFlagsOf } from '../node-flags.ts';
 import { launch, type LaunchedProcess } from '../servers/launch.ts';
 import type { Guardian } from '../servers/start-guardian.ts';
 import { parseJson } from './json-file.ts';
@@ -67,10 +68,10 @@ const ReadyLine = z.object({ listening: z.string().nullable() });
 const linesMax = 1_000;
 
 function launchNode(options: NodeChildOptions, onLine: (line: string) => void): Promise<LaunchedProcess> {
-  const { script, cwd, env, guardian, graceSeconds } = options;
+  const { name, script, cwd, env, guardian, graceSeconds } = options;
   return launch({
     command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', script],
+    args: [...nodeFlagsOf(name), script],
     // The processes share a compile cache, which saves a third of the CPU of a warm start.
     env: { NODE_COMPILE_CACHE: join(cwd, 'node_modules', '.cache', 'tollgate', 'compiled'), ...env },
     cwd,

@@ -69,6 +69,10 @@ const ourSettings = {
   log_error_verbosity: 'terse',
   log_parameter_max_length: '0',
   log_parameter_max_length_on_error: '0',
+  // After each checkpoint the first change of a page is logged with the whole page.
+  wal_compression: 'on',
+  checkpoint_timeout: '15min',
+  max_wal_size: '4GB',
 };
 
 /** Initialises a temporary folder and renames it, so that an incomplete cluster is never used. */
