@@ -3,7 +3,6 @@ import { crashPoints, readCrashSetting } from '../platform/crash-point.ts';
 import { isCidr } from '../platform/egress/public-address.ts';
 import {
   databaseUrl,
-  flag,
   httpUrl,
   integer,
   isPort,
@@ -16,6 +15,7 @@ import {
   seconds,
   secret,
   setting,
+  splitWords,
   text,
 } from './setting.ts';
 
@@ -28,6 +28,18 @@ const crashSetting = z
     const point = readCrashSetting(given);
     if (point) return point;
     context.addIssue({ code: 'custom', message: `must be name or name:n, the name one of ${crashPoints.join(', ')}` });
+    return z.NEVER;
+  });
+
+/** CIDRs, or with `true` every peer. */
+const trustedProxies = z
+  .string()
+  .default('false')
+  .transform((given, context): 'every_peer' | string[] => {
+    if (given === 'true' || given === '1') return 'every_peer';
+    const ranges = given === 'false' || given === '0' ? [] : splitWords(given);
+    if (ranges.every(isCidr)) return ranges;
+    context.addIssue({ code: 'custom', message: 'must be CIDRs separated by commas, true or false' });
     return z.NEVER;
   });
 
@@ -77,7 +89,9 @@ export const serverSettings = {
     publicBaseUrl: httpUrl('PUBLIC_BASE_URL').describe(
       'The base of the file URLs that clients and providers fetch; empty: `http://HOST:PORT`.',
     ),
-    trustProxy: flag('TRUST_PROXY').describe('Whether to believe `X-Forwarded-For`. Only behind a proxy that sets it.'),
+    trustProxy: setting('TRUST_PROXY', trustedProxies).describe(
+      'The proxies whose `X-Forwarded-For` counts, as CIDRs separated by commas: the client is the rightmost address outside them. `true`: every peer is a proxy, and the client is the last address.',
+    ),
     bodiesBufferedMaxBytes: integer('BODIES_BUFFERED_MAX_BYTES', 256_000_000, { min: 1_000 }).describe(
       'Bytes of JSON bodies that one API process holds in memory. A request beyond it is 503 `overloaded`.',
     ),

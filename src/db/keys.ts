@@ -1,5 +1,6 @@
 import { LockMode, raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Scope } from '../domain/scope.ts';
 import type { Database, Query } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { unixSeconds } from './unix-seconds.ts';
@@ -12,6 +13,8 @@ export interface KeyRow {
   /** The first characters of the newest secret. The secret itself is not stored. */
   prefix: string | null;
   last4: string | null;
+  scopes: Scope[];
+  ipRanges: string[] | null;
   models: string[] | null;
   rpm: number | null;
   inFlightMax: number | null;
@@ -32,7 +35,7 @@ export async function listKeys(database: Database, projectId: string | null, lim
     `select k.id as key_id, k.project_id, k.name,
        case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
             else 'active' end as state,
-       s.prefix, s.last4, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
+       s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
        ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
        ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at
      from api_key k left join lateral (
@@ -57,6 +60,9 @@ export async function markKeyRevoked(
 /** The settings of a key that an operator may change; null means no limit. */
 export interface KeyLimits {
   name: string;
+  scopes: Scope[];
+  /** The addresses that may use the key, as CIDRs. */
+  ipRanges: string[] | null;
   models: string[] | null;
   rpm: number | null;
   budget: number | null;
@@ -75,6 +81,8 @@ export async function updateKeyLimits(
   if (key.revokedAt) return 'revoked';
   const limits = (): KeyLimits => ({
     name: key.name,
+    scopes: key.scopes,
+    ipRanges: key.ipRanges ?? null,
     models: key.models ?? null,
     rpm: key.rpm ?? null,
     budget: key.budget ?? null,

@@ -11,7 +11,7 @@ export async function findLiveKeys(
 ): Promise<Map<string, AuthenticatedKey>> {
   const rows = await database.query<AuthenticatedKey & { digest: string }>(
     'find-live-keys',
-    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.models, k.rpm, k.in_flight_max
+    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max
      from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
      where s.digest = any ($1) and (s.expires_at is null or s.expires_at > clock_timestamp())
        and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())

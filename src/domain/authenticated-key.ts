@@ -1,7 +1,13 @@
+import type { Scope } from './scope.ts';
+
 /** A valid key, as authentication needs it. Budgets are missing, because only admission reads them. */
 export interface AuthenticatedKey {
   keyId: string;
   projectId: string;
+  /** What this key may do. */
+  scopes: readonly Scope[];
+  /** The addresses that may use this key, as CIDRs. Null means all. */
+  ipRanges: readonly string[] | null;
   /** The models that this key may use. Null means all. */
   models: string[] | null;
   /** Requests per minute. Null means no limit. */

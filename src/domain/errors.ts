@@ -40,6 +40,12 @@ export const errorTable = {
   insufficient_credits: { type: 'billing_error', message: 'The project does not have enough credits.', retry: false },
   key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
   model_not_allowed: { type: 'permission_error', message: 'This key may not use this model.', retry: false },
+  scope_not_allowed: {
+    type: 'permission_error',
+    message: 'This key lacks the scope that the request needs.',
+    retry: false,
+  },
+  ip_not_allowed: { type: 'permission_error', message: 'This key may not be used from this address.', retry: false },
   model_not_found: { type: 'not_found_error', message: 'There is no such model.', retry: false },
   task_not_found: { type: 'not_found_error', message: 'There is no such task.', retry: false },
   file_not_found: { type: 'not_found_error', message: 'There is no such file.', retry: false },

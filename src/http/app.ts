@@ -4,12 +4,14 @@ import type { Config } from '../config/load-config.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
 import { headerValues } from './credentials.ts';
+import { createClientAddress } from './client-address.ts';
 import { createFairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { demandApiKey, demandJobToken } from './middleware/authenticate.ts';
+import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
 import { holdPlace } from './middleware/hold-place.ts';
@@ -39,8 +41,8 @@ export function createApp(
   { probes = true }: { probes?: boolean } = {},
 ): Koa<AppState> {
   const { config, logger } = deps;
-  // One proxy is trusted, and of its forwarded addresses only the one that it added itself.
-  const app = new Koa<AppState>({ proxy: config.http.trustProxy, maxIpsCount: 1 });
+  const app = new Koa<AppState>();
+  const clientAddress = createClientAddress(config.http.trustProxy);
   let stopping = false;
   app.once('stopping', () => (stopping = true));
   app.on('error', (error: unknown, ctx?: AppContext) => {
@@ -51,6 +53,10 @@ export function createApp(
   });
 
   const router = tableRouter(deps, routes);
+  app.use(async (ctx, next) => {
+    ctx.request.ip = clientAddress(ctx.req);
+    await next();
+  });
   app.use(requestContext({ logger, recordDetail: deps.recordDetail }));
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
@@ -69,7 +75,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   const jobToken = demandJobToken(config.secrets.jobTokens, failures);
   const { open, inFlight } = places(config.http.inFlightMax);
   const guards = {
-    api_key: [apiKey, open, limitRate(deps)],
+    api_key: [apiKey, demandIpRange, open, limitRate(deps), demandRouteScope],
     job_token: [jobToken, open],
     none: [open],
     // The handler has a limit of its own, because only the file tells which project it belongs to.

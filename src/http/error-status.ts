@@ -19,6 +19,8 @@ export const statusOf = {
   insufficient_credits: 402,
   key_budget_exceeded: 402,
   model_not_allowed: 403,
+  scope_not_allowed: 403,
+  ip_not_allowed: 403,
   model_not_found: 404,
   task_not_found: 404,
   file_not_found: 404,

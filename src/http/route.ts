@@ -1,14 +1,27 @@
 import type { AppMiddleware } from './context.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { DialectName } from './dialects/dialect.ts';
 
-/** One row of the route table. */
-export interface Route {
+/** One row of the route table. A route behind an API key names its scopes. */
+export type Route = CommonRoute & (KeyRoute | OtherRoute);
+
+interface KeyRoute {
+  auth: 'api_key';
+  /** Each of them opens the route to a key that has it. */
+  scopes: readonly [Scope, ...Scope[]];
+}
+
+interface OtherRoute {
+  /** `signed`: the handler checks a signature in the query. `none`: public. */
+  auth: 'job_token' | 'none' | 'signed';
+  scopes?: never;
+}
+
+interface CommonRoute {
   /** GET answers HEAD as well. */
   method: 'GET' | 'POST' | 'DELETE';
   /** A path-to-regexp template. The log shows the template, never the path itself. */
   path: string;
-  /** `signed`: the handler checks a signature in the query. `none`: public. */
-  auth: 'api_key' | 'job_token' | 'none' | 'signed';
   /** The dialect of this route's errors. */
   dialect: DialectName;
   /** `json`: an object of up to 4 MB; `picture`: an upload of up to 10 MB; `none`: a body is not read. */

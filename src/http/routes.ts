@@ -1,3 +1,4 @@
+import { scopes } from '../domain/scope.ts';
 import type { HttpDeps } from './http-deps.ts';
 import type { Route } from './route.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
@@ -26,34 +27,49 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof uploadImageRoute>[0];
 
 const client = { auth: 'api_key', dialect: 'openai' } as const;
+/** The scopes that open a route. A client that creates tasks may read them without the scope of reading the whole project. */
+const chat = { scopes: ['chat'] } as const;
+const media = { scopes: ['media'] } as const;
+const read = { scopes: ['read'] } as const;
+const ownTask = { scopes: ['media', 'read'] } as const;
+const anyScope = { scopes } as const;
 const get = { ...client, method: 'GET', body: 'none' } as const;
 const postJson = { ...client, method: 'POST', body: 'json' } as const;
 const post = { ...client, method: 'POST', body: 'none' } as const;
 
 /** Every route of the service with its authentication, error dialect, body and handler. */
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
-  { ...get, path: '/api/v1/models', handler: listModels(deps) },
-  { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
-  { ...postJson, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
-  { ...postJson, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
+  { ...get, ...anyScope, path: '/api/v1/models', handler: listModels(deps) },
+  { ...get, ...anyScope, path: '/api/v1/models/:model', handler: showModel(deps) },
+  { ...postJson, ...chat, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
+  { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
   {
     ...post,
+    ...media,
     path: '/api/v1/images/upload',
     body: 'picture',
     beforeBody: [demandRoom(deps)],
     handler: uploadImageRoute(deps),
   },
-  { ...postJson, path: '/api/v1/images/generate', handler: createImage(deps) },
-  { ...postJson, path: '/api/v1/video/generate', handler: createVideo(deps) },
-  { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-  { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-  { ...get, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
-  { ...post, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
-  { ...post, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
+  { ...postJson, ...media, path: '/api/v1/images/generate', handler: createImage(deps) },
+  { ...postJson, ...media, path: '/api/v1/video/generate', handler: createVideo(deps) },
+  { ...get, ...read, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
+  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
+  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
+  { ...post, ...media, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
+  { ...post, ...media, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
   ...legacyRoutes(deps),
   ...geminiRoutes(geminiGeneration(deps)),
   ...jobRoutes(deps),
-  { ...get, path: '/files/:id', auth: 'signed', query: ['expires', 'signature'], handler: showFile(deps) },
+  {
+    method: 'GET',
+    path: '/files/:id',
+    auth: 'signed',
+    dialect: 'openai',
+    body: 'none',
+    query: ['expires', 'signature'],
+    handler: showFile(deps),
+  },
 ];
 
 /**
@@ -64,7 +80,14 @@ const geminiQuery = ['alt', '$alt', 'prettyPrint', '$prettyPrint'];
 
 /** Two actions of one model. The colon before the action is part of the path segment. */
 function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
-  const shared = { ...postJson, dialect: 'gemini', rate: 'in_handler', query: geminiQuery } as const;
+  const shared = {
+    ...postJson,
+    // The handler demands the scope of the model's type.
+    scopes: ['chat', 'media'],
+    dialect: 'gemini',
+    rate: 'in_handler',
+    query: geminiQuery,
+  } as const;
   return [
     { ...shared, path: '/api/v1beta/models/:model\\:generateContent', handler: generate },
     { ...shared, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: stream },

@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { GatewayError } from '../../src/domain/errors.ts';
+import { scopes } from '../../src/domain/scope.ts';
 import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
 import { queryLimit } from '../../src/http/query.ts';
 import type { Route } from '../../src/http/route.ts';
-import { bodyOf, goodKey, jobToken, sendRaw, startFrame, until, type Frame } from './support.ts';
+import { bodyOf, goodKey, jobToken, openKey, sendRaw, startFrame, until, type Frame } from './support.ts';
 import { spec } from '../spec/spec.ts';
 
 const echo: AppMiddleware = (ctx) => {
@@ -27,7 +28,7 @@ const limited: Route['handler'] = (ctx) => {
   return Promise.resolve();
 };
 
-const client = { auth: 'api_key', dialect: 'openai' } as const;
+const client = { auth: 'api_key', scopes, dialect: 'openai' } as const;
 const routes: Route[] = [
   { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: fine },
   { ...client, method: 'GET', path: '/api/v1/models/:model', body: 'none', handler: fine },
@@ -407,7 +408,7 @@ describe('a request body', () => {
 });
 
 describe('the rate limit of a route whose handler counts requests', () => {
-  const limited = { keyId: 'key_1', projectId: 'prj_1', models: null, rpm: 2, inFlightMax: null };
+  const limited = { ...openKey, rpm: 2 };
   const counting: AppMiddleware = (ctx) => {
     ctx.state.rateCounted = true;
     return Promise.reject(new GatewayError('insufficient_credits'));

@@ -26,7 +26,7 @@ const filters: AppMiddleware = (ctx) => {
 
 let frame: Frame;
 beforeAll(async () => {
-  const get = { auth: 'api_key', dialect: 'openai', method: 'GET', body: 'none' } as const;
+  const get = { auth: 'api_key', scopes: ['read'], dialect: 'openai', method: 'GET', body: 'none' } as const;
   frame = await startFrame({
     routes: [
       { ...get, path: '/numbers', query: pageQuery, handler: listNumbers },

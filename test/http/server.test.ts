@@ -2,10 +2,11 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { AppMiddleware } from '../../src/http/context.ts';
+import { scopes } from '../../src/domain/scope.ts';
 import { generateApiKey } from '../../src/platform/crypto/api-key.ts';
 import type { Route } from '../../src/http/route.ts';
 import { eventually } from '../support/eventually.ts';
-import { goodKey, startFrame, until, type Frame } from './support.ts';
+import { goodKey, openKey, startFrame, until, type Frame } from './support.ts';
 
 const auth = { authorization: `Bearer ${goodKey}` };
 const frames: Frame[] = [];
@@ -14,8 +15,6 @@ afterEach(async () => {
   for (const release of releases.splice(0)) release();
   for (const frame of frames.splice(0)) await frame.close({ drainSeconds: 0 });
 });
-
-const anyKey = { keyId: 'key_1', models: null, rpm: null, inFlightMax: null };
 
 /** A route that answers when the test calls `release`, and counts the requests that wait. */
 function gate(): { route: Route; inside: () => number; release: () => void } {
@@ -30,7 +29,7 @@ function gate(): { route: Route; inside: () => number; release: () => void } {
     ctx.body = { ok: true };
   };
   return {
-    route: { method: 'POST', path: '/gate', auth: 'api_key', dialect: 'openai', body: 'json', handler },
+    route: { method: 'POST', path: '/gate', auth: 'api_key', scopes, dialect: 'openai', body: 'json', handler },
     inside: () => inside,
     release,
   };
@@ -68,7 +67,7 @@ describe('the in-flight limit', () => {
     const { route, inside, release } = gate();
     const otherKey = generateApiKey();
     const authenticate = (secret: string) =>
-      Promise.resolve({ ...anyKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
+      Promise.resolve({ ...openKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
     const frame = await start({ routes: [route], settings: { HTTP_IN_FLIGHT_MAX: '8' }, deps: { authenticate } });
     const answers: Response[] = [];
     const calls = Array.from({ length: 20 }, () => enter(frame).then((answer) => answers.push(answer)));

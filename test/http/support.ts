@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AuthenticatedKey } from '../../src/domain/authenticated-key.ts';
+import { scopes } from '../../src/domain/scope.ts';
 import type { HttpDeps } from '../../src/http/http-deps.ts';
 import type { Route } from '../../src/http/route.ts';
 import { startHttpServer, type HttpServer } from '../../src/http/server.ts';
@@ -26,6 +27,17 @@ interface FrameOptions {
   deps?: Partial<HttpDeps>;
 }
 
+/** A key of one project without any limit. */
+export const openKey: AuthenticatedKey = {
+  keyId: 'key_1',
+  projectId: 'prj_1',
+  scopes,
+  ipRanges: null,
+  models: null,
+  rpm: null,
+  inFlightMax: null,
+};
+
 /** The HTTP server with all its middleware on a free loopback port, with one valid key and no database. */
 export async function startFrame({ routes, settings, deps }: FrameOptions): Promise<Frame> {
   const lines: Record<string, unknown>[] = [];
@@ -40,13 +52,12 @@ export async function startFrame({ routes, settings, deps }: FrameOptions): Prom
     },
   );
   const lookUps: string[] = [];
-  const key: AuthenticatedKey = { keyId: 'key_1', projectId: 'prj_1', models: null, rpm: null, inFlightMax: null };
   const all: HttpDeps = {
     config: loadConfig({ ...baseSettings, ...settings }),
     logger,
     authenticate: (secret) => {
       lookUps.push(secret);
-      return Promise.resolve(secret === goodKey ? key : null);
+      return Promise.resolve(secret === goodKey ? openKey : null);
     },
     isReady: () => Promise.resolve(true),
     rateLimiter: {

@@ -6,10 +6,13 @@ import { createProject } from '../../src/commands/projects/create-project.ts';
 import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { projectFolder } from './program.ts';
 
 export interface KeyOptions {
+  scopes?: Scope[];
+  ipRanges?: string[] | null;
   models?: string[] | null;
   budget?: number | null;
   rpm?: number | null;

@@ -7,18 +7,23 @@ import type { KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { digestApiKey, displayPartsOf, generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import { scopes as everyScope } from '../../domain/scope.ts';
 import { OperatorError } from '../operator-error.ts';
 
 /**
  * Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). A rate or an in-flight
- * limit that is not given is the default of the configuration; null means no limit.
+ * limit that is not given is the default of the configuration; null means no limit. A key without given scopes has all of them.
  */
 export async function createKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
   { actor, ...given }: Partial<KeyLimits> & { projectId: string; actor: string },
 ): Promise<{ keyId: string; apiKey: string }> {
-  const { rpm = config.keys.rpmDefault, inFlightMax = config.keys.inFlightMaxDefault } = given;
-  const limited = { ...given, rpm, inFlightMax };
+  const {
+    rpm = config.keys.rpmDefault,
+    inFlightMax = config.keys.inFlightMaxDefault,
+    scopes = [...everyScope],
+  } = given;
+  const limited = { ...given, scopes, rpm, inFlightMax };
   const keyId = newId('key');
   const apiKey = generateApiKey();
   await db.entities(async (em) => {

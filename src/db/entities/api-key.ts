@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { Scope } from '../../domain/scope.ts';
 
 export const ApiKey = defineEntity({
   name: 'ApiKey',
@@ -6,6 +7,8 @@ export const ApiKey = defineEntity({
     id: p.string().primary(),
     projectId: p.string(),
     name: p.string().default(''),
+    scopes: p.array().$type<Scope[]>(),
+    ipRanges: p.array().nullable(),
     models: p.array().nullable(),
     rpm: p.integer().nullable(),
     inFlightMax: p.integer().nullable(),

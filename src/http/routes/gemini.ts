@@ -5,6 +5,7 @@ import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { demandScope } from '../middleware/key-permissions.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
 import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
@@ -44,7 +45,10 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
       const isEvents = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse';
       const model = ctx.params['model'] ?? '';
       const entry = isEvents ? await deps.catalog.find(model) : null;
-      if (entry?.model.parameters.stream === true) return streamAnswer(deps, ctx, chatDialect(model));
+      if (entry?.model.parameters.stream === true) {
+        demandScope(ctx, 'chat');
+        return streamAnswer(deps, ctx, chatDialect(model));
+      }
       const text = await answer(ctx);
       ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
       // Compact JSON has no line breaks. The blank line ends the event; without it official clients wait for more.
@@ -78,6 +82,7 @@ function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
     const entry = await deps.catalog.find(model);
+    if (entry) demandScope(ctx, entry.model.type === 'chat' ? 'chat' : 'media');
     if (entry?.model.type !== 'image') {
       return answerChat(deps, ctx, chatDialect(model));
     }

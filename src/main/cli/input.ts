@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { splitWords } from '../../config/setting.ts';
+import { scopes } from '../../domain/scope.ts';
+import { toCidr } from '../../platform/egress/public-address.ts';
 import { option } from './define-command.ts';
 
 /** Values of flags and arguments. Each message continues the sentence that begins with the flag's name. */
@@ -34,6 +36,21 @@ export const names = z
   .string()
   .transform((text) => [...new Set(splitWords(text))])
   .refine((items) => items.length > 0, 'must name at least one');
+
+/** `chat,read` */
+export const scopeNames = names.pipe(z.array(z.enum(scopes, `must be some of ${scopes.join(', ')}`)));
+
+/** `203.0.113.0/24,2001:db8::1`: ranges or single addresses. */
+export const ipRanges = names.pipe(
+  z.array(
+    z.string().transform((text, context) => {
+      const range = toCidr(text);
+      if (range !== null) return range;
+      context.addIssue({ code: 'custom', message: 'must be addresses or ranges such as 203.0.113.0/24,2001:db8::1' });
+      return z.NEVER;
+    }),
+  ),
+);
 
 /** A time: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or a span from now such as `90s`, `15m`, `12h`, `30d`. */
 export const moment = z.string().transform((text, context) => {

@@ -13,8 +13,20 @@ export function isPublicAddress(ip: string): boolean {
   return address.kind() === 'ipv6' ? address.match(GLOBAL_UNICAST) : !CLOUD_ADDRESSES.has(address.toString());
 }
 
+/** An address without brackets and port, which some proxies add. IPv4 that is mapped into IPv6 is IPv4. Any other text stays as it is. */
+export function plainAddress(text: string): string {
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+  return isIP(bare) === 0 ? bare : ipaddr.process(bare).toString();
+}
+
 /** Whether the text is an IPv4 or IPv6 range such as `127.0.0.0/8`. */
 export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
+
+/** The range as a CIDR; a single address is a range of its own. Null if the text is neither. */
+export function toCidr(text: string): string | null {
+  if (isCidr(text)) return text;
+  return isIP(text) === 0 || text.includes('%') ? null : `${text}/${isIP(text) === 4 ? 32 : 128}`;
+}
 
 /** A test for membership in any of the CIDRs. Throws an error that names an invalid CIDR. */
 export function addressMatcher(cidrs: readonly string[]): (ip: string) => boolean {

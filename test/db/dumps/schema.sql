@@ -21,6 +21,7 @@ create table api_key (
   id text not null,
   in_flight integer not null default 0,
   in_flight_max integer,
+  ip_ranges text[],
   last_used_at timestamp with time zone,
   models text[],
   name text not null default ''::text,
@@ -28,6 +29,7 @@ create table api_key (
   reserved bigint not null default 0,
   revoked_at timestamp with time zone,
   rpm integer,
+  scopes text[] not null default '{chat,media,read}'::text[],
   spent bigint not null default 0
 ) with (fillfactor=50);
 
@@ -410,6 +412,8 @@ alter table api_key add constraint api_key_pkey PRIMARY KEY (id);
 alter table api_key add constraint api_key_reserved_check CHECK ((reserved >= 0));
 
 alter table api_key add constraint api_key_rpm_check CHECK ((rpm > 0));
+
+alter table api_key add constraint api_key_scopes_check CHECK (((scopes <@ '{chat,media,read}'::text[]) AND (scopes <> '{}'::text[])));
 
 alter table api_key add constraint api_key_spent_check CHECK ((spent >= 0));
 
@@ -2304,7 +2308,7 @@ AS $function$
         updated_at = clock_timestamp();
 $function$;
 
-CREATE TRIGGER api_key_changed AFTER UPDATE OF models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

@@ -2,6 +2,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { scopes } from '../../../src/domain/scope.ts';
 import { listModels, showModel } from '../../../src/http/routes/models.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   db = await scratch.open();
   built = await buildQuietDeps(scratch.url);
   const { deps } = built;
-  const get = { auth: 'api_key', dialect: 'openai', method: 'GET', body: 'none' } as const;
+  const get = { auth: 'api_key', scopes, dialect: 'openai', method: 'GET', body: 'none' } as const;
   frame = await startFrame({
     routes: [
       { ...get, path: '/api/v1/models', handler: listModels(deps) },

@@ -100,6 +100,22 @@ function responseOf({ status, text }: RawAnswer) {
   return { ...response, parts: response.candidates[0]?.content.parts ?? [] };
 }
 
+describe('the scopes of a key on the Gemini routes', () => {
+  it('are demanded by the type of the model, on both actions', async () => {
+    const chats = await gateway.key(project.projectId, { scopes: ['chat'] });
+    const makes = await gateway.key(project.projectId, { scopes: ['media'] });
+    for (const action of ['generateContent', 'streamGenerateContent', 'streamGenerateContent?alt=sse']) {
+      const refused = [
+        await ask(`${picture}:${action}`, withText('a fox'), { key: chats.apiKey }),
+        await ask(`${chat}:${action}`, hello, { key: makes.apiKey }),
+      ];
+      for (const answer of refused) expect(failureOf(answer)).toMatchObject({ code: 403, reason: 'SCOPE_NOT_ALLOWED' });
+      expect((await ask(`${chat}:${action}`, hello, { key: chats.apiKey })).status).toBe(200);
+    }
+    expect((await ask(`${picture}:generateContent`, withText('a fox'), { key: makes.apiKey })).status).toBe(200);
+  });
+});
+
 describe('invalid input on the Gemini route', () => {
   interface BadBody {
     what: string;

@@ -22,7 +22,7 @@ beforeAll(async () => {
   db = await scratch.open();
   built = await buildQuietDeps(scratch.url);
   const { deps } = built;
-  const get = { auth: 'api_key', dialect: 'openai', method: 'GET', body: 'none' } as const;
+  const get = { auth: 'api_key', scopes: ['read'], dialect: 'openai', method: 'GET', body: 'none' } as const;
   frame = await startFrame({
     routes: [
       { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },

@@ -162,6 +162,8 @@ describe('tollgate keys', () => {
           state: 'active',
           prefix: made.api_key.slice(0, 8),
           last4: made.api_key.slice(-4),
+          scopes: ['chat', 'media', 'read'],
+          ip_ranges: null,
           models: ['aurora-image-1', 'veo-3.1'],
           rpm: 30,
           in_flight_max: 4,

@@ -34,6 +34,8 @@ describe('tollgate keys set', () => {
     expect(changed).toEqual({
       key_id: keyId,
       name: 'test',
+      scopes: ['chat', 'media', 'read'],
+      ip_ranges: null,
       models: null,
       rpm: 60,
       budget: 500,
@@ -58,6 +60,17 @@ describe('tollgate keys set', () => {
     });
   });
 
+  it('sets scopes and addresses, and removes the addresses again', async () => {
+    const { keyId, apiKey } = await operator.project();
+    expect(await find(apiKey)).toMatchObject({ scopes: ['chat', 'media', 'read'], ipRanges: null });
+    const ranges = ['203.0.113.7/32', '10.0.0.0/8', '2001:db8::1/128'];
+    expect(
+      await done('keys', 'set', keyId, '--scopes', 'read,chat', '--ip', '203.0.113.7,10.0.0.0/8,2001:db8::1'),
+    ).toMatchObject({ scopes: ['read', 'chat'], ip_ranges: ranges });
+    expect(await find(apiKey)).toMatchObject({ scopes: ['read', 'chat'], ipRanges: ranges });
+    expect(await done('keys', 'set', keyId, '--ip', 'none')).toMatchObject({ ip_ranges: null });
+  });
+
   it('sets and removes the expiry of a key', async () => {
     const { keyId, apiKey } = await operator.project();
     expect(await done('keys', 'set', keyId, '--expires', '2020-01-01')).toMatchObject({
@@ -80,6 +93,8 @@ describe('tollgate keys set', () => {
       ['--in-flight', 'many'],
       ['--expires', 'soon'],
       ['--models', ','],
+      ['--scopes', 'admin'],
+      ['--ip', '10.0.0.0/33'],
     ] as const)
       expect((await tollgate('keys', 'set', keyId, `${flag}=${value}`)).code).toBe(2);
     await done('keys', 'revoke', keyId);
@@ -88,6 +103,14 @@ describe('tollgate keys set', () => {
 });
 
 describe('tollgate keys create', () => {
+  it('gives a key the given scopes and addresses', async () => {
+    const { projectId } = await operator.project();
+    const flags = ['--scopes', 'media', '--ip', '2001:db8::/32'];
+    const Made = z.object({ api_key: z.string() });
+    const { api_key: apiKey } = Made.parse(await done('keys', 'create', '--project', projectId, ...flags));
+    expect(await find(apiKey)).toMatchObject({ scopes: ['media'], ipRanges: ['2001:db8::/32'] });
+  });
+
   it('gives a key the default limits of the configuration, unless it names its own or none', async () => {
     const { projectId } = await operator.project();
     const defaults = commandLine(() => ({ ...home.settings, KEY_RPM_DEFAULT: '60', KEY_IN_FLIGHT_DEFAULT: '5' }));

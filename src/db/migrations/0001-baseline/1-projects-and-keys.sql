@@ -15,6 +15,9 @@ create table api_key (
   id text primary key,
   project_id text not null references project (id),
   name text not null default '',
+  scopes text[] not null default '{chat,media,read}' check (scopes <@ '{chat,media,read}' and scopes <> '{}'),
+  -- CIDRs; null for every address.
+  ip_ranges text[],
   models text[],
   rpm int check (rpm > 0),
   in_flight_max int check (in_flight_max > 0),
@@ -63,7 +66,7 @@ create unlogged table rate_window (
 -- Caches of all processes listen to these.
 create trigger project_changed after update of status on project
   for each statement execute function notify_change();
-create trigger api_key_changed after update of models, rpm, in_flight_max, budget, expires_at, revoked_at on api_key
+create trigger api_key_changed after update of scopes, ip_ranges, models, rpm, in_flight_max, budget, expires_at, revoked_at on api_key
   for each statement execute function notify_change();
 create trigger api_key_secret_changed after insert or update or delete on api_key_secret
   for each statement execute function notify_change();

@@ -6,7 +6,7 @@ import { setKey } from '../../../commands/projects/set-key.ts';
 import { listModels } from '../../../db/models.ts';
 import { listKeys } from '../../../db/keys.ts';
 import { command, flag, group, option } from '../define-command.ts';
-import { cleared, count, moment, names, rowLimit, shortText, smallCount } from '../input.ts';
+import { cleared, count, ipRanges, moment, names, rowLimit, scopeNames, shortText, smallCount } from '../input.ts';
 import { database, databaseAndSecrets, type DatabaseDeps } from '../operator-deps.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
@@ -21,6 +21,12 @@ const create = command({
   input: {
     project: option('<id>', shortText).describe('project that pays'),
     name: option('<name>', shortText.default('')).describe('display name'),
+    scopes: option('<names>', scopeNames.exactOptional()).describe(
+      'what the key may do: some of chat,media,read (default: all)',
+    ),
+    ip: option('<ranges>', orNull(ipRanges)).describe(
+      'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1 (default: any)',
+    ),
     models: option('<ids>', orNull(names)).describe('allow only these models, as a,b (default: all)'),
     rpm: option('<requests>', cleared(smallCount)).describe(
       'allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited)',
@@ -36,10 +42,11 @@ const create = command({
     ),
   },
   needs: databaseAndSecrets,
-  async run(deps, { project: projectId, inFlight, expires: expiresAt, ...limits }, actor) {
+  async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, ...limits }, actor) {
     const { keyId, apiKey } = await createKey(deps, {
       projectId,
       ...limits,
+      ipRanges: ip,
       ...(inFlight !== undefined && { inFlightMax: inFlight }),
       expiresAt,
       actor,
@@ -67,6 +74,8 @@ const list = command({
       name: row.name,
       state: row.state,
       secret: row.prefix === null ? null : `${row.prefix}…${row.last4 ?? ''}`,
+      scopes: row.scopes.join(','),
+      ip: row.ipRanges?.join(',') ?? 'any',
       models: row.models?.join(',') ?? 'all',
       rpm: row.rpm,
       in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
@@ -87,6 +96,10 @@ const set = command({
   input: {
     id,
     name: option('<name>', shortText.exactOptional()).describe('display name'),
+    scopes: option('<names>', scopeNames.exactOptional()).describe('what the key may do: some of chat,media,read'),
+    ip: option('<ranges>', cleared(ipRanges)).describe(
+      'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any',
+    ),
     models: option('<ids>', cleared(names)).describe('allow only these models, as a,b; none allows all'),
     rpm: option('<requests>', cleared(smallCount)).describe('allow this many POST requests in any 60 seconds, or none'),
     budget: option('<credits>', cleared(count(0))).describe(
@@ -98,11 +111,12 @@ const set = command({
     ),
   },
   needs: database,
-  async run(deps, { id: keyId, inFlight, expires, ...same }, actor) {
+  async run(deps, { id: keyId, inFlight, expires, ip, ...same }, actor) {
     const limits = await setKey(deps, {
       keyId,
       changes: {
         ...same,
+        ...(ip !== undefined && { ipRanges: ip }),
         ...(inFlight !== undefined && { inFlightMax: inFlight }),
         ...(expires !== undefined && { expiresAt: expires }),
       },
@@ -112,7 +126,11 @@ const set = command({
       `Changed ${keyId}.`,
       { key_id: keyId, ...jsonRow(limits) },
       {
-        shown: { models: limits.models?.join(',') ?? 'all', expires_at: time(limits.expiresAt) },
+        shown: {
+          ip_ranges: limits.ipRanges?.join(',') ?? 'any',
+          models: limits.models?.join(',') ?? 'all',
+          expires_at: time(limits.expiresAt),
+        },
         warnings: await oddities(deps, same.models, expires),
       },
     );

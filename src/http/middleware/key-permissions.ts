@@ -1,0 +1,37 @@
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import type { Scope } from '../../domain/scope.ts';
+import { addressMatcher } from '../../platform/egress/public-address.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+
+/** Refuses a request from an address outside the ranges of its key. */
+export const demandIpRange: AppMiddleware = async (ctx, next) => {
+  const { ipRanges } = keyOf(ctx);
+  if (ipRanges !== null && !matcherOf(ipRanges)(ctx.ip)) {
+    const message = `This key may not be used from the address ${quoted(ctx.ip)}.`;
+    throw new GatewayError('ip_not_allowed', { message });
+  }
+  await next();
+};
+
+const matchers = new WeakMap<readonly string[], (address: string) => boolean>();
+
+/** Parses the ranges of a key once for as long as the key is cached. */
+function matcherOf(ranges: readonly string[]): (address: string) => boolean {
+  const matcher = matchers.get(ranges) ?? addressMatcher(ranges);
+  matchers.set(ranges, matcher);
+  return matcher;
+}
+
+/** Refuses a key that has none of the scopes of its route. */
+export const demandRouteScope: AppMiddleware = async (ctx, next) => {
+  demandScope(ctx, ...(ctx.state.route?.scopes ?? []));
+  await next();
+};
+
+/** Throws `scope_not_allowed` unless the key has one of these scopes. */
+export function demandScope(ctx: AppContext, ...accepted: readonly Scope[]): void {
+  const { scopes } = keyOf(ctx);
+  if (accepted.some((scope) => scopes.includes(scope))) return;
+  const message = `This request needs a key with the scope ${accepted.join(' or ')}. This key has ${scopes.join(' and ')}.`;
+  throw new GatewayError('scope_not_allowed', { message });
+}
