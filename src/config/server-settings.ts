@@ -200,6 +200,12 @@ export const serverSettings = {
     anthropicApiKey: providerKey('ANTHROPIC_API_KEY').describe('The same for Anthropic.'),
     falKey: providerKey('FAL_KEY').describe('The same for fal.'),
     replicateApiToken: providerKey('REPLICATE_API_TOKEN').describe('The same for Replicate.'),
+    xaiApiKey: providerKey('XAI_API_KEY').describe('The same for xAI: its images and clips, and its chats.'),
+    dashscopeApiKey: providerKey('DASHSCOPE_API_KEY').describe(
+      'The same for Alibaba Model Studio in the international region: Wan, and the chats of Qwen.',
+    ),
+    minimaxApiKey: providerKey('MINIMAX_API_KEY').describe('The same for MiniMax: its clips, and its chats.'),
+    runwayApiSecret: providerKey('RUNWAYML_API_SECRET').describe('The same for Runway.'),
     crashPoint: setting('CRASH_POINT', crashSetting).describe(
       'For tests: `name` or `name:n`, where the process kills itself (at the n-th passing). Refused without `SANDBOX_URL`.',
     ),

@@ -27,8 +27,9 @@ export async function syncProviderChannels(deps: ProviderDeps, actor: string): P
   const entries = await deps.catalog.entries();
   const known = new Set(entries.flatMap((entry) => entry.private.groups));
   const present: ProviderChannel[] = [];
-  for (const { variable, setting, family, baseUrl, groups } of providers) {
-    const name = `env-${family}`;
+  for (const provider of providers) {
+    const { variable, setting, family, baseUrl } = provider;
+    const name = `env-${provider.name}`;
     const key = deps.config.development[setting];
     const existing = channels.find((channel) => channel.name === name);
     if (key === '') {
@@ -41,8 +42,8 @@ export async function syncProviderChannels(deps: ProviderDeps, actor: string): P
       continue;
     }
     const settings = { name, adapter: family, baseUrl, credential: key, priority: 0, weight: 1 };
-    const own = [...groups, family].filter((group) => known.has(group));
-    await addChannel(deps, { ...settings, groups: own, actor });
+    const groups = new Set<string>([...provider.groups, provider.name]);
+    await addChannel(deps, { ...settings, groups: [...groups].filter((group) => known.has(group)), actor });
     present.push({ channel: name, variable, enabled: true });
   }
   return present;

@@ -55,6 +55,10 @@ const keys = {
   ANTHROPIC_API_KEY: 'anthropic-key',
   FAL_KEY: 'id:fal-key',
   REPLICATE_API_TOKEN: 'r8_replicate',
+  XAI_API_KEY: 'xai-key',
+  DASHSCOPE_API_KEY: 'sk-dashscope',
+  MINIMAX_API_KEY: 'minimax-key',
+  RUNWAYML_API_SECRET: 'key_runway',
 };
 
 describe("a provider's key in the environment", () => {
@@ -66,6 +70,13 @@ describe("a provider's key in the environment", () => {
       { channel: 'env-anthropic', variable: 'ANTHROPIC_API_KEY', enabled: true },
       { channel: 'env-fal', variable: 'FAL_KEY', enabled: true },
       { channel: 'env-replicate', variable: 'REPLICATE_API_TOKEN', enabled: true },
+      { channel: 'env-xai', variable: 'XAI_API_KEY', enabled: true },
+      { channel: 'env-xai-chat', variable: 'XAI_API_KEY', enabled: true },
+      { channel: 'env-dashscope', variable: 'DASHSCOPE_API_KEY', enabled: true },
+      { channel: 'env-dashscope-chat', variable: 'DASHSCOPE_API_KEY', enabled: true },
+      { channel: 'env-minimax', variable: 'MINIMAX_API_KEY', enabled: true },
+      { channel: 'env-minimax-chat', variable: 'MINIMAX_API_KEY', enabled: true },
+      { channel: 'env-runway', variable: 'RUNWAYML_API_SECRET', enabled: true },
     ]);
     expect(await channelNamed('env-openai')).toMatchObject({
       adapter: 'openai',
@@ -102,8 +113,15 @@ describe("a provider's key in the environment", () => {
     expect(servedBy('nano-banana-pro')).toEqual(['env-fal', 'env-gemini']);
     expect(servedBy('gpt-image-2.5')).toEqual(['env-openai']);
     expect(servedBy('gemini-omni-flash')).toEqual(['env-fal', 'env-gemini']);
-    // Only the sandbox serves these models.
-    for (const made of ['aurora-image-1', 'runway-aleph']) expect(servedBy(made)).toEqual([]);
+    expect(servedBy('grok-imagine-video')).toEqual(['env-xai']);
+    expect(servedBy('grok-4.7')).toEqual(['env-xai-chat']);
+    expect(servedBy('wan-3')).toEqual(['env-dashscope']);
+    expect(servedBy('qwen3.8-max')).toEqual(['env-dashscope-chat']);
+    expect(servedBy('hailuo-3')).toEqual(['env-minimax']);
+    expect(servedBy('minimax-m3')).toEqual(['env-minimax-chat']);
+    expect(servedBy('runway-aleph')).toEqual(['env-runway']);
+    // Only the sandbox serves this model.
+    expect(servedBy('aurora-image-1')).toEqual([]);
   });
 
   it('is encrypted again if it changes, and the channel is disabled while the key is absent', async () => {
