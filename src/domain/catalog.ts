@@ -109,6 +109,8 @@ export interface UpstreamMapping {
   fixed?: JsonObject;
   /** The values that this family offers, by parameter. A task with another value goes to the other families. */
   only?: Record<string, (string | number | boolean)[]>;
+  /** The requests that this family does not take, such as two inputs that exclude each other. They go to the other families. */
+  refuses?: RequestCondition[];
   /** The further fields of a chat request that are sent to this family. Absent: `passThroughDefault`. */
   pass_through?: string[];
   /** Chat: the model refuses a forced tool choice, so a request that forces one goes to the other families. */

@@ -1,7 +1,7 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
+import { canMake } from './offered-requests.ts';
 import { mediaCost } from './upstream-cost.ts';
-import { canMake } from './upstream-parameters.ts';
 
 /**
  * The catalog entry as it was when the task was priced. The task keeps it, so that a later change or removal of the model does
@@ -15,12 +15,12 @@ export interface TaskSnapshot {
 /** A mapping as a task keeps it: with what this task costs instead of the rules, and without what only operators read. */
 export interface TaskMapping extends Omit<
   UpstreamMapping,
-  'cost' | 'verified' | 'price_key' | 'price_differs' | 'loss_ok'
+  'cost' | 'refuses' | 'verified' | 'price_key' | 'price_differs' | 'loss_ok'
 > {
   cost_micro_usd: number;
 }
 
-/** The upstream families that offer every parameter value of this task, each with its cost of the task. */
+/** The upstream families that offer what this task asks for, each with its cost of the task. */
 export const taskSnapshot = (entry: CatalogEntry, input: JsonObject): TaskSnapshot => ({
   groups: entry.private.groups,
   upstream: Object.fromEntries(
@@ -33,6 +33,7 @@ export const taskSnapshot = (entry: CatalogEntry, input: JsonObject): TaskSnapsh
 function taskMapping(mapping: UpstreamMapping, input: JsonObject): TaskMapping {
   const {
     cost,
+    refuses: _refuses,
     verified: _verified,
     price_key: _priceKey,
     price_differs: _priceDiffers,

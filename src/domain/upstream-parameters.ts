@@ -49,12 +49,6 @@ export function upstreamModel(
 
 const inputsByRank = ['video_url', 'reference_images', 'image'] as const;
 
-/** Whether a family offers what the task asks for. Some sell fewer durations or variants of a model than others. */
-export const canMake = (mapping: Pick<UpstreamMapping, 'only'>, input: JsonObject): boolean =>
-  Object.entries(mapping.only ?? {}).every(
-    ([key, values]) => !Object.hasOwn(input, key) || values.some((value) => value === input[key]),
-  );
-
 const translated = <T>(values: Record<string, T> | undefined, value: unknown): T | undefined => {
   const isName = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return values !== undefined && isName && Object.hasOwn(values, String(value)) ? values[String(value)] : undefined;

@@ -4,8 +4,10 @@ import type { MediaRequest } from '../../src/channels/channel.ts';
 import { createAdapters, type Adapters } from '../../src/channels/registry.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import type { CatalogEntry } from '../../src/domain/catalog.ts';
+import { toUpstreamChat, type ChatRequest } from '../../src/domain/chat.ts';
+import { canMake } from '../../src/domain/offered-requests.ts';
 import { acceptedParameters, listValues, resolveMediaRequest } from '../../src/domain/parameters.ts';
-import { canMake, mapParameters, upstreamModel } from '../../src/domain/upstream-parameters.ts';
+import { mapParameters, upstreamModel } from '../../src/domain/upstream-parameters.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 
 let sandbox: Sandbox;
@@ -27,7 +29,7 @@ const picture =
 const sound = 'data:audio/mpeg;base64,AAAA';
 const film = 'data:video/mp4;base64,AAAA';
 
-/** Requests that together have every offered value of every parameter, and each input that the model accepts. */
+/** Requests that together have every offered value of every parameter, and every set of inputs that the model accepts. */
 function requestsOf(entry: CatalogEntry): Record<string, unknown>[] {
   const { parameters } = entry.model;
   const flags: [boolean | undefined, Record<string, unknown>][] = [
@@ -45,7 +47,11 @@ function requestsOf(entry: CatalogEntry): Record<string, unknown>[] {
   // Some endpoints for clips from an image take less than those for text.
   const together = Object.assign({}, ...offered.map((ones) => ones[0])) as Record<string, unknown>;
   const needed = parameters.video_url === true ? { video_url: film } : {};
-  return [{}, ...values, ...inputs, ...inputs.map((input) => ({ ...together, ...input }))].map((body) => ({
+  const combined = inputs.reduce<Record<string, unknown>[]>(
+    (all, input) => [...all, ...all.map((each) => ({ ...each, ...input }))],
+    [{}],
+  );
+  return [...values, ...combined, ...combined.map((input) => ({ ...together, ...input }))].map((body) => ({
     prompt: 'a fox [[latency=0]]',
     ...needed,
     ...body,
@@ -93,6 +99,25 @@ describe('a mapping of the shipped catalog', () => {
       }
     },
   );
+
+  const chats = entries.filter(({ model }) => model.type === 'chat' && model.status === 'active');
+  const asked: ChatRequest = {
+    ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 1_024, extra: {} },
+    ...{ temperature: 0.7, topP: 0.9, topK: 40, stop: ['END'] },
+  };
+  it.each(
+    chats.flatMap(({ model, private: { upstream } }) =>
+      Object.entries(upstream).map(([family, mapping]) => ({ id: model.id, family, mapping })),
+    ),
+  )('sends no sampling parameter that its model refuses: $id, $family', async ({ family, mapping }) => {
+    const adapter = adapters[family];
+    const supports = mapping.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
+    const { topK: _, ...without } = asked;
+    const request = supports?.topK ? asked : without;
+    const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
+    const attempt = await adapter?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
+    expect(attempt).toMatchObject({ kind: 'ok' });
+  });
 
   it('names no model that its provider has ended', () => {
     // From the deprecation pages and litellm 1.109.1, read on 2026-11-22.

@@ -273,39 +273,39 @@ describe('the values of a parameter', () => {
 });
 
 describe('the parameters for a provider', () => {
-  const fal = (id: string) => entryOf(id).private.upstream.fal ?? { model: '', cost: [], parameters: {} };
+  const falOf = (id: string) => entryOf(id).private.upstream.fal ?? { model: '', cost: [], parameters: {} };
 
   it('are renamed and translated tuning parameters, without the prompt and media inputs', () => {
     const input = resolve('aurora-image-1', {
       ...{ prompt: 'a fox', img_size: '4k', aspect_ratio: '16:9', negative_prompt: 'blur' },
       ...{ image: 'file_1', reference_images: ['file_2'] },
     });
-    expect(mapParameters(fal('aurora-image-1'), input)).toEqual({
+    expect(mapParameters(falOf('aurora-image-1'), input)).toEqual({
       negative_prompt: 'blur',
       resolution: '4K',
       aspect_ratio: '16:9',
     });
     const kling = resolve('kling-2.5-turbo', { prompt: 'a fox', duration: 10 });
-    expect(mapParameters(fal('kling-2.5-turbo'), kling)).toEqual({ aspect_ratio: '16:9', duration: '10' });
+    expect(mapParameters(falOf('kling-2.5-turbo'), kling)).toEqual({ aspect_ratio: '16:9', duration: '10' });
   });
 
   it('omit a value or a parameter that is mapped to null, and select the model of the variant', () => {
     const veo = resolve('veo-3.1', { prompt: 'a fox', variant: 'quality', duration: 8 });
-    expect(mapParameters(fal('veo-3.1'), veo)).toEqual({
+    expect(mapParameters(falOf('veo-3.1'), veo)).toEqual({
       ...{ aspect_ratio: '16:9', duration: '8s', resolution: '1080p', generate_audio: true },
     });
-    expect(upstreamModel(fal('veo-3.1'), veo)).toBe('fal-ai/veo3.1');
-    expect(upstreamModel(fal('veo-3.1'), { prompt: 'a fox', veo31_variant: 'toString' })).toBe('fal-ai/veo3.1/fast');
-    expect(upstreamModel(fal('veo-3.1'), { ...veo, image: 'https://a.example/1.png' })).toBe(
+    expect(upstreamModel(falOf('veo-3.1'), veo)).toBe('fal-ai/veo3.1');
+    expect(upstreamModel(falOf('veo-3.1'), { prompt: 'a fox', veo31_variant: 'toString' })).toBe('fal-ai/veo3.1/fast');
+    expect(upstreamModel(falOf('veo-3.1'), { ...veo, image: 'https://a.example/1.png' })).toBe(
       'fal-ai/veo3.1/image-to-video',
     );
-    expect(upstreamModel(fal('kling-2.5-turbo'), { prompt: 'a fox' })).toBe(
+    expect(upstreamModel(falOf('kling-2.5-turbo'), { prompt: 'a fox' })).toBe(
       'fal-ai/kling-video/v2.5-turbo/pro/text-to-video',
     );
-    expect(upstreamModel(fal('seedream-4'), { prompt: 'a fox', image: 'file_1', reference_images: ['file_2'] })).toBe(
+    expect(upstreamModel(falOf('seedream-4'), { prompt: 'a fox', image: 'file_1', reference_images: ['file_2'] })).toBe(
       'fal-ai/bytedance/seedream/v4/edit',
     );
-    expect(upstreamModel(fal('aurora-image-1'), veo)).toBe('fal-ai/aurora/v1');
+    expect(upstreamModel(falOf('aurora-image-1'), veo)).toBe('fal-ai/aurora/v1');
     const aleph = resolve('runway-aleph', { prompt: 'a fox' });
     expect(aleph).toMatchObject({ resolution: 'default' });
     const { runway } = entryOf('runway-aleph').private.upstream;
@@ -336,11 +336,16 @@ describe('the parameters for a provider', () => {
   });
 
   it('are sent only to families that support every value', () => {
-    const families = (id: string, body: object) =>
-      Object.keys(taskSnapshot(entryOf(id), resolve(id, { prompt: 'a fox', ...body })).upstream).sort();
-    expect(families('gemini-omni-flash', { resolution: '720p' })).toEqual(['fal', 'gemini']);
-    expect(families('gemini-omni-flash', { resolution: '1080p' })).toEqual(['gemini']);
-    expect(families('seedance-2', {})).toEqual(['fal', 'seedance']);
+    const entry = entryOf('gemini-omni-flash');
+    const fal = { ...falOf('gemini-omni-flash'), only: { resolution: ['720p'] } };
+    const limited = { ...entry, private: { ...entry.private, upstream: { ...entry.private.upstream, fal } } };
+    const families = (body: object) =>
+      Object.keys(taskSnapshot(limited, resolve('gemini-omni-flash', { prompt: 'a fox', ...body })).upstream).sort();
+    expect(families({ resolution: '720p' })).toEqual(['fal', 'gemini']);
+    expect(families({ resolution: '1080p' })).toEqual(['gemini']);
+    const one = { image: 'https://a.example/1.png' };
+    expect(families(one)).toEqual(['fal', 'gemini']);
+    expect(families({ ...one, reference_images: ['https://a.example/2.png'] })).toEqual([]);
   });
 });
 

@@ -93,6 +93,11 @@ const Mapping = z.strictObject({
   fixed: z.record(inputName, z.json()).optional(),
   pass_through: z.array(inputName).max(100).optional(),
   only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
+  refuses: z
+    .array(condition.refine((each) => Object.keys(each).length > 1, 'must name what excludes each other'))
+    .min(1)
+    .max(valuesMax)
+    .optional(),
   no_forced_tools: flag,
   thinking: z.enum(['adaptive', 'budget']).optional(),
   api: z.enum(['responses']).optional(),

@@ -2,6 +2,7 @@ import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import { assertMade, notMade } from '../../domain/offered-requests.ts';
 import { resolveMediaRequest } from '../../domain/parameters.ts';
 import { mediaCredits } from '../../domain/pricing.ts';
 import { listServing } from '../../domain/routing.ts';
@@ -74,9 +75,10 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   });
   // `resolveMediaRequest` has refused chat models.
   const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
+  assertMade(entry, input);
   const credits = mediaCredits(entry.model, input);
   const snapshot = taskSnapshot(entry, input);
-  await assertSomeChannel(deps, entry.model.id, snapshot);
+  await assertSomeChannel(deps, entry, input, snapshot);
   await deps.admission.assertNotOverloaded();
   await deps.storage.assertRoom(request.key.projectId, 'result');
 
@@ -195,10 +197,23 @@ function checkInput(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param: s
   checkInputUrl(deps, value, param);
 }
 
-/** Throws 503 only if no channel serves the model. The workflow waits for a tripped or cooling channel (rules "No channel"). */
-async function assertSomeChannel(deps: CreateDeps, modelId: string, { groups, upstream }: TaskSnapshot): Promise<void> {
+/**
+ * Refuses a task that no channel can take: 400 if the model's channels do not make what it asks for, and 503 if there are none. The
+ * workflow waits for a tripped or cooling channel (rules "No channel").
+ */
+async function assertSomeChannel(
+  deps: CreateDeps,
+  { model, private: hidden }: CatalogEntry,
+  input: JsonObject,
+  { groups, upstream }: TaskSnapshot,
+): Promise<void> {
   const { channels, nowMs } = await deps.channels.list();
-  const wanted = { modelId, groups, families: Object.keys(upstream), tried: new Set<string>(), nowMs };
-  if (listServing(channels, wanted).length === 0)
-    throw new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
+  const servingBy = (mappings: object) =>
+    listServing(channels, {
+      ...{ modelId: model.id, groups, families: Object.keys(mappings), tried: new Set<string>(), nowMs },
+    });
+  if (servingBy(upstream).length > 0) return;
+  const [other] = servingBy(hidden.upstream);
+  const mapping = other && hidden.upstream[other.adapter];
+  throw mapping ? notMade(model, mapping, input) : new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
 }

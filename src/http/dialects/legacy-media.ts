@@ -1,6 +1,7 @@
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { isMade } from '../../domain/offered-requests.ts';
 import { isGiven } from './chat-fields.ts';
 
 /**
@@ -8,11 +9,8 @@ import { isGiven } from './chat-fields.ts';
  * names, `images` go to the fields that the model accepts, and the alias adds its parameters. Fields under our own names stay.
  * Throws `GatewayError` if two fields contradict each other.
  */
-export function toCoreMedia(
-  body: JsonObject,
-  { model, private: hidden }: CatalogEntry,
-  preset: JsonObject,
-): JsonObject {
+export function toCoreMedia(body: JsonObject, entry: CatalogEntry, preset: JsonObject): JsonObject {
+  const { model } = entry;
   const { type, images, aspectRatio: _shape, imageSize: _size, ...core } = body;
   if (isGiven(type) && type !== model.type) {
     throw invalid('type', `type must be ${model.type} for the model ${model.id}, not ${quoted(type)}.`);
@@ -34,7 +32,7 @@ export function toCoreMedia(
     }
     core[key] = value;
   }
-  return { ...core, ...placeImages(images, core, { model, private: hidden }), model: model.id };
+  return { ...core, ...placeImages(images, core, entry), model: model.id };
 }
 
 /** Renames the field of a refusal by the shared checks to the name that this request used. */
@@ -60,14 +58,10 @@ function wordIn(body: JsonObject, key: string): string {
 }
 
 /**
- * `images`, one or several: the first becomes `image` and the rest `reference_images`. If the model accepts only
- * `reference_images`, all of them go there. An empty list counts as absent, because forms send it.
+ * `images`, one or several: the first becomes `image` and the rest `reference_images`. If the model accepts only `reference_images`, or not
+ * both together, all of several go there. An empty list counts as absent, because forms send it.
  */
-function placeImages(
-  images: JsonValue | undefined,
-  core: JsonObject,
-  { model, private: hidden }: CatalogEntry,
-): JsonObject {
+function placeImages(images: JsonValue | undefined, core: JsonObject, entry: CatalogEntry): JsonObject {
   if (!isGiven(images)) return {};
   const list = typeof images === 'string' ? [images] : images;
   if (!Array.isArray(list) || !list.every((item) => typeof item === 'string' && item !== '')) {
@@ -80,17 +74,20 @@ function placeImages(
       'images cannot be combined with another field for images. Send all images in the field images.',
     );
   }
+  const { model, private: hidden } = entry;
   const takesReferences = model.parameters.reference_images === true;
   // A model that accepts neither field is refused by the check of `image`.
   const takesImage = model.parameters.image === true || !takesReferences;
-  const countMax = (takesImage ? 1 : 0) + (takesReferences ? hidden.reference_images_max : 0);
+  const takesBoth = takesImage && takesReferences && isMade(entry, { image: '', reference_images: [] });
+  const hasImage = takesImage && (takesBoth || !takesReferences || list.length === 1);
+  const countMax = takesReferences ? hidden.reference_images_max + (takesBoth ? 1 : 0) : 1;
   if (model.parameters[takesImage ? 'image' : 'reference_images'] === true && list.length > countMax) {
     throw invalid('images', `images must have at most ${countMax} items for the model ${model.id}.`);
   }
   const [first] = list;
-  const references = takesImage ? list.slice(1) : list;
+  const references = hasImage ? list.slice(1) : list;
   return {
-    ...(takesImage && first !== undefined && { image: first }),
+    ...(hasImage && first !== undefined && { image: first }),
     ...(references.length > 0 && { reference_images: references }),
   };
 }

@@ -48,6 +48,8 @@ function create(call: FamilyCall): Reply {
   if (kinds.some((kind) => !/^(first_frame|last_frame|reference_(image|video))$/.test(kind))) {
     return invalid('input.media is invalid');
   }
+  const hasFrame = kinds.some((kind) => kind.endsWith('_frame'));
+  if (hasFrame && kinds.some((kind) => kind.startsWith('reference_'))) return invalid('frames exclude references');
   const { resolution = '1080P', duration = 5 } = parameters;
   if (typeof duration !== 'number' || duration < 2 || duration > 30) return invalid('duration must be in [2, 30]');
   if (!/^(480|720|1080)P$/.test(stringOf(resolution))) return invalid('resolution must be 480P, 720P or 1080P');

@@ -16,6 +16,15 @@ const pictureFields = 'prompt image_size num_images seed sync_mode output_format
 const veoFields =
   'prompt aspect_ratio duration negative_prompt resolution generate_audio seed auto_fix safety_tolerance';
 const veoValues = { duration: /^[468]s$/, resolution: /^(720p|1080p|4k)$/, aspect_ratio: /^(auto|16:9|9:16)$/ };
+const omniFields = 'prompt aspect_ratio duration resolution';
+const omniValues = {
+  duration: /^([3-9]|10)$/,
+  resolution: /^(360p|720p|1080p|4k)$/,
+  aspect_ratio: /^(16:9|9:16)$/,
+};
+const wanFields =
+  'prompt audio_url resolution duration negative_prompt enable_prompt_expansion seed enable_safety_checker';
+const wanValues = { duration: /^(5|10)$/, resolution: /^(480p|720p|1080p)$/ };
 const klingFields = 'prompt duration negative_prompt cfg_scale';
 const kling3Fields = `${klingFields} generate_audio shot_type`;
 const seedanceFields = 'prompt resolution duration aspect_ratio generate_audio seed';
@@ -38,8 +47,9 @@ const models: readonly FalModel[] = [
     needs: 'image_url',
   },
   {
+    // No negative prompt here, and no first frame.
     path: /^fal-ai\/veo3\.1(\/fast|\/lite)?\/reference-to-video$/,
-    fields: `${veoFields} image_urls`,
+    fields: 'prompt aspect_ratio duration resolution generate_audio auto_fix safety_tolerance image_urls',
     values: veoValues,
     needs: 'image_urls',
   },
@@ -83,16 +93,29 @@ const models: readonly FalModel[] = [
     values: { image_size: /^(auto_[234]K|auto|\{.*\}|square_hd)$/ },
     needs: 'image_urls',
   },
-  { path: /^google\/gemini-omni-flash$/, fields: 'prompt aspect_ratio duration', values: { duration: /^([3-9]|10)$/ } },
+  { path: /^google\/gemini-omni-flash\/v1\.1\/text-to-video$/, fields: omniFields, values: omniValues },
   {
-    path: /^google\/gemini-omni-flash\/image-to-video$/,
-    fields: 'prompt aspect_ratio duration image_url',
+    path: /^google\/gemini-omni-flash\/v1\.1\/image-to-video$/,
+    fields: `${omniFields} image_url`,
+    values: omniValues,
     needs: 'image_url',
   },
   {
-    path: /^google\/gemini-omni-flash\/reference-to-video$/,
-    fields: 'prompt aspect_ratio duration image_urls',
+    path: /^google\/gemini-omni-flash\/v1\.1\/reference-to-video$/,
+    fields: `${omniFields} image_urls`,
+    values: omniValues,
     needs: 'image_urls',
+  },
+  {
+    path: /^fal-ai\/wan-25-preview\/text-to-video$/,
+    fields: `${wanFields} aspect_ratio`,
+    values: { ...wanValues, aspect_ratio: /^(16:9|9:16|1:1)$/ },
+  },
+  {
+    path: /^fal-ai\/wan-25-preview\/image-to-video$/,
+    fields: `${wanFields} image_url`,
+    values: wanValues,
+    needs: 'image_url',
   },
   {
     path: /^ideogram\/v4$/,

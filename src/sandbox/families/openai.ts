@@ -22,6 +22,7 @@ import {
   stringOf,
   takeJob,
 } from '../media-family.ts';
+import { refusedParameter } from './chat-model-limits.ts';
 import { answerResponses } from './openai-responses.ts';
 import type { FoundJob } from '../media-jobs.ts';
 import { mediaSize } from '../media-size.ts';
@@ -51,6 +52,14 @@ function chat(call: FamilyCall): Reply {
     return problem(400, 'missing_required_parameter', "Missing required parameter: 'messages'.");
   }
   const model = input.model;
+  const refused = refusedParameter(model, input);
+  if (refused !== undefined) {
+    return problem(
+      400,
+      'unsupported_parameter',
+      `Unsupported parameter: '${refused}' is not supported with this model.`,
+    );
+  }
   return answerChat(call, toAsked(input), {
     refusals,
     stream:

@@ -511,6 +511,23 @@ const videoCases: FieldCase[] = [
   { what: 'an image model', body: aurora, param: 'model', code: 'model_type_mismatch' },
   { what: 'no prompt', body: { model: 'veo-3.1' }, param: 'prompt', code: 'missing_parameter' },
   {
+    what: 'an image beside reference images for a model that takes one or the other',
+    body: { ...veo, image: 'https://example.com/a.png', reference_images: ['https://example.com/b.png'] },
+    param: 'image',
+    code: 'unsupported_parameter',
+  },
+  {
+    what: 'a negative prompt beside reference images for a model that takes one or the other',
+    body: {
+      model: 'veo-3.1',
+      prompt: 'waves',
+      negative_prompt: 'foam',
+      reference_images: ['https://example.com/b.png'],
+    },
+    param: 'negative_prompt',
+    code: 'unsupported_parameter',
+  },
+  {
     what: 'an http video_url',
     body: { ...runway, video_url: 'http://example.com/a.mp4' },
     param: 'video_url',

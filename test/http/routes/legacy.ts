@@ -229,7 +229,14 @@ export const describeLegacy = (started: () => Gateway): void =>
       it.each([
         ['as a string is the image', 'aurora-image-1', a, { image: a }],
         ['as an array of one is the image', 'kling-2.5-turbo', [a], { image: a }],
-        ['has the image first and reference images after it', 'veo-3.1', [a, b], { image: a, reference_images: [b] }],
+        [
+          'has the image first and reference images after it',
+          'seedream-4',
+          [a, b],
+          { image: a, reference_images: [b] },
+        ],
+        ['has only reference images if the two exclude each other', 'veo-3.1', [a, b], { reference_images: [a, b] }],
+        ['as an array of one is the image even then', 'veo-3.1', [a], { image: a }],
         [
           'has only reference images if the model accepts only those',
           'nano-banana-pro',

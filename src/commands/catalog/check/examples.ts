@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CatalogEntry } from '../../../domain/catalog.ts';
 import { GatewayError } from '../../../domain/errors.ts';
+import { assertMade } from '../../../domain/offered-requests.ts';
 import { envelopeKeys, reservedKeys, resolveMediaRequest } from '../../../domain/parameters.ts';
 import { mediaCredits } from '../../../domain/pricing.ts';
 import { ChatExample } from './chat.ts';
@@ -42,7 +43,9 @@ function refusalOf(entry: CatalogEntry, body: Record<string, unknown>): string |
     });
   };
   try {
-    mediaCredits(entry.model, resolveMediaRequest(entry, body, { checkUrl }).input);
+    const { input } = resolveMediaRequest(entry, body, { checkUrl });
+    mediaCredits(entry.model, input);
+    assertMade(entry, input);
     return undefined;
   } catch (error) {
     const param = error instanceof GatewayError && error.param !== undefined ? `${error.param}: ` : '';

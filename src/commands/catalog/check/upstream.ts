@@ -2,10 +2,11 @@ import { adapterFamilies, passingFamilies } from '../../../channels/registry.ts'
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
 import { unsentMembers } from '../../../domain/chat.ts';
 import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
+import { canMake } from '../../../domain/offered-requests.ts';
 import { acceptedParameters, accepts, listValues, type AcceptedParameter } from '../../../domain/parameters.ts';
 import { neverFixed, neverPassedThrough } from '../../../domain/pass-through.ts';
 import { meets } from '../../../domain/request-condition.ts';
-import { canMake, combinedKeys } from '../../../domain/upstream-parameters.ts';
+import { combinedKeys } from '../../../domain/upstream-parameters.ts';
 import { valuesMax } from '../catalog-file-entry.ts';
 import { chatDescriptors } from './chat.ts';
 import { checkCondition } from './condition.ts';
@@ -106,6 +107,7 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
       if (!isInput) problem(`${path}.${member}.${input}`, 'is not an input of this model');
     }
   }
+  checkRefuses(entry, mapping, path, findings);
   checkSends(entry, mapping, path, findings);
   // If two parameters had the same name, the provider would receive only one and the client would pay for both.
   const combined = combinedKeys(mapping);
@@ -133,6 +135,14 @@ function checkChatParameter(
   if (rule === null ? parameter === 'max_tokens' : !isNamed) {
     problem(at, isNamed ? 'must be sent, because credits are held for it' : 'can only be null for "not sent"');
   }
+}
+
+/** Checks the requests that the family does not take: each must be one that the model accepts. */
+function checkRefuses(entry: CatalogEntry, { refuses }: UpstreamMapping, path: string, findings: Findings): void {
+  if (refuses === undefined) return;
+  const at = `${path}.refuses`;
+  if (entry.model.type === 'chat') findings.problem(at, 'belongs to image and video models');
+  else for (const [index, condition] of refuses.entries()) checkCondition(entry, condition, `${at}.${index}`, findings);
 }
 
 /** Checks the rules of fields that depend on several parameters: every offered value must reach the provider. */

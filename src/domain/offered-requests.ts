@@ -1,0 +1,48 @@
+import type { CatalogEntry, Model, UpstreamMapping } from './catalog.ts';
+import { GatewayError } from './errors.ts';
+import type { JsonObject } from './json.ts';
+import { isInputKey, meets } from './request-condition.ts';
+
+type Limits = Pick<UpstreamMapping, 'only' | 'refuses'>;
+
+/** Whether a family offers what the task asks for. Some sell fewer durations or variants of a model than others, or not all together. */
+export const canMake = (mapping: Limits, input: JsonObject): boolean =>
+  unofferedKey(mapping, input) === undefined && refusedTogether(mapping, input) === undefined;
+
+/** The first parameter whose value the family does not offer. */
+export const unofferedKey = ({ only = {} }: Pick<Limits, 'only'>, input: JsonObject): string | undefined =>
+  Object.entries(only).find(
+    ([key, values]) => Object.hasOwn(input, key) && !values.some((value) => value === input[key]),
+  )?.[0];
+
+const refusedTogether = ({ refuses = [] }: Pick<Limits, 'refuses'>, input: JsonObject) =>
+  refuses.find((condition) => meets(condition, input));
+
+/** Whether some family makes a request. A model without families is no longer made by any, and its requests are refused before. */
+export const isMade = ({ private: { upstream } }: CatalogEntry, input: JsonObject): boolean => {
+  const mappings = Object.values(upstream);
+  return mappings.length === 0 || mappings.some((mapping) => canMake(mapping, input));
+};
+
+/** Throws why the first family does not make a request, if no family makes it. */
+export function assertMade(entry: CatalogEntry, input: JsonObject): void {
+  const [first] = Object.values(entry.private.upstream);
+  if (first !== undefined && !isMade(entry, input)) throw notMade(entry.model, first, input);
+}
+
+/** Why a family does not make a request, with the parameters at fault. The request must be one that it does not make. */
+export function notMade({ id }: Model, mapping: Limits, input: JsonObject): GatewayError {
+  const shown = (key: string): string => (isInputKey(key) ? key : `${key} ${JSON.stringify(input[key])}`);
+  const key = unofferedKey(mapping, input);
+  if (key !== undefined) {
+    const message = `${shown(key)} is not offered with the other values of this request for the model ${id}.`;
+    return new GatewayError('invalid_value', { message, param: key });
+  }
+  const refused = Object.keys(refusedTogether(mapping, input) ?? {});
+  // Sorted, because PostgreSQL does not keep the order of the catalog file.
+  const given = refused.filter((each) => Object.hasOwn(input, each)).sort();
+  const [first = 'This request', ...others] = given;
+  const why = others.length > 0 ? `cannot be combined with ${others.map(shown).join(' and ')}` : 'needs another input';
+  const message = `${shown(first)} ${why} for the model ${id}.`;
+  return new GatewayError('unsupported_parameter', { message, ...(given[0] !== undefined && { param: first }) });
+}

@@ -1,0 +1,19 @@
+import type { Fields } from '../chat.ts';
+
+/**
+ * Parameters that models of the shipped catalog refuse at chat completions, so that tests notice a mapping that sends them. Read on
+ * 2026-11-22: litellm 1.109.1 (GPT-5), https://platform.kimi.ai/docs/api/models-overview (Kimi K2.6 and K3.1), and
+ * @ai-sdk/xai 5.0.12 (Grok 4).
+ */
+const limits: readonly { model: RegExp; only: Record<string, unknown> }[] = [
+  // By parameter, the one value that is taken; undefined if the parameter is refused as a whole.
+  { model: /^gpt-5-mini/, only: { temperature: 1, top_p: undefined, top_k: undefined, stop: undefined } },
+  { model: /^kimi-k/, only: { temperature: 1, top_p: 0.95 } },
+  { model: /^grok-4/, only: { stop: undefined } },
+];
+
+/** The first parameter that the model would refuse, or undefined. */
+export function refusedParameter(model: string, input: Fields): string | undefined {
+  const only = limits.find((each) => each.model.test(model))?.only ?? {};
+  return Object.keys(only).find((key) => input[key] !== undefined && input[key] !== only[key]);
+}
