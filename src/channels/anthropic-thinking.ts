@@ -1,6 +1,7 @@
-import type { UpstreamChat } from '../domain/chat.ts';
+import { unsentMembers, type UpstreamChat } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
+import { isNamed, noEffect } from '../domain/unsent-parameters.ts';
 
 /** The least budget that Anthropic accepts. */
 const budgetMin = 1_024;
@@ -41,12 +42,27 @@ const levels = {
 
 const temperatureMax = 1;
 
+/** Members that are undefined are not sent. */
+type Sampling = Partial<Record<'temperature' | 'top_p' | 'top_k', number | undefined>>;
+
 /** The sampling parameters. Anthropic refuses `temperature` beside `top_p`, and both while the model thinks. */
-export function sampling({ temperature, topP, topK }: UpstreamChat, thinking: JsonObject | undefined) {
+export function sampling({ temperature, topP, topK }: UpstreamChat, thinking: JsonObject | undefined): Sampling {
   if (thinking !== undefined && thinking.type !== 'disabled') return {};
   return {
     temperature: temperature === undefined ? undefined : Math.min(temperature, temperatureMax),
     top_p: temperature === undefined ? topP : undefined,
     top_k: topK,
   };
+}
+
+/** What a client should know about its sampling parameters, in sentences. */
+export function samplingWarnings(request: UpstreamChat): string[] {
+  const sent = sampling(request, thinkingOf(request).thinking);
+  const named = (['temperature', 'top_p', 'top_k'] as const).filter((key) => isNamed(request, unsentMembers[key]));
+  const dropped = noEffect(named.filter((key) => sent[key] === undefined));
+  const isLimited = sent.temperature !== undefined && sent.temperature !== request.temperature;
+  return [
+    ...(dropped === null ? [] : [dropped]),
+    ...(isLimited ? [`temperature was sent as ${temperatureMax}, the highest that this model takes.`] : []),
+  ];
 }

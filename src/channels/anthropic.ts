@@ -15,7 +15,7 @@ import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
-import { sampling, thinkingOf } from './anthropic-thinking.ts';
+import { sampling, samplingWarnings, thinkingOf } from './anthropic-thinking.ts';
 import { ModelList, count, objectIn, splitSystem, toTurns } from './chat-call.ts';
 import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
@@ -45,6 +45,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       extra: false,
       translates: ['reasoning_effort'],
     },
+    chatWarnings: samplingWarnings,
     chat: chatBy(() => '/messages', toBody, toReply),
     chatStream: chatStreamBy(
       () => '/messages',

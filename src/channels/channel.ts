@@ -126,6 +126,8 @@ export interface Adapter {
   chatSupports?: ChatSupports;
   /** The same for mappings with `api: responses`. */
   responsesSupports?: ChatSupports;
+  /** What a client should know about parameters that this family leaves out or changes, in sentences. Absent: it sends all as they are. */
+  chatWarnings?(request: UpstreamChat): string[];
   /** Submits once and never retries. */
   submitMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<SubmitResult>;
   /** The task types whose submit lasts as long as the job and returns its results. */

@@ -37,6 +37,7 @@ export const responsesSupports: ChatSupports = {
 export function toResponsesBody(request: UpstreamChat): RequestBody {
   const { responseFormat, toolChoice: choice } = request;
   const { reasoning_effort: effort, verbosity, ...extra } = { ...request.extra, ...request.fixed };
+  const { reasoning_effort: _effort, verbosity: _verbosity, ...fixed } = request.fixed ?? {};
   const text = { ...(responseFormat && { format: toFormat(responseFormat) }), ...(verbosity && { verbosity }) };
   return {
     // First, so that a further field cannot replace a priced one.
@@ -56,6 +57,8 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
     }),
     store: false,
     stream: false,
+    // Last, because the catalog's word stands.
+    ...fixed,
   };
 }
 

@@ -18,6 +18,8 @@ export interface ChatRequest {
   /** The client named no `max_tokens`, so a model may have a default of its own. */
   isDefaultLength?: true;
   temperature?: number;
+  /** The client named no temperature, so that it may be left out without a word. */
+  isDefaultTemperature?: true;
   topP?: number;
   topK?: number;
   stop?: string[];
@@ -138,11 +140,16 @@ const maxTokensDefault = 1_024;
 export const toLength = (maxTokens: number | null | undefined): Pick<ChatRequest, 'maxTokens' | 'isDefaultLength'> =>
   typeof maxTokens === 'number' ? { maxTokens } : { maxTokens: maxTokensDefault, isDefaultLength: true };
 /**
- * The temperature of a request that names none (spec §2.3): 0.7, or none beside a `top_p` of the client. Both settle the same
+ * The temperature that a request names. If it names none: 0.7 (spec §2.3), or none beside a `top_p` of the client. Both settle the same
  * choice, and some models refuse a request with the two.
  */
-export const defaultTemperature = (topP: number | null | undefined): number | undefined =>
-  topP === null || topP === undefined ? 0.7 : undefined;
+export const toTemperature = (
+  temperature: number | null | undefined,
+  topP: number | null | undefined,
+): Pick<ChatRequest, 'temperature' | 'isDefaultTemperature'> => {
+  if (typeof temperature === 'number') return { temperature };
+  return typeof topP === 'number' ? {} : { temperature: 0.7, isDefaultTemperature: true };
+};
 
 /** The text of a message's content. Parts are joined by line breaks. */
 export const textOf = (content: ChatContent | null): string =>

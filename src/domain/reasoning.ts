@@ -20,32 +20,24 @@ export function thinkingBudget(effort: Exclude<Effort, 'none'>, maxTokens: numbe
 const budgets = { minimal: 128, low: 1_024, medium: 2_048, high: 4_096, xhigh: 8_192, max: 16_384 } as const;
 
 /**
- * The request with a length that leaves room for the thoughts of its model, and a sentence for the client if it asked for less. The
- * credits are held for this length.
+ * The request with a length that leaves room for the thoughts of its model, if the client names none. A length that the client names
+ * stands, because it bounds what the client pays (docs/DECISIONS.md, "Chat families").
  */
-export function withRoomToThink(
-  request: ChatRequest,
-  limits: ModelPrivate['max_tokens'],
-): { request: ChatRequest; warning?: string } {
-  if (!limits) return { request };
-  const { isDefaultLength, maxTokens } = request;
-  if (isDefaultLength) return { request: { ...request, maxTokens: limits.default } };
-  if (maxTokens >= limits.min) return { request };
-  const warning = `max_tokens was raised from ${maxTokens} to ${limits.min}, because the thoughts of this model count as tokens.`;
-  return { request: { ...request, maxTokens: limits.min }, warning };
-}
+export const withRoomToThink = (request: ChatRequest, limits: ModelPrivate['max_tokens']): ChatRequest =>
+  limits && request.isDefaultLength ? { ...request, maxTokens: limits.default } : request;
 
 /**
  * An answer that has tokens and no text: the model spent them on its thoughts. It was cut, whatever the provider calls it, and a
- * client that reads only the text must learn why there is none. Null for any other answer.
+ * client that reads only the text must learn why there is none. `least`: the tokens that leave room for text, if the client allowed
+ * fewer. Null for any other answer.
  */
-export function thoughtOnly(reply: ChatReply): { reply: ChatReply; warning: string } | null {
+export function thoughtOnly(reply: ChatReply, least?: number): { reply: ChatReply; warning: string } | null {
   const { content, refusal, toolCalls, usage, reasoning, finishReason } = reply;
   const isSilent = !content && !refusal && toolCalls.length === 0 && (usage?.outputTokens ?? 0) > 0;
   const hasThought = reasoning !== undefined || (usage?.reasoningTokens ?? 0) > 0;
   const isCut = finishReason === 'length' || (finishReason === 'stop' && hasThought);
   if (!isSilent || !isCut) return null;
-  const warning =
-    'The model spent its tokens on thoughts and wrote no text. Allow more max_tokens, or ask for a lower reasoning_effort.';
+  const enough = least === undefined ? 'more' : `at least ${least}`;
+  const warning = `The model spent its tokens on thoughts and wrote no text. Allow ${enough} max_tokens, or ask for a lower reasoning_effort.`;
   return { reply: { ...reply, finishReason: 'length' }, warning };
 }

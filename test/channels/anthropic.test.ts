@@ -222,6 +222,18 @@ describe('a chat for Anthropic', () => {
     expect(await sent({ topP: 0.9 })).toEqual({ ...plain, top_p: 0.9 } satisfies Sent);
   });
 
+  it('says which parameters of its client it left out or changed, and nothing about a default', () => {
+    const warnings = (more: Partial<UpstreamChat>) => wire.adapter.chatWarnings?.(asking(more));
+    expect(warnings({ temperature: 0.5, topK: 40 })).toEqual([]);
+    expect(warnings({ temperature: 0.5, topP: 0.9 })).toEqual([expect.stringContaining('does not take top_p')]);
+    expect(warnings({ temperature: 1.5 })).toEqual([expect.stringContaining('temperature was sent as 1')]);
+    const thinking = effort('high', 'adaptive');
+    expect(warnings({ ...thinking, temperature: 0.7, isDefaultTemperature: true })).toEqual([]);
+    expect(warnings({ ...thinking, temperature: 0.7, topK: 9 })).toEqual([
+      expect.stringContaining('does not take temperature, top_k'),
+    ]);
+  });
+
   it('asks for an answer by a schema, without the constraints that Anthropic refuses', async () => {
     const schema: JsonObject = {
       type: 'object',

@@ -406,6 +406,13 @@ describe('the Responses API of the OpenAI adapter', () => {
     } satisfies OpenAI.Responses.ResponseCreateParamsNonStreaming);
   });
 
+  it('sends what the catalog fixes, whatever a request or the gateway itself would send', async () => {
+    const fixed = { parallel_tool_calls: true, store: true, include: ['reasoning.encrypted_content'] };
+    const tools = [{ name: 'look' }];
+    const { body } = await wire.chat({ ...asked, fixed, tools, parallelToolCalls: false, extra: { include: [] } });
+    expect(body).toMatchObject(fixed);
+  });
+
   it('takes the effort of the catalog before that of a request', async () => {
     const fixed = { reasoning_effort: 'none' };
     const { body } = await wire.chat({ ...asked, fixed, extra: { reasoning_effort: 'high' } });

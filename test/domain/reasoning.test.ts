@@ -33,6 +33,13 @@ describe('an answer without text', () => {
   });
 });
 
+describe('the sentence about an answer without text', () => {
+  it('names the tokens that leave room for text, if the client allowed fewer', () => {
+    expect(thoughtOnly(reply({}), 1_024)?.warning).toContain('Allow at least 1024 max_tokens');
+    expect(thoughtOnly(reply({}))?.warning).toContain('Allow more max_tokens');
+  });
+});
+
 describe('the budget for thoughts', () => {
   it('leaves at least half of the answer for text, and is null if the model cannot think in the rest', () => {
     expect(thinkingBudget('high', 8_192, 1_024)).toBe(4_096);

@@ -19,8 +19,6 @@ export interface PreparedChat {
   credits: number;
   /** Adapter families that support the request. */
   families: string[];
-  /** What was changed in the request, in a sentence for the client. */
-  warning?: string;
 }
 
 /** Checks a request before credits are held: the model, its images, the size of the context, and which families support it. */
@@ -33,14 +31,14 @@ export function prepareChat(
   checkImageUrls({ egress }, asked);
   // Thoughts that no provider is sent must not be paid for.
   const isKept = Object.values(entry.private.upstream).some(({ keeps_reasoning: keeps }) => keeps === true);
-  const { request, warning } = withRoomToThink(isKept ? asked : withoutReasoning(asked), entry.private.max_tokens);
+  const request = withRoomToThink(isKept ? asked : withoutReasoning(asked), entry.private.max_tokens);
   const hold = chatHold(request, entry.private.image_tokens);
   checkContext(entry, hold);
   const supportsOf = (family: string, api: UpstreamMapping['api']) =>
     api === 'responses' ? adapters[family]?.responsesSupports : adapters[family]?.chatSupports;
   const families = familiesTaking(entry.private.upstream, supportsOf, request);
   const credits = heldCredits(entry.model.pricing, hold);
-  return { entry, request, hold, credits, families, ...(warning !== undefined && { warning }) };
+  return { entry, request, hold, credits, families };
 }
 
 /** The provider fetches these URLs. A private address would reach the network of a self-hosted provider. */

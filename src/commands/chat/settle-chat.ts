@@ -1,11 +1,12 @@
 import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
-import type { ChatReply } from '../../domain/chat.ts';
+import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
 import { billedTokens, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/reasoning.ts';
+import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
 import { pause } from '../../platform/pause.ts';
-import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
+import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
 
 /**
@@ -19,7 +20,7 @@ export function billChat(
   reply: ChatReply,
   broken: GatewayError | null = null,
 ): { body: string; answered: ChatAnswered; end: ChatEnd } {
-  const { entry, hold, credits } = input.prepared;
+  const { entry, request, hold, credits } = input.prepared;
   const usage = settledUsage(reply, hold);
   const settlement = settledCredits(entry.model.pricing, usage, credits);
   if (settlement.undercharged > 0) {
@@ -30,8 +31,11 @@ export function billChat(
       'a chat cost more than its hold and was charged the hold',
     );
   }
-  const silent = thoughtOnly(reply);
-  const warning = [input.prepared.warning, silent?.warning].filter(Boolean).join(' ');
+  const least = entry.private.max_tokens?.min ?? 0;
+  const silent = thoughtOnly(reply, request.maxTokens < least ? least : undefined);
+  const warning = [...parameterWarnings(deps, input.prepared, tried.channel.adapter), silent?.warning]
+    .filter(Boolean)
+    .join(' ');
   const answered: ChatAnswered = {
     reply: silent?.reply ?? reply,
     ...(warning !== '' && { warning }),
@@ -53,6 +57,19 @@ export function billChat(
     answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
   };
   return { body, answered, end };
+}
+
+/** What the client should know about the parameters of its request at this family, in sentences. */
+function parameterWarnings(
+  { adapters }: Pick<ChatDeps, 'adapters'>,
+  { entry, request }: PreparedChat,
+  family: string,
+): string[] {
+  const mapping = entry.private.upstream[family];
+  if (!mapping) return [];
+  const unsent = noEffect(unsentBy(request, mapping.parameters));
+  const changed = adapters[family]?.chatWarnings?.(toUpstreamChat(request, mapping)) ?? [];
+  return [...(unsent === null ? [] : [unsent]), ...changed];
 }
 
 /** How long a settlement is retried. After that an error is better than a longer wait of the client. */

@@ -4,7 +4,7 @@ import { within, type ChatAnswer } from './chat-answer.ts';
 import { JsonRecord } from './chat-fields.ts';
 
 /** Writes the generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
-export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObject {
+export function geminiResponse({ id, model, reply, usage, warning }: ChatAnswer): JsonObject {
   const calls = reply.toolCalls.map(toCallPart);
   const isBroken = calls.includes(null);
   const text = reply.content ?? reply.refusal ?? '';
@@ -27,6 +27,8 @@ export function geminiResponse({ id, model, reply, usage }: ChatAnswer): JsonObj
     usageMetadata: geminiUsage({ reply, usage }),
     modelVersion: model,
     responseId: id,
+    // Not a member of Google's: its SDKs drop it.
+    ...(warning !== undefined && { tollgate: { warning } }),
   };
 }
 

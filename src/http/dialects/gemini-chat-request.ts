@@ -2,7 +2,7 @@ import { z } from 'zod';
 import {
   checkConversation,
   toLength,
-  defaultTemperature,
+  toTemperature,
   type ChatMessage,
   type ChatPart,
   type ChatRequest,
@@ -48,10 +48,10 @@ export function readGeminiChat(model: string, body: unknown): ChatRequest {
     messages,
     tools,
     ...toLength(config.maxOutputTokens),
+    ...toTemperature(config.temperature, config.topP),
     ...given({
       toolChoice,
       responseFormat: readFormat(config),
-      temperature: config.temperature ?? defaultTemperature(config.topP),
       topP: config.topP,
       topK: config.topK,
       stop: config.stopSequences?.length ? config.stopSequences : null,

@@ -20,7 +20,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
       return parts.length === 0 ? '' : event({ content: { role: 'model', parts } });
     },
 
-    end({ reply, usage }) {
+    end({ reply, usage, warning }) {
       const calls = reply.toolCalls.map(toCallPart);
       const whole = calls.filter((part) => part !== null);
       const parts = whole.length > 0 ? whole : [{ text: '' }];
@@ -29,7 +29,10 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
           content: { role: 'model', parts },
           finishReason: calls.includes(null) ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
         },
-        { usageMetadata: geminiUsage({ reply, usage }) },
+        {
+          usageMetadata: geminiUsage({ reply, usage }),
+          ...(warning !== undefined && { tollgate: { warning } }),
+        },
       );
     },
 

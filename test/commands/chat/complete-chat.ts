@@ -146,6 +146,14 @@ export const describeCompleteChat = (started: () => Gateway): void =>
         expect((await ask('shallow')).body).not.toHaveProperty('tollgate');
       });
 
+      it('says which parameters of the client its model was not sent', async () => {
+        const fields = { model: 'gpt-5-mini', temperature: 0.2, stop: ['END'] };
+        const warning = expect.stringContaining('does not take temperature, stop in this request');
+        const answer = await ask('sampled', { fields });
+        expect(answer.body).toMatchObject({ choices: [{ finish_reason: 'stop' }], tollgate: { warning } });
+        expect((await ask('not sampled', { fields: { model: 'gpt-5-mini' } })).body).not.toHaveProperty('tollgate');
+      });
+
       it('whose client disconnects is still settled', async () => {
         const { projectId, apiKey } = await gateway.project({ credits: 100 });
         const gone = new AbortController();

@@ -27,6 +27,7 @@ describe('a generateContent request', () => {
       maxTokens: 1_024,
       isDefaultLength: true,
       temperature: 0.7,
+      isDefaultTemperature: true,
       extra: {},
     });
   });

@@ -29,13 +29,15 @@ describe('an OpenAI chat request', () => {
       maxTokens: 1_024,
       isDefaultLength: true,
       temperature: 0.7,
+      isDefaultTemperature: true,
       extra: {},
     });
   });
 
   it('gets no default temperature beside a top_p, because some models refuse the two together', () => {
-    expect(read({ top_p: 0.9 })).toEqual({ ...read(), temperature: undefined, topP: 0.9 });
-    expect(read({ top_p: 0.9 })).not.toHaveProperty('temperature');
+    const { temperature: _default, isDefaultTemperature: _flag, ...others } = read();
+    expect(read({ top_p: 0.9 })).toEqual({ ...others, topP: 0.9 });
+    expect(read({ temperature: 0.7 })).not.toHaveProperty('isDefaultTemperature');
     expect(read({ top_p: 0.9, temperature: 0.2 })).toMatchObject({ topP: 0.9, temperature: 0.2 });
     expect(read({ top_p: null })).toMatchObject({ temperature: 0.7 });
   });
