@@ -5,6 +5,7 @@ import type { Attempt, Trouble } from '../domain/upstream.ts';
 import type { CallOutcome } from './upstream-request.ts';
 import { ChatStreamBroken, type ChatStream } from './channel.ts';
 import { classifyChat, isContentPolicy, type FailedAnswer, type ReadError } from './classify-outcome.ts';
+import { fieldsIn } from './event-fields.ts';
 import { StreamCut, type UpstreamStream } from './stream-upstream.ts';
 
 /** Reads the events of one answer in the format of a family. It may keep state between them. */
@@ -112,7 +113,7 @@ function readEvent(
   } catch {
     return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, an event is not JSON`, status });
   }
-  const words = readError(json);
+  const words = mayReportError(json) ? readError(json) : null;
   if (words !== null) return inBandError(json, words);
   const deltas = reader.read(json);
   if (deltas === null)
@@ -125,6 +126,15 @@ function readEvent(
     errorClass: 'content_policy',
     detail: 'the prompt was blocked',
   });
+}
+
+/**
+ * Whether an event may be an error, so that its family has to read it. Nearly all events are pieces, and the schemas of errors would cost
+ * more than all other work on one.
+ */
+function mayReportError(json: unknown): boolean {
+  const event = fieldsIn(json);
+  return (event?.error ?? null) !== null || event?.object === 'error';
 }
 
 /** An error inside a stream has no status of its own. With 400 the words of moderation count, as they do not with 500. */

@@ -26,6 +26,17 @@ const budgets = { minimal: 128, low: 1_024, medium: 2_048, high: 4_096, xhigh: 8
 export const withRoomToThink = (request: ChatRequest, limits: ModelPrivate['max_tokens']): ChatRequest =>
   limits && request.isDefaultLength ? { ...request, maxTokens: limits.default } : request;
 
+/** Whether a model thinks before it answers this request: always, as its entry says, or because the request asks for it. */
+export function thinksFirst({ extra, gemini }: ChatRequest, limits: ModelPrivate['max_tokens']): boolean {
+  const effort = extra.reasoning_effort;
+  const config = gemini?.thinkingConfig;
+  return (
+    limits !== undefined ||
+    (isEffort(effort) && effort !== 'none') ||
+    (config !== undefined && config.thinkingBudget !== 0)
+  );
+}
+
 /**
  * An answer that has tokens and no text: the model spent them on its thoughts. It was cut, whatever the provider calls it, and a
  * client that reads only the text must learn why there is none. `least`: the tokens that leave room for text, if the client allowed

@@ -1,27 +1,39 @@
 import type { AppContext } from './context.ts';
+import { asEvents, type Framing } from './framing.ts';
 import { cutOffSlowReader } from './slow-reader.ts';
 
-/** Load balancers and clients close a connection that is silent for longer; common limits start at 30 s. */
-const SILENCE_MS = 15_000;
-/** What one slow reader may hold in memory. Beyond it nothing more is read from the provider. */
-const BUFFERED_MAX_BYTES = 256_000;
-/** The time in which a reader must take 1 kB for each second of it. */
-const SLOW_WINDOW_SECONDS = 30;
+interface EventStreamLimits {
+  silenceMs: number;
+  bufferedMaxBytes: number;
+  slowWindowSeconds: number;
+}
+
+const usualLimits: EventStreamLimits = {
+  /** Load balancers and clients close a connection that is silent for longer; common limits start at 30 s. */
+  silenceMs: 15_000,
+  /** What one slow reader may hold in memory. Beyond it nothing more is read from the provider. */
+  bufferedMaxBytes: 256_000,
+  /** The time in which a reader must take 1 kB for each second of it. */
+  slowWindowSeconds: 30,
+};
 
 /**
- * An answer as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Status and headers leave with the
- * first event, or after 15 s of silence with a comment; until then the request can still be refused. Another comment follows
- * after each further 15 s of silence.
+ * An answer as events. Status and headers leave with the first event, or after 15 s of silence with a comment; until then the request
+ * can still be refused. Another comment follows after each further 15 s of silence.
  */
 export class EventStream {
   readonly #ctx: AppContext;
+  readonly #framing: Framing;
+  readonly #limits: EventStreamLimits;
   readonly #gone = new AbortController();
   readonly #silence: NodeJS.Timeout;
   #isOpen = false;
 
-  constructor(ctx: AppContext) {
+  constructor(ctx: AppContext, framing = asEvents(), limits: Partial<EventStreamLimits> = {}) {
     this.#ctx = ctx;
-    this.#silence = setTimeout(() => void this.write(': the answer is on its way\n\n'), SILENCE_MS);
+    this.#framing = framing;
+    this.#limits = { ...usualLimits, ...limits };
+    this.#silence = setTimeout(() => void this.#send(framing.silence()), this.#limits.silenceMs);
     if (ctx.res.closed) this.#end();
     else ctx.res.once('close', () => this.#end());
   }
@@ -38,12 +50,30 @@ export class EventStream {
 
   /** Sends events. The promise, if there is one, resolves when the client has caught up or has left. */
   write(events: string): Promise<void> | undefined {
+    return this.#send(this.#framing.put(events));
+  }
+
+  /** Sends the last events. */
+  end(events: string): void {
+    const { res } = this.#ctx;
+    if (res.closed) return;
+    this.#open();
+    clearTimeout(this.#silence);
+    res.end(this.#framing.put(events) + this.#framing.end);
+  }
+
+  /** Stops the timer, for a request that is answered otherwise. */
+  close(): void {
+    clearTimeout(this.#silence);
+  }
+
+  #send(text: string): Promise<void> | undefined {
     const { res } = this.#ctx;
     if (res.closed) return undefined;
     this.#open();
     this.#silence.refresh();
-    res.write(events);
-    if (res.writableLength < BUFFERED_MAX_BYTES) return undefined;
+    res.write(text);
+    if (res.writableLength < this.#limits.bufferedMaxBytes) return undefined;
     return new Promise((resolve) => {
       const done = (): void => {
         res.off('drain', done).off('close', done);
@@ -53,20 +83,6 @@ export class EventStream {
     });
   }
 
-  /** Sends the last events. */
-  end(events: string): void {
-    const { res } = this.#ctx;
-    if (res.closed) return;
-    this.#open();
-    clearTimeout(this.#silence);
-    res.end(events);
-  }
-
-  /** Stops the timer, for a request that is answered otherwise. */
-  close(): void {
-    clearTimeout(this.#silence);
-  }
-
   #open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -74,11 +90,11 @@ export class EventStream {
     // Koa must not answer a second time.
     this.#ctx.respond = false;
     res.statusCode = 200;
-    res.setHeader('content-type', 'text/event-stream; charset=utf-8');
+    res.setHeader('content-type', this.#framing.contentType);
     // nginx would hold the events back otherwise.
     res.setHeader('x-accel-buffering', 'no');
     res.flushHeaders();
-    cutOffSlowReader(res, SLOW_WINDOW_SECONDS);
+    cutOffSlowReader(res, this.#limits.slowWindowSeconds);
   }
 
   #end(): void {

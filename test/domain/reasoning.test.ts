@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChatReply } from '../../src/domain/chat.ts';
-import { thinkingBudget, thoughtOnly } from '../../src/domain/reasoning.ts';
+import type { ChatReply, ChatRequest } from '../../src/domain/chat.ts';
+import { thinkingBudget, thinksFirst, thoughtOnly } from '../../src/domain/reasoning.ts';
 
 const reply = (more: Partial<ChatReply>): ChatReply => ({
   ...{ content: null, refusal: null, toolCalls: [], finishReason: 'stop' },
@@ -46,5 +46,20 @@ describe('the budget for thoughts', () => {
     expect(thinkingBudget('high', 4_000, 1_024)).toBe(2_000);
     expect(thinkingBudget('minimal', 8_192, 1_024)).toBe(1_024);
     expect(thinkingBudget('max', 2_047, 1_024)).toBeNull();
+  });
+});
+
+describe('a model', () => {
+  const request = { extra: {} } as ChatRequest;
+
+  it.each<[string, Partial<ChatRequest>, boolean]>([
+    ['is asked for nothing', {}, false],
+    ['is asked for an effort', { extra: { reasoning_effort: 'low' } }, true],
+    ['is asked for no effort', { extra: { reasoning_effort: 'none' } }, false],
+    ['is given a budget for thoughts', { gemini: { thinkingConfig: { thinkingBudget: 512 } } }, true],
+    ['is given no budget for thoughts', { gemini: { thinkingConfig: { thinkingBudget: 0 } } }, false],
+  ])('that %s thinks first: %s', (_name, more, thinks) => {
+    expect(thinksFirst({ ...request, ...more }, undefined)).toBe(thinks);
+    expect(thinksFirst({ ...request, ...more }, { min: 1_024, default: 4_096 })).toBe(true);
   });
 });

@@ -16,7 +16,7 @@ import {
   usageOfFive,
   verdictOf,
 } from '../commands/chat/chats.ts';
-import { letModelsStream, stream } from '../commands/chat/streams.ts';
+import { letModelsStream, streamFromEach } from '../commands/chat/streams.ts';
 import { within } from '../commands/chat/within.ts';
 
 let postgres: OwnServer;
@@ -129,63 +129,55 @@ describe('an API server that is killed under chat load', () => {
 });
 
 describe('an API server that is killed while it streams', () => {
-  it('leaves the hold to the sweep after its expiry, which refunds it in full', async () => {
+  it('leaves the holds to the sweep after their expiry, which refunds them in full, from each family', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const { name, baseUrl } = await gateway.startApi();
-    let killed: Promise<void> | undefined;
-    const streamed = await stream(
+    const streamed = await streamFromEach(
       gateway,
       apiKey,
-      { text: 'streamed at the kill [[tokens=500 rate=20]]' },
-      {
-        baseUrl,
-        leaveWhen: () => {
-          killed ??= gateway.kill(name);
-          return false;
+      (model) => `${model} at the kill [[tokens=500 rate=20]]`,
+      () => gateway.kill(name),
+      { baseUrl },
+    );
+    for (const each of streamed) {
+      expect(each).toMatchObject({ finish: null, isDone: false });
+      const facts = await eventually(
+        async () => {
+          const now = await chatFacts(gateway, each.requestId);
+          return now?.state !== 'held' && now;
         },
-      },
-    );
-    await killed;
-    expect(streamed).toMatchObject({ finish: null, isDone: false });
-    const facts = await eventually(
-      async () => {
-        const now = await chatFacts(gateway, streamed.requestId);
-        return now?.state !== 'held' && now;
-      },
-      { secondsMax: holdSeconds + 20 },
-    );
-    expect(facts.state).toBe('refunded');
+        { secondsMax: holdSeconds + 20 },
+      );
+      expect(facts.state).toBe('refunded');
+    }
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
+    expect(await brokenInvariants(0)).toEqual([]);
   });
 });
 
 describe('a streamed chat whose settlement PostgreSQL does not take', () => {
-  it('ends with an error event and is given back once PostgreSQL answers', async () => {
+  it('ends with an error event and is given back once PostgreSQL answers, from each family', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     // The last of the API servers, which the tests below use too.
     const { baseUrl } = await gateway.startApi();
-    let stopping: Promise<void> | undefined;
-    const streamed = await stream(
+    const streamed = await streamFromEach(
       gateway,
       apiKey,
-      { text: 'streamed while PostgreSQL goes [[tokens=60 rate=20]]' },
-      {
-        baseUrl,
-        leaveWhen: () => {
-          stopping ??= postgres.stop();
-          return false;
-        },
-      },
+      (model) => `${model} while PostgreSQL goes [[tokens=60 rate=20]]`,
+      () => postgres.stop(),
+      { baseUrl },
     );
-    await stopping;
     await postgres.start();
-    expect(streamed).toMatchObject({ finish: 'error', error: 'service_unavailable', isDone: false });
-    expect(streamed.text.split(' ')).toHaveLength(60);
+    for (const each of streamed) {
+      expect(each).toMatchObject({ finish: 'error', error: 'service_unavailable', isDone: false });
+      expect(each.text.split(' ')).toHaveLength(60);
+    }
     await eventually(async () => (await accountOf(gateway.database, projectId).catch(() => null))?.reserved === 0, {
       secondsMax: 40,
-      what: 'the end of the hold',
+      what: 'the end of the holds',
     });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
+    expect(await brokenInvariants(0)).toEqual([]);
   });
 });
 

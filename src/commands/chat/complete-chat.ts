@@ -2,6 +2,7 @@ import { nothingCharged } from '../../db/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels.ts';
 import type { ChatReply } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { thinksFirst } from '../../domain/reasoning.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
@@ -28,9 +29,12 @@ export async function completeChat(
   }
 }
 
-/** Whether an answer may take longer than providers and proxies keep a silent connection open. */
-export const mayTakeLong = ({ prepared }: Pick<ChatInput, 'prepared'>): boolean =>
-  prepared.request.maxTokens > SHORT_ANSWER_MAX_TOKENS;
+/**
+ * Whether an answer may take longer than providers and proxies keep a silent connection open: a long one, and one that the model thinks
+ * about, which is silent before its first word.
+ */
+export const mayTakeLong = ({ prepared: { entry, request } }: Pick<ChatInput, 'prepared'>): boolean =>
+  request.maxTokens > SHORT_ANSWER_MAX_TOKENS || thinksFirst(request, entry.private.max_tokens);
 const SHORT_ANSWER_MAX_TOKENS = 1_024;
 
 async function complete(

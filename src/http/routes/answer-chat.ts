@@ -12,6 +12,7 @@ import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
+import type { Framing } from '../framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
@@ -39,6 +40,8 @@ export interface ChatDialect {
   write(answer: ChatAnswer): JsonObject;
   /** Writes a streamed answer. */
   stream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter;
+  /** How the events of a streamed answer are sent, if not as they are. */
+  framing?: () => Framing;
 }
 
 /** A chat that was read, counted and checked, or the stored answer of an earlier request with its Idempotency-Key. */

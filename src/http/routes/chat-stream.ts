@@ -5,6 +5,7 @@ import type { StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
 import { isContent, toDeltas } from '../../domain/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext } from '../context.ts';
+import { dataEvent } from '../dialects/chat-stream-writer.ts';
 import { EventStream } from '../event-stream.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
 import { leavePlaces } from '../middleware/hold-place.ts';
@@ -19,13 +20,13 @@ import {
 } from './answer-chat.ts';
 
 /**
- * Answers one chat as Server-Sent Events. Models whose catalog entry says `stream: true` are streamed as their provider writes; the
+ * Answers one chat as events. Models whose catalog entry says `stream: true` are streamed as their provider writes; the
  * answer of any other model comes as one piece when it is finished. `x-tollgate-stream` says which. Until the first event the request
  * can be refused with a status of its own; later an error is an event.
  */
 export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<void> {
   const begun = await beginChat(deps, ctx, dialect);
-  const events = new EventStream(ctx);
+  const events = new EventStream(ctx, dialect.framing?.());
   try {
     if ('stored' in begun) return sendStored(ctx, events, begun.stored);
     const isLive = begun.input.prepared.entry.model.parameters.stream === true;
@@ -104,7 +105,10 @@ function asEvents(
   return content + (broken ? writer.error(broken) : writer.end(answered));
 }
 
+/** The stored answer of a model that was not streamed at that time may be one JSON object. */
+export const storedEvents = (body: string): string => (body.startsWith('{') ? dataEvent(body) : body);
+
 function sendStored(ctx: AppContext, events: EventStream, stored: StoredAnswer): void {
   ctx.set('x-tollgate-stream', 'buffered');
-  events.end(asReplay(ctx, stored));
+  events.end(storedEvents(asReplay(ctx, stored)));
 }

@@ -12,11 +12,12 @@ import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
 import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { inGeminiWords } from '../dialects/gemini-params.ts';
+import { asEvents, asJsonArray } from '../framing.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { queryValue } from '../query.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
-import { streamAnswer } from './chat-stream.ts';
+import { storedEvents, streamAnswer } from './chat-stream.ts';
 import { createTask } from './media.ts';
 
 type GeminiDeps = ChatRouteDeps &
@@ -29,7 +30,7 @@ const keyScope = '/api/v1beta/models/{model}:generateContent';
 
 /**
  * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the first
- * as one event, or as an array of one. With `alt=sse`, models whose catalog entry says `stream: true` are streamed. Whole answers are
+ * as one event with `alt=sse`, else as an array of one; models whose catalog entry says `stream: true` are streamed. Whole answers are
  * buffers, because a string would be in the heap and a second time in the socket until a slow client has read it.
  */
 export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
@@ -42,17 +43,17 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
       ctx.body = Buffer.from(text);
     },
     async stream(ctx) {
-      const isEvents = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse';
+      const framing = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse' ? asEvents : asJsonArray;
       const model = ctx.params['model'] ?? '';
-      const entry = isEvents ? await deps.catalog.find(model) : null;
+      const entry = await deps.catalog.find(model);
       if (entry?.model.parameters.stream === true) {
         demandScope(ctx, 'chat');
-        return streamAnswer(deps, ctx, chatDialect(model));
+        return streamAnswer(deps, ctx, { ...chatDialect(model), framing });
       }
-      const text = await answer(ctx);
-      ctx.type = isEvents ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8';
-      // Compact JSON has no line breaks. The blank line ends the event; without it official clients wait for more.
-      ctx.body = Buffer.from(isEvents ? `data: ${text}\n\n` : `[${text}]`);
+      const framed = framing();
+      const events = storedEvents(await answer(ctx));
+      ctx.type = framed.contentType;
+      ctx.body = Buffer.from(framed.put(events) + framed.end);
     },
   };
 }

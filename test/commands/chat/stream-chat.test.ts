@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { chat, chatRoute, chatFacts, contentOf, type ChatFacts } from './chats.ts';
-import { letModelsStream, stream, streamedModels, streamHits, type Streamed } from './streams.ts';
+import { letModelsStream, stream, streamedModels, streamFromEach, streamHits, type Streamed } from './streams.ts';
 
 const deadlineSeconds = 3;
 let gateway: Gateway;
@@ -195,6 +196,16 @@ describe('an answer that takes longer than the deadline of chats and the life of
     expect(all.map(({ status }) => status)).toEqual(models.map(() => 200));
     expect(all.map((answer) => contentOf(answer)?.split(' ').length)).toEqual(models.map(() => tokens));
   });
+
+  it('arrives whole for a client that does not stream a model that thinks first, whatever length it allows', async () => {
+    const answer = await gateway.create(project.apiKey, chatRoute, {
+      model: streamedModels.responses,
+      messages: [{ role: 'user', content: scripted(`tokens=${tokens} rate=10`) }],
+      max_tokens: 1_024,
+    });
+    expect(answer.status).toBe(200);
+    expect(contentOf(answer)?.split(' ')).toHaveLength(tokens);
+  });
 });
 
 describe('a chat of a model that is not streamed', () => {
@@ -205,6 +216,59 @@ describe('a chat of a model that is not streamed', () => {
     expect(streamed.headers.get('x-tollgate-credits')).toBe(String(streamed.cost?.credits));
     expect(streamed.chunks).toHaveLength(2);
     expect(streamed.chunks[0]?.choices[0]?.delta.role).toBe('assistant');
+  });
+});
+
+describe('streamGenerateContent without alt=sse', () => {
+  const Responses = z.array(
+    z.object({
+      candidates: z.array(
+        z.object({ content: z.object({ parts: z.array(z.object({ text: z.string() })) }).optional() }).loose(),
+      ),
+    }),
+  );
+  const textOf = (body: string): string =>
+    Responses.parse(JSON.parse(body))
+      .flatMap(({ candidates }) => candidates[0]?.content?.parts ?? [])
+      .map(({ text }) => text)
+      .join('');
+
+  const ask = (model: string, text: string, { query = '', headers = {} } = {}): Promise<Response> =>
+    fetch(`${gateway.baseUrl}/api/v1beta/models/${model}:streamGenerateContent${query}`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': project.apiKey, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text }] }] }),
+    });
+
+  it.each(Object.values(streamedModels))('is a JSON array of %s that arrives in pieces', async (model) => {
+    const answer = await ask(model, scripted('tokens=30 rate=60'));
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('x-tollgate-stream')).toBe('live');
+    const pieces: string[] = [];
+    for await (const piece of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()))
+      pieces.push(piece);
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(textOf(pieces.join('')).split(' ')).toHaveLength(30);
+  });
+
+  it('ends with an error as the last element when the answer breaks off', async () => {
+    const answer = await ask(streamedModels.gemini, scripted('tokens=30 rate=200 break=10'));
+    expect(JSON.parse(await answer.text())).toEqual(
+      expect.arrayContaining([{ error: expect.objectContaining({ code: 502 }) }]),
+    );
+  });
+
+  it('is repeated for its Idempotency-Key in the format that the repetition asks for', async () => {
+    const headers = { 'idempotency-key': 'stream-gemini' };
+    const text = scripted('tokens=20');
+    const first = await ask(streamedModels.gemini, text, { headers, query: '?alt=sse' });
+    const events = await first.text();
+    const again = await ask(streamedModels.gemini, text, { headers });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(textOf(await again.text())).toBe(
+      textOf(`[${events.replaceAll('data: ', '').trim().replaceAll('\n\n', ',')}]`),
+    );
+    expect(await streamHits(gateway, text)).toHaveLength(1);
   });
 });
 
@@ -230,48 +294,49 @@ describe('an Idempotency-Key of a streamed chat', () => {
   });
 });
 
-describe('a streamed chat of a key that is revoked', () => {
-  it('is finished and charged', async () => {
+describe('streamed chats of a key that is revoked', () => {
+  it('are finished and charged, from each family', async () => {
     const { keyId, apiKey } = await gateway.key(project.projectId);
-    let revoking: Promise<unknown> | undefined;
-    const streamed = await stream(
+    const all = await streamFromEach(
       gateway,
       apiKey,
-      { model: streamedModels.openai, text: scripted('tokens=60 rate=30') },
-      {
-        leaveWhen: (soFar) => {
-          if (soFar.chunks.length >= 3 && !revoking)
-            revoking = revokeKey({ db: gateway.database }, { keyId, actor: 'test' });
-          return false;
-        },
-      },
+      () => scripted('tokens=60 rate=30'),
+      () => revokeKey({ db: gateway.database }, { keyId, actor: 'test' }),
     );
-    await revoking;
-    expect(streamed).toMatchObject({ finish: 'stop', isDone: true });
-    expect(await factsOf(streamed)).toMatchObject({ state: 'settled', outputTokens: 60 });
+    for (const streamed of all) {
+      expect(streamed).toMatchObject({ finish: 'stop', isDone: true });
+      expect(await factsOf(streamed)).toMatchObject({ state: 'settled', outputTokens: 60 });
+    }
     expect((await chat(gateway, apiKey, 'hello')).status).toBe(401);
   });
 });
 
 describe('SIGTERM', () => {
   it('lets a stream finish, or ends it before the grace is over with an error event, charged as far as it came', async () => {
-    const [short, long] = [scripted('tokens=20 rate=40'), scripted('tokens=2000 rate=20')];
-    let stopped: Promise<void> | undefined;
-    const [finished, interrupted] = await Promise.all([
-      send(short, streamedModels.openai),
-      send(long, streamedModels.openai, {
-        fields: { max_tokens: 4_000 },
-        leaveWhen: () => {
-          stopped ??= gateway.kill('api-1', 'SIGTERM');
-          return false;
-        },
-      }),
-    ]);
-    await stopped;
-    expect(finished).toMatchObject({ finish: 'stop', isDone: true });
-    expect(interrupted).toMatchObject({ finish: 'error', error: 'service_unavailable', isDone: false });
-    const facts = await factsOf(interrupted);
-    expect(facts.state).toBe('settled');
-    expectAbout(facts.outputTokens, interrupted.text.split(' ').length);
+    let finishing: Promise<Streamed> | undefined;
+    const interrupted = await streamFromEach(
+      gateway,
+      project.apiKey,
+      () => scripted('tokens=2000 rate=20'),
+      async () => {
+        let stopped: Promise<void> | undefined;
+        finishing = send(scripted('tokens=20 rate=40'), streamedModels.openai, {
+          leaveWhen: () => {
+            stopped ??= gateway.kill('api-1', 'SIGTERM');
+            return false;
+          },
+        });
+        await finishing;
+        await stopped;
+      },
+      { fields: { max_tokens: 4_000 } },
+    );
+    expect(await finishing).toMatchObject({ finish: 'stop', isDone: true });
+    for (const each of interrupted) {
+      expect(each).toMatchObject({ finish: 'error', error: 'service_unavailable', isDone: false });
+      const facts = await factsOf(each);
+      expect(facts.state).toBe('settled');
+      expectAbout(facts.outputTokens, each.text.split(' ').length);
+    }
   });
 });

@@ -60,6 +60,8 @@ export interface StreamOptions {
   /** Leaves as soon as this is true of what came so far. */
   leaveWhen?: (soFar: Streamed) => boolean;
   signal?: AbortSignal;
+  /** How long it may take; 90 by default. */
+  secondsMax?: number;
 }
 
 /** Sends a streamed chat and reads it to its end. A connection that breaks off leaves what came before it. */
@@ -67,14 +69,14 @@ export async function stream(
   gateway: Gateway,
   apiKey: string,
   { model = 'gpt-5-mini', text }: { model?: string; text: string },
-  { fields, headers, baseUrl, leaveWhen, signal }: StreamOptions = {},
+  { fields, headers, baseUrl, leaveWhen, signal, secondsMax = 90 }: StreamOptions = {},
 ): Promise<Streamed> {
   const leaving = new AbortController();
   const answer = await fetch(`${baseUrl ?? gateway.baseUrl}${chatRoute}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: text }], stream: true, ...fields }),
-    signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(90_000), ...(signal ? [signal] : [])]),
+    signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(secondsMax * 1_000), ...(signal ? [signal] : [])]),
   });
   const streamed: Streamed = {
     status: answer.status,
@@ -101,6 +103,30 @@ export async function stream(
   } catch {
     // It broke off, or this reader left.
   }
+  return streamed;
+}
+
+/** Streams from each family at the same time, and calls `strike` once all answers have begun. Resolves when all have ended. */
+export async function streamFromEach(
+  gateway: Gateway,
+  apiKey: string,
+  textOf: (model: string) => string,
+  strike: () => Promise<unknown>,
+  options: Omit<StreamOptions, 'leaveWhen'> = {},
+): Promise<Streamed[]> {
+  const models = Object.values(streamedModels);
+  const begun = new Set<string>();
+  let struck: Promise<unknown> | undefined;
+  const streams = models.map((model) => {
+    const leaveWhen = ({ text }: Streamed): boolean => {
+      if (text !== '') begun.add(model);
+      if (begun.size === models.length) struck ??= strike();
+      return false;
+    };
+    return stream(gateway, apiKey, { model, text: textOf(model) }, { ...options, leaveWhen });
+  });
+  const streamed = await Promise.all(streams);
+  await struck;
   return streamed;
 }
 
