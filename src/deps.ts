@@ -17,6 +17,7 @@ import type { Logger } from './platform/observe/logger.ts';
 import type { Metrics } from './platform/observe/metrics.ts';
 import type { Sealer } from './platform/crypto/seal.ts';
 import type { UrlSigner } from './platform/crypto/signed-url.ts';
+import type { TokenCounter } from './platform/tokens/token-counter.ts';
 import type { WorkflowClient } from './platform/temporal/workflow-client.ts';
 
 /** The dependencies that `main` builds once. A function takes the `Pick` of them that it uses. */
@@ -41,5 +42,6 @@ export interface Deps {
   urls: UrlSigner;
   sealer: Sealer;
   metrics: Metrics;
+  tokenCounter: TokenCounter;
   workflows: WorkflowClient;
 }

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import type { Tokenizer } from '../platform/tokens/token-counter.ts';
 import type { SilenceLimits } from './stream-upstream.ts';
 
 /** One configured upstream for one call, with its credential unsealed. Nothing else holds an unsealed credential. */
@@ -124,6 +125,8 @@ export interface Adapter {
   chatStream?(upstream: Upstream, request: UpstreamChat, options: ChatStreamOptions): Promise<Attempt<ChatStream>>;
   /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */
   chatSupports?: ChatSupports;
+  /** Counts tokens of answers whose provider did not report them. Absent: they are estimated by script. */
+  tokenizer?: Tokenizer;
   /** The same for mappings with `api: responses`. */
   responsesSupports?: ChatSupports;
   /** What a client should know about parameters that this family leaves out or changes, in sentences. Absent: it sends all as they are. */

@@ -48,6 +48,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       extra: true,
     },
     responsesSupports,
+    tokenizer: 'o200k',
     ...openaiMedia(caller),
     chat: chatBy(pathOf, (request) => (usesResponses(request) ? toResponsesBody(request) : toBody(request)), replyOf),
     chatStream: chatStreamBy(pathOf, toStreamBody, {

@@ -11,6 +11,8 @@ export interface ChatHold {
   outputTokens: number;
   /** The likely input. Billed if the provider reports no usage. Never above `inputTokens`. */
   likelyInputTokens: number;
+  /** The part of the input that is no text: what a provider adds around each message, and the images. */
+  apartTokens: number;
 }
 
 /**
@@ -30,6 +32,7 @@ export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
     inputTokens: Math.ceil((bytes - rareBytes) / bytesPerTokenMin) + rareBytes + apart,
     outputTokens: request.maxTokens,
     likelyInputTokens: Math.ceil(bytes / bytesPerTokenUsual) + apart,
+    apartTokens: apart,
   };
 }
 
@@ -65,26 +68,48 @@ export interface SettledUsage {
   empty: boolean;
 }
 
-/**
- * The usage that is billed for an answer (rules "Chat"). A missing count is estimated, at most up to the hold, and flagged. A
- * negative count is zero. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may
- * exceed the hold: `settledCredits` caps what they cost.
- */
-export function settledUsage(reply: ChatReply, hold: ChatHold): SettledUsage {
-  const told = { input: asCount(reply.usage?.inputTokens), output: asCount(reply.usage?.outputTokens) };
-  const said = reply.content ?? reply.refusal ?? '';
-  const empty = said === '' && !reply.reasoning && reply.toolCalls.length === 0 && (told.output ?? 0) === 0;
-  if (empty) return { input: 0, output: 0, estimated: false, empty };
-  const writtenBytes = reply.toolCalls.reduce(
-    (sum, call) => sum + utf8Bytes(call.name) + utf8Bytes(call.arguments),
-    utf8Bytes(said) + utf8Bytes(reply.reasoning ?? ''),
+/** The tokens of a chat's texts by a tokenizer of its model. */
+export interface CountedTokens {
+  input: number;
+  output: number;
+}
+
+/** The texts of a request that count as input. */
+export const inputTexts = (request: ChatRequest): string[] => [...textsOf(request)];
+
+/** The texts of an answer that count as output. */
+export const outputTexts = ({ content, refusal, reasoning, toolCalls }: ChatReply): string[] =>
+  [content ?? refusal, reasoning, ...toolCalls.flatMap((call) => [call.name, call.arguments])].filter(
+    (text) => typeof text === 'string',
   );
+
+/** Whether the provider omitted a count or sent an unusable one. */
+export const lacksCounts = ({ usage }: Pick<ChatReply, 'usage'>): boolean =>
+  asCount(usage?.inputTokens) === null || asCount(usage?.outputTokens) === null;
+
+/**
+ * The usage that is billed for an answer (rules "Chat"). A missing count is estimated, at most up to the hold, and flagged. A negative
+ * count is zero. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may exceed the hold:
+ * `settledCredits` caps what they cost.
+ */
+export function settledUsage(reply: ChatReply, hold: ChatHold, counted: CountedTokens | null = null): SettledUsage {
+  const told = { input: asCount(reply.usage?.inputTokens), output: asCount(reply.usage?.outputTokens) };
+  const empty = (told.output ?? 0) === 0 && outputTexts(reply).every((text) => text === '');
+  if (empty) return { input: 0, output: 0, estimated: false, empty };
   return {
-    input: told.input ?? Math.min(hold.likelyInputTokens, hold.inputTokens),
-    output: told.output ?? Math.min(Math.ceil(writtenBytes / bytesPerTokenUsual), hold.outputTokens),
-    estimated: told.input === null || told.output === null,
+    input: told.input ?? likelyInput(hold, counted),
+    output: told.output ?? likelyOutput(reply, hold, counted),
+    estimated: lacksCounts(reply),
     empty,
   };
+}
+
+const likelyInput = (hold: ChatHold, counted: CountedTokens | null): number =>
+  Math.min(counted ? counted.input + hold.apartTokens : hold.likelyInputTokens, hold.inputTokens);
+
+function likelyOutput(reply: ChatReply, hold: ChatHold, counted: CountedTokens | null): number {
+  const bytes = outputTexts(reply).reduce((sum, text) => sum + utf8Bytes(text), 0);
+  return Math.min(counted?.output ?? Math.ceil(bytes / bytesPerTokenUsual), hold.outputTokens);
 }
 
 /** The tokens that the provider bills the operator for an answer. Unlike the client, the operator pays for an empty answer too. */

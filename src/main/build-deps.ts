@@ -24,6 +24,7 @@ import { createLogger } from '../platform/observe/logger.ts';
 import { createMetrics } from '../platform/observe/metrics.ts';
 import { createSealer } from '../platform/crypto/seal.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
+import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { createFileUrls } from './file-urls.ts';
 
 export interface Built {
@@ -125,6 +126,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     urls: createFileUrls(config),
     sealer,
     metrics,
+    tokenCounter: createTokenCounter(),
     workflows,
   };
   return {
@@ -133,7 +135,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       await Promise.all([ledger.flush(), chatLedger.flush(), taskReader.flush(), rateLimiter.flush()]);
       await listener.close();
       await workflows.close();
-      await Promise.all([caller.close(), egress.close()]);
+      await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);
       await db.close();
     },
   };

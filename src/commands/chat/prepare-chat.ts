@@ -54,7 +54,16 @@ function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): 
 
 export type ChatDeps = Pick<
   Deps,
-  'config' | 'egress' | 'chatLedger' | 'catalog' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'
+  | 'config'
+  | 'egress'
+  | 'chatLedger'
+  | 'catalog'
+  | 'channels'
+  | 'adapters'
+  | 'sealer'
+  | 'logger'
+  | 'metrics'
+  | 'tokenCounter'
 > & { retryBudget: RetryBudget; undelivered: Pick<UndeliveredChats, 'giveBack'>; liveChats: LiveChats };
 
 export interface ChatInput {

@@ -6,6 +6,7 @@ import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
 import { pause } from '../../platform/pause.ts';
+import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
 
@@ -13,15 +14,16 @@ import { endingOf, type Progress, type Tried } from './try-channels.ts';
  * The client's answer, and the settlement to write before the answer is sent. `broken` is the error with which an answer ends that broke
  * off: what there is of it is charged.
  */
-export function billChat(
+export async function billChat(
   deps: ChatDeps,
   input: ChatInput,
   tried: Omit<Tried<unknown>, 'attempt'>,
   reply: ChatReply,
   broken: GatewayError | null = null,
-): { body: string; answered: ChatAnswered; end: ChatEnd } {
+): Promise<{ body: string; answered: ChatAnswered; end: ChatEnd }> {
   const { entry, request, hold, credits } = input.prepared;
-  const usage = settledUsage(reply, hold);
+  const counted = await countTokens(deps, tried.channel.adapter, request, reply);
+  const usage = settledUsage(reply, hold, counted);
   const settlement = settledCredits(entry.model.pricing, usage, credits);
   if (settlement.undercharged > 0) {
     deps.metrics.creditsUndercharged(settlement.undercharged);

@@ -43,7 +43,7 @@ export async function streamChat(
       const relayed = await relay(obtained, reader, interrupted.signal);
       const { reply } = relayed;
       if (relayed.broken) sayBroken(deps, input, obtained, relayed.broken);
-      return { ...billChat(deps, input, obtained.tried, reply, relayed.broken), broken: relayed.broken };
+      return { ...(await billChat(deps, input, obtained.tried, reply, relayed.broken)), broken: relayed.broken };
     });
     crashPoint('chat_after_upstream_before_settle');
     await settleChat(deps, end);

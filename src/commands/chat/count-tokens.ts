@@ -1,0 +1,20 @@
+import type { Deps } from '../../deps.ts';
+import type { ChatReply, ChatRequest } from '../../domain/chat.ts';
+import { inputTexts, lacksCounts, outputTexts, type CountedTokens } from '../../domain/chat-hold.ts';
+
+/**
+ * The tokens of a chat whose provider did not report them all, by the tokenizer of the family that answered. Null if the provider
+ * reported them, if the family has no tokenizer, or if it did not count in time: then the estimate is by script.
+ */
+export async function countTokens(
+  { adapters, tokenCounter }: Pick<Deps, 'adapters' | 'tokenCounter'>,
+  family: string,
+  request: ChatRequest,
+  reply: ChatReply,
+): Promise<CountedTokens | null> {
+  const tokenizer = adapters[family]?.tokenizer;
+  if (tokenizer === undefined || !lacksCounts(reply)) return null;
+  const texts = [inputTexts(request), outputTexts(reply)].map((some) => some.join('\n'));
+  const [input, output] = (await tokenCounter.count(tokenizer, texts)) ?? [];
+  return input === undefined || output === undefined ? null : { input, output };
+}
