@@ -1,0 +1,53 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readFile, rename, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const requirements = fileOf('python/requirements.txt');
+
+/** Why no client for Python can run here, or null. */
+export function whyNoPython(): string | null {
+  const { status } = spawnSync('python3', ['-m', 'pip', '--version']);
+  return status === 0 ? null : 'this needs python3 with pip';
+}
+
+/** Runs a program of the folder `python` with its packages, gives it the input as JSON and returns what it prints, parsed. */
+export async function runPython(name: string, input: object): Promise<unknown> {
+  const packages = await installedPackages();
+  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
+  return JSON.parse(await run([fileOf(`python/${name}`)], { input: JSON.stringify(input), env }));
+}
+
+/** Installs the packages once for each list of them, in a folder of its own, because the machine's own must stay as they are. */
+async function installedPackages(): Promise<string> {
+  const list = await readFile(requirements, 'utf8');
+  const folder = fileOf(`../../node_modules/.cache/tollgate-python-${hash('sha1', list).slice(0, 12)}`);
+  if (existsSync(folder)) return folder;
+  const unfinished = `${folder}.${process.pid}`;
+  try {
+    const quietly = ['--quiet', '--disable-pip-version-check', '--no-input'];
+    await run(['-m', 'pip', 'install', ...quietly, '--target', unfinished, '--requirement', requirements], {
+      env: process.env,
+    });
+    await rename(unfinished, folder);
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+function run(args: string[], { input = '', env }: { input?: string; env: NodeJS.ProcessEnv }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('python3', args, { env });
+    const said = { out: '', err: '' };
+    child.stdout.on('data', (bytes: Buffer) => (said.out += bytes.toString()));
+    child.stderr.on('data', (bytes: Buffer) => (said.err += bytes.toString()));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0 ? resolve(said.out) : reject(new Error(`python3 exited with ${code}: ${said.err.slice(-2_000)}`)),
+    );
+    child.stdin.end(input);
+  });
+}
