@@ -24,6 +24,9 @@ export interface NewTask {
   snapshot: TaskSnapshot;
   credits: number;
   callbackUrl: string | null;
+  metadata: Record<string, string> | null;
+  /** What the client was willing to pay; the price is not higher. */
+  maxCredits: number | null;
   deadlineSeconds: number;
   idempotency: IdempotencyBinding | null;
 }

@@ -17,6 +17,8 @@ export interface ProjectTasksFilter {
   type?: TaskType | undefined;
   modelId?: string | undefined;
   keyId?: string | undefined;
+  /** Values by name, which the task's metadata must all have. */
+  metadata?: Readonly<Record<string, string>> | undefined;
   /** Unix seconds: tasks created at this time or later. */
   createdFrom?: number | undefined;
   /** Unix seconds: tasks created earlier. */
@@ -24,21 +26,56 @@ export interface ProjectTasksFilter {
 }
 
 /**
- * One page of a project's admitted tasks, by the time of their creation (`timePosition`). The cost of a page does not depend on how many tasks the
- * filter leaves out. Ended tasks are in one index for each choice of a model and a key, by type, status and time; a page reads its
- * tasks of each asked type and status from there. A project has at most 2,000 running tasks, and they have an index of their own.
+ * One page of a project's admitted tasks, by the time of their creation (`timePosition`).
+ *
+ * The cost of a page does not depend on how many tasks the filter leaves out. Ended tasks are in one index for each choice of a model
+ * and a key, by type, status and time; a page reads its tasks of each asked type and status from there. A project has at most 2,000
+ * running tasks, and they have an index of their own.
+ *
+ * With metadata, the tasks of one name and value are read in their order, and compared with the rest of the filter. If the page is not full after
+ * `scannedMax` of them, the next name and value is tried, and at last the order of all tasks with the filter's other values. If none fills the page,
+ * it has fewer tasks than `limit`, and a further page.
  */
 export async function listProjectTasks(
   database: Database,
   filter: ProjectTasksFilter,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<TaskView>> {
-  const { projectId, status, type, modelId = null, keyId = null, createdFrom = 0, createdBefore } = filter;
+  const pairs = Object.entries(filter.metadata ?? {});
+  if (pairs.length === 0) return (await readPage(database, filter, page, null)).page;
+  let best: Scan | null = null;
+  for (const pair of [...pairs, null]) {
+    const scan = await readPage(database, filter, page, pair);
+    if (scan.isComplete) return scan.page;
+    // The one that came farthest from the newest task has found the most.
+    if (best === null || isOlder(scan.page.next, best.page.next)) best = scan;
+  }
+  return best?.page ?? { items: [], next: null };
+}
+
+/** Tasks that are compared with a filter for one page. */
+const scannedMax = 1_000;
+
+interface Scan {
+  page: Page<TaskView>;
+  /** Whether the page is full or the last one. */
+  isComplete: boolean;
+}
+
+/** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. */
+async function readPage(
+  database: Database,
+  filter: ProjectTasksFilter,
+  { limit, after }: PageRequest,
+  pair: readonly [name: string, value: string] | null,
+): Promise<Scan> {
+  const { projectId, status, type, modelId = null, keyId = null, metadata, createdFrom = 0, createdBefore } = filter;
   const asked = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
   const before = earlierPosition(after === null ? newestPosition : readTimePosition(after), createdBefore);
-  const rows = await database.query<TaskView & { position: string }>(
-    `list-project-tasks${keyId === null ? '' : '-of-key'}${modelId === null ? '' : '-of-model'}`,
-    pageText({ ofKey: keyId !== null, ofModel: modelId !== null }),
+  const shape = { ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null };
+  const rows = await database.query<TaskView & { position: string; scannedTo: string | null }>(
+    `list-project-tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}`,
+    shape.ofPair ? pairText : pageText(shape),
     [
       projectId,
       type === undefined ? taskTypes : [type],
@@ -50,34 +87,67 @@ export async function listProjectTasks(
       limit + 1,
       keyId,
       modelId,
+      metadata === undefined ? limit + 1 : scannedMax,
+      metadata === undefined ? null : JSON.stringify(metadata),
+      ...(pair ?? []),
     ],
   );
-  return pageOf(rows, limit, ({ position }) => position);
+  const found = pageOf(
+    rows.filter(({ id }) => id !== null),
+    limit,
+    ({ position }) => position,
+  );
+  const scannedTo = metadata === undefined ? null : (rows[0]?.scannedTo ?? null);
+  if (found.next !== null || scannedTo === null) return { page: found, isComplete: true };
+  return { page: { items: found.items, next: scannedTo }, isComplete: found.items.length === limit };
 }
+
+const isOlder = (left: string | null, right: string | null): boolean =>
+  left !== null && (right === null || readTimePosition(left).microseconds < readTimePosition(right).microseconds);
 
 const inRange = `(created_at, id) < ('epoch'::timestamptz + $6::bigint * interval '1 microsecond', $7::text)
   and created_at >= 'epoch'::timestamptz + $5::bigint * interval '1 second'`;
-const newestFirst = 'order by created_at desc, id desc limit $8';
+const newestFirst = (of = ''): string => `order by ${of}created_at desc, ${of}id desc limit`;
+const positionOf = (row: string): string =>
+  `(extract(epoch from ${row}.created_at) * 1000000)::bigint::text || '.' || ${row}.id`;
+
+/** A page of the tasks that `scanned` has in their order and that `match`. Every row says where the scan ended, if it did not reach the oldest task. */
+const pageOfScanned = (scanned: string, match: string): string => `
+  with scanned as materialized (${scanned}),
+  page as (select s.created_at, s.id from scanned s ${match} ${newestFirst('s.')} $8),
+  scan as (
+    select case when count(*) = $11 then (select ${positionOf('s')} from scanned s order by s.created_at, s.id limit 1) end as scanned_to
+    from scanned)
+  select ${viewColumns}, ${positionOf('page')} as position, scan.scanned_to
+  from scan left join (page cross join lateral (select * from task where task.id = page.id limit 1) t) on true ${withDelivery}
+  order by page.created_at desc, page.id desc`;
 
 /** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
-const pageText = ({ ofKey, ofModel }: { ofKey: boolean; ofModel: boolean }): string => `
-  with page as (
-    select created_at, id from (
-      (select created_at, id from task
-       where cardinality($3::text[]) > 0 and project_id = $1 and completed_at is null and admission = 'reserved'
-         and status = any ($3) and type = any ($2) and ($9::text is null or key_id = $9) and ($10::text is null or model_id = $10)
-         and ${inRange} ${newestFirst})
-      union all
-      (select ended.created_at, ended.id from unnest($2::text[]) as of_type cross join unnest($4::text[]) as of_status
-       cross join lateral (
-         select created_at, id from task
-         where ${ofKey ? 'key_id = (select k.id from api_key k where k.id = $9 and k.project_id = $1)' : 'project_id = $1'}
-           ${ofModel ? 'and model_id = $10' : ''} and type = of_type and listed_as = of_status
-           and ${inRange} ${newestFirst}) ended)
-    ) found ${newestFirst})
-  select ${viewColumns}, (extract(epoch from page.created_at) * 1000000)::bigint::text || '.' || page.id as position
-  from page cross join lateral (select * from task where task.id = page.id limit 1) t ${withDelivery}
-  order by page.created_at desc, page.id desc`;
+const pageText = ({ ofKey, ofModel }: { ofKey: boolean; ofModel: boolean }): string =>
+  pageOfScanned(
+    `select created_at, id from (
+       (select created_at, id from task
+        where cardinality($3::text[]) > 0 and project_id = $1 and completed_at is null and admission = 'reserved'
+          and status = any ($3) and type = any ($2) and ($9::text is null or key_id = $9) and ($10::text is null or model_id = $10)
+          and ${inRange} ${newestFirst()} $11)
+       union all
+       (select ended.created_at, ended.id from unnest($2::text[]) as of_type cross join unnest($4::text[]) as of_status
+        cross join lateral (
+          select created_at, id from task
+          where ${ofKey ? 'key_id = (select k.id from api_key k where k.id = $9 and k.project_id = $1)' : 'project_id = $1'}
+            ${ofModel ? 'and model_id = $10' : ''} and type = of_type and listed_as = of_status
+            and ${inRange} ${newestFirst()} $11) ended)
+     ) found ${newestFirst()} $11`,
+    'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
+  );
+
+const pairText = pageOfScanned(
+  `select created_at, task_id as id from task_metadata
+   where pair = metadata_pair($1, $13, $14) and ${inRange.replaceAll(/\bid\b/g, 'task_id')} order by created_at desc, task_id desc limit $11`,
+  `cross join lateral (select * from task where task.id = s.id limit 1) t
+   where t.project_id = $1 and t.admission = 'reserved' and t.status = any ($3::text[] || $4::text[]) and t.type = any ($2::text[])
+     and ($9::text is null or t.key_id = $9) and ($10::text is null or t.model_id = $10) and t.metadata @> $12::jsonb`,
+);
 
 export interface TaskFilter {
   projectId?: string;

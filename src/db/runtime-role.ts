@@ -39,6 +39,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   summary_day: 'select, insert, update',
   summary_month: 'select, insert, update',
   task: 'select, insert, update, delete',
+  task_metadata: 'select, insert, delete',
   task_resolution: 'select, insert',
 };
 

@@ -12,6 +12,9 @@ export interface TaskView {
   modelId: string;
   status: TaskStatus;
   admission: 'open' | 'reserved' | 'rejected';
+  metadata: Record<string, string> | null;
+  deadlineSeconds: number;
+  maxCredits: number | null;
   input: JsonObject | null;
   output: TaskOutput[] | null;
   errorCode: TaskErrorCode | null;
@@ -27,7 +30,8 @@ export interface TaskView {
 }
 
 /** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
-export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.input, t.output,
+export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.metadata, t.max_credits,
+  round(extract(epoch from t.deadline_at - t.created_at))::int as deadline_seconds, t.input, t.output,
   t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
   json_build_object('quoted', t.credits_quoted, 'reserved', t.credits_reserved, 'charged', t.credits_charged,

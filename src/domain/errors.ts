@@ -39,6 +39,11 @@ export const errorTable = {
   invalid_job_token: { type: 'authentication_error', message: 'The job token is not valid.', retry: false },
   insufficient_credits: { type: 'billing_error', message: 'The project does not have enough credits.', retry: false },
   key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
+  max_credits_exceeded: {
+    type: 'billing_error',
+    message: 'The request costs more than its max_credits.',
+    retry: false,
+  },
   model_not_allowed: { type: 'permission_error', message: 'This key may not use this model.', retry: false },
   scope_not_allowed: {
     type: 'permission_error',

@@ -1,6 +1,7 @@
 import type { CatalogEntry, FieldDescriptor } from './catalog.ts';
 import { GatewayError, quoted } from './errors.ts';
 import type { JsonObject } from './json.ts';
+import { taskOptionKeys } from './task-options.ts';
 import type { ResolvedInput, TaskType } from './task.ts';
 
 export interface ResolveOptions {
@@ -38,7 +39,7 @@ export function resolveMediaRequest(
 }
 
 /** Fields of a create request that are not parameters of the model. The command that handles the request reads them. */
-export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url']);
+export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url', ...taskOptionKeys]);
 
 /** Media inputs. They are sent upstream as separate fields, never among the tuning parameters. */
 export const mediaInputKeys: readonly MediaInputKey[] = ['image', 'reference_images', 'video_url', 'audio_url'];

@@ -18,6 +18,7 @@ export const statusOf = {
   invalid_job_token: 401,
   insufficient_credits: 402,
   key_budget_exceeded: 402,
+  max_credits_exceeded: 402,
   model_not_allowed: 403,
   scope_not_allowed: 403,
   ip_not_allowed: 403,

@@ -51,6 +51,14 @@ export function queryOneOf<Value extends string>(
   throw refusedValue(param, given, `one of ${values.join(', ')}`);
 }
 
+/** The values of the parameters `param[name]` by their names. Throws `invalid_value` for a name or value that PostgreSQL cannot compare. */
+export function queryMembers(ctx: AppContext, param: string): Record<string, string> {
+  const members = [...new URLSearchParams(ctx.querystring)].filter(([name]) => name.startsWith(`${param}[`));
+  for (const [name, value] of members)
+    if ((name + value).includes('\0')) throw refusedValue(quoted(name), value, 'a text without NUL');
+  return Object.fromEntries(members.map(([name, value]) => [name.slice(param.length + 1, -1), value]));
+}
+
 /** A text that PostgreSQL can compare, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
 export function queryText(ctx: AppContext, param: string): string | undefined {
   const given = queryValue(ctx, param);

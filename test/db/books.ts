@@ -59,6 +59,8 @@ export function newTask(book: Book, credits: number, over: Partial<NewTask> = {}
     snapshot: { groups: ['default'], upstream: {} },
     credits,
     callbackUrl: null,
+    metadata: null,
+    maxCredits: null,
     deadlineSeconds: 600,
     idempotency: null,
     ...over,

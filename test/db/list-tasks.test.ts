@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
 import { listProjectTasks, type ProjectTasksFilter } from '../../src/db/list-tasks.ts';
+import { purgeTasks } from '../../src/db/retention.ts';
 import type { TaskView } from '../../src/db/tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { manyTasks, type ListedBook, type ListedTask } from '../support/many-tasks.ts';
@@ -175,6 +176,106 @@ describe('a list', () => {
     expect(idsOf(await pagesOf({ projectId: mine.projectId }, 10))).toEqual([taskId]);
     expect(await pagesOf({ projectId: mine.projectId, keyId: other.keyId }, 10)).toEqual([]);
     expect(idsOf(await pagesOf(other, 10))).toEqual([foreign.taskId]);
+  });
+});
+
+describe('a list of tasks by their metadata', () => {
+  it('has the tasks of every combination, and compares few tasks with the filter however many have a part of it', async () => {
+    const owner = await openBook(observer);
+    await run(observer, `set session_replication_role = replica`);
+    await run(
+      observer,
+      `insert into task (id, project_id, key_id, request_id, type, model_id, status, admission, output, snapshot, credits_quoted, metadata,
+                         created_at, completed_at, deadline_at)
+       select 'task_meta_' || n, $1, $2, 'req_t', 'image', 'model-a', case when n % 2000 = 1 then 'canceled' else 'succeeded' end, 'reserved',
+         '[]', '{}', 1, jsonb_build_object('env', 'prod', 'half', case when n <= 10000 then 'old' else 'new' end,
+           'user', case when n % 1500 = 7 then 'rare' else 'many' end), at, at, at
+       from generate_series(1, 20000) n cross join lateral (select clock_timestamp() - n * interval '1 second' as at) given`,
+      [owner.projectId, owner.keyId],
+    );
+    await run(
+      observer,
+      `insert into task_metadata (pair, created_at, task_id)
+       select metadata_pair(project_id, e.key, e.value), created_at, id from task cross join lateral jsonb_each_text(metadata) e
+       where project_id = $1`,
+      [owner.projectId],
+    );
+    await run(observer, `set session_replication_role = origin`);
+    await run(observer, 'vacuum analyze task, task_metadata');
+    const mine = await rowsOf<ListedTask & { metadata: Record<string, string> }>(
+      observer,
+      'select id, status, metadata from task where project_id = $1 order by created_at desc, id desc',
+      [owner.projectId],
+    );
+    const wrong: unknown[] = [];
+    const values = { env: [undefined, 'prod', 'test'], half: [undefined, 'new'], user: [undefined, 'rare', 'many'] };
+    for (const env of values.env)
+      for (const half of values.half)
+        for (const user of values.user)
+          for (const status of [undefined, 'canceled'] as const) {
+            const metadata = Object.fromEntries(
+              Object.entries({ env, half, user }).flatMap(([name, value]) =>
+                value === undefined ? [] : [[name, value]],
+              ),
+            );
+            const expected = mine.filter(
+              (task) =>
+                (status ?? task.status) === task.status &&
+                Object.entries(metadata).every(([name, value]) => task.metadata[name] === value),
+            );
+            let listed: string[] = [];
+            const { blocks, scans } = await readsOf(
+              observer,
+              db,
+            )(async () => {
+              const filter = { projectId: owner.projectId, status, metadata };
+              listed = idsOf((await listProjectTasks(db, filter, firstPage)).items);
+            });
+            // Each of up to four scans compares at most 1,000 tasks, of which each is found by its id.
+            if (blocks > 4 * 1_000 * 5 || scans.length > 0 || listed.join() !== idsOf(expected.slice(0, 20)).join())
+              wrong.push({ metadata, status, blocks, scans, listed: listed.length, expected: expected.length });
+          }
+    expect(wrong).toEqual([]);
+  });
+
+  it('has shorter pages, and still each task once, where every part of the filter has many tasks and few have all', async () => {
+    const owner = await openBook(observer);
+    await run(observer, `set session_replication_role = replica`);
+    await run(
+      observer,
+      `insert into task (id, project_id, key_id, request_id, type, model_id, status, admission, output, snapshot, credits_quoted, metadata,
+                         created_at, completed_at, deadline_at)
+       select 'task_mix_' || n, $1, $2, 'req_t', 'image', 'model-a', 'succeeded', 'reserved', '[]', '{}', 1,
+         jsonb_build_object('a', (n % 2)::text, 'b', ((n + case when n % 1777 = 0 then 0 else 1 end) % 2)::text), at, at, at
+       from generate_series(1, 6000) n cross join lateral (select clock_timestamp() - n * interval '1 second' as at) given`,
+      [owner.projectId, owner.keyId],
+    );
+    await run(
+      observer,
+      `insert into task_metadata (pair, created_at, task_id)
+       select metadata_pair(project_id, e.key, e.value), created_at, id from task cross join lateral jsonb_each_text(metadata) e
+       where project_id = $1`,
+      [owner.projectId],
+    );
+    await run(observer, `set session_replication_role = origin`);
+    const filter = { projectId: owner.projectId, metadata: { a: '1', b: '1' } };
+    expect((await listProjectTasks(db, filter, firstPage)).next).not.toBeNull();
+    expect(idsOf(await pagesOf(filter, 20))).toEqual(['task_mix_1777', 'task_mix_5331']);
+  });
+
+  it('has a task that was created twice with the same id once, and none that was deleted', async () => {
+    const owner = await openBook(observer, { credits: 10 });
+    const ledger = openLedger(db);
+    const task = newTask(owner, 1, { metadata: { order: '7' } });
+    await ledger.createTask(task);
+    await admitted(ledger, task);
+    const filter = { projectId: owner.projectId, metadata: { order: '7' } };
+    expect(idsOf(await pagesOf(filter, 20))).toEqual([task.taskId]);
+
+    await ledger.finishTask(taskEnd(task.taskId, 'failed'));
+    await run(observer, `update task set completed_at = '2020-01-01' where id = $1`, [task.taskId]);
+    await purgeTasks(db, 1, 100);
+    expect(await rowsOf(observer, 'select from task_metadata where task_id = $1', [task.taskId])).toEqual([]);
   });
 });
 

@@ -5,10 +5,8 @@ import type { TaskView } from '../../db/tasks.ts';
  * A task as its client sees it at the moment in which its credits are reserved. Everything but the time of its creation is what the
  * request asked for, so the answer needs no statement of its own. `createdAt` is in unix seconds.
  */
-export function acceptedTask(
-  { taskId, projectId, requestId, type, modelId, input, credits, callbackUrl }: NewTask,
-  createdAt: number,
-): TaskView {
+export function acceptedTask(task: NewTask, createdAt: number): TaskView {
+  const { taskId, projectId, requestId, type, modelId, input, credits, callbackUrl } = task;
   return {
     id: taskId,
     projectId,
@@ -17,6 +15,9 @@ export function acceptedTask(
     modelId,
     status: 'queued',
     admission: 'reserved',
+    metadata: task.metadata,
+    deadlineSeconds: Math.round(task.deadlineSeconds),
+    maxCredits: task.maxCredits,
     input,
     output: null,
     errorCode: null,

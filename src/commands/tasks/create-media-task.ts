@@ -1,44 +1,24 @@
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { assertMade, notMade } from '../../domain/offered-requests.ts';
-import { resolveMediaRequest } from '../../domain/parameters.ts';
-import { mediaCredits } from '../../domain/pricing.ts';
+import { notMade } from '../../domain/offered-requests.ts';
 import { listServing } from '../../domain/routing.ts';
 import { taskSnapshot, type TaskSnapshot } from '../../domain/task-snapshot.ts';
-import type { TaskType } from '../../domain/task.ts';
 import type { FileDraft } from '../../db/files.ts';
 import type { NewTask } from '../../db/ledger.ts';
 import { findIdempotent } from '../../db/idempotency.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
-import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
-import { checkInputUrl } from '../files/check-input-url.ts';
 import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
-import { findModelFor } from '../catalog/find-model.ts';
-import { findLegacyModelFor } from '../catalog/legacy-model.ts';
 import { acceptedTask } from './accepted-task.ts';
-import { fileIdIn, storeInputs } from './store-inputs.ts';
+import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
+import { storeInputs } from './store-inputs.ts';
 import type { TaskAdmission, Verdict } from './task-admission.ts';
-
-export interface CreateMediaRequest {
-  requestId: string;
-  key: { keyId: string; projectId: string; models: string[] | null };
-  dialect: 'openai' | 'legacy' | 'gemini';
-  /** The type that the route creates; if absent, the model's own type. */
-  type?: TaskType;
-  /** The route's path template: part of the idempotency key's scope and of the fingerprint. */
-  route: string;
-  idempotencyKey: string | null;
-  body: JsonObject;
-  /** Translates the body of another dialect to the fields of the core routes. `preset`: the parameters of a legacy alias, if any. */
-  coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
-}
 
 export interface CreatedMediaTask {
   task: TaskView;
@@ -65,31 +45,22 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const earlier = await findReplay(deps, request, fingerprint);
   if (earlier) return earlier;
 
-  const { entry, preset } = await findEntry(deps, request);
-  const body = request.coreBody?.(entry, preset) ?? request.body;
-  const callbackUrl = readCallbackUrl(deps, body.callback_url);
-  const { input } = resolveMediaRequest(entry, body, {
-    dialect: request.dialect === 'legacy' ? 'legacy' : 'core',
-    ...(request.type !== undefined && { type: request.type }),
-    checkUrl: (value, param) => checkInput(deps, value, param),
-  });
-  // `resolveMediaRequest` has refused chat models.
-  const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
-  assertMade(entry, input);
-  const credits = mediaCredits(entry.model, input);
+  const { entry, type, input, credits, options, callbackUrl } = await resolveCreate(deps, request);
+  if (options.isDryRun) {
+    const message = 'dry_run is not supported on this route.';
+    throw new GatewayError('unsupported_parameter', { message, param: 'dry_run' });
+  }
   const snapshot = taskSnapshot(entry, input);
   await assertSomeChannel(deps, entry, input, snapshot);
   await deps.admission.assertNotOverloaded();
   await deps.storage.assertRoom(request.key.projectId, 'result');
 
   const taskId = newId('task');
-  const deadlineSeconds =
-    type === 'image' ? deps.config.tasks.imageDeadlineSeconds : deps.config.tasks.videoDeadlineSeconds;
   const stored = await storeInputs(deps, {
     taskId,
     projectId: request.key.projectId,
     input,
-    heldSeconds: deadlineSeconds + inputsOutliveSeconds,
+    heldSeconds: options.deadlineSeconds + inputsOutliveSeconds,
   });
   const { route, idempotencyKey: key } = request;
   const task: NewTask = {
@@ -104,7 +75,9 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     snapshot,
     credits,
     callbackUrl,
-    deadlineSeconds,
+    metadata: options.metadata,
+    maxCredits: options.maxCredits,
+    deadlineSeconds: options.deadlineSeconds,
     idempotency: key === null ? null : { route, key, fingerprint, keptSeconds: deps.config.idempotency.keptSeconds },
   };
   try {
@@ -141,15 +114,6 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
   return { task: acceptedTask(task, verdict.createdAt), replayed: false };
 }
 
-/** Only the legacy routes accept aliases (rules "Legacy"). */
-const findEntry = async (
-  deps: CreateDeps,
-  { dialect, body, key }: CreateMediaRequest,
-): Promise<{ entry: CatalogEntry; preset: JsonObject }> =>
-  dialect === 'legacy'
-    ? findLegacyModelFor(deps, body.model, key)
-    : { entry: await findModelFor(deps, body.model, key), preset: {} };
-
 async function findReplay(
   deps: CreateDeps,
   { route, idempotencyKey: key, key: { projectId } }: CreateMediaRequest,
@@ -178,23 +142,6 @@ async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskVie
   const task = await findTask(deps.db, taskId);
   if (!task) throw new Error(`the admitted task ${taskId} was not found`);
   return task;
-}
-
-function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): string | null {
-  if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw new GatewayError('invalid_callback_url', { param: 'callback_url' });
-  try {
-    return egress.checkUrl(value, { purpose: 'callback' });
-  } catch (error) {
-    if (!(error instanceof EgressRefusal)) throw error;
-    const message = `callback_url ${error.message}.`;
-    throw new GatewayError('invalid_callback_url', { message, param: 'callback_url', cause: error });
-  }
-}
-
-function checkInput(deps: Pick<Deps, 'egress' | 'urls'>, value: string, param: string): void {
-  if (value.startsWith('data:') || fileIdIn(deps, value) !== null) return;
-  checkInputUrl(deps, value, param);
 }
 
 /**

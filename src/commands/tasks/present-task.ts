@@ -18,6 +18,9 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonO
     started_at: task.startedAt,
     completed_at: task.completedAt,
     expires_at: task.expiresAt,
+    deadline_seconds: task.deadlineSeconds,
+    max_credits: task.maxCredits,
+    metadata: task.metadata ?? {},
     input: task.input,
     output:
       task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??

@@ -1,12 +1,13 @@
 import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
+import { quoteMediaTask } from '../../commands/tasks/quote-media-task.ts';
 import type { TaskType } from '../../domain/task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 
 type MediaDeps = CreateDeps & Parameters<typeof presentTask>[0];
 
-/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`. */
+/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`, or a quote for a dry run. */
 export const createImage = (deps: MediaDeps): AppMiddleware => createMedia(deps, 'image', '/api/v1/images/generate');
 
 /** `POST /api/v1/video/generate` (spec §4.4). */
@@ -17,7 +18,12 @@ const createMedia =
   async (ctx) => {
     const idempotencyKey = readIdempotencyKey(ctx);
     const body = ctx.request.body ?? {};
-    const task = await createTask(deps, ctx, { dialect: 'openai', type, route, idempotencyKey, body });
+    const input = { dialect: 'openai', type, route, idempotencyKey, body } as const;
+    if (body.dry_run === true) {
+      ctx.body = await quoteMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
+      return;
+    }
+    const task = await createTask(deps, ctx, input);
     ctx.status = 202;
     ctx.set('Location', `/api/v1/tasks/${task.id}`);
     ctx.body = presentTask(deps, task);

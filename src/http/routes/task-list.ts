@@ -1,16 +1,17 @@
 import { listTasks } from '../../commands/tasks/list-tasks.ts';
 import { taskStatuses, taskTypes } from '../../domain/task.ts';
+import { readMetadata } from '../../domain/task-options.ts';
 import { timePosition } from '../../domain/time-position.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
 import { createListCodec, pageQuery } from '../list-codec.ts';
-import { queryOneOf, queryText, queryTime } from '../query.ts';
+import { queryMembers, queryOneOf, queryText, queryTime } from '../query.ts';
 
 const codec = createListCodec('tasks', timePosition);
 
 /** The query parameters of `listTasksRoute`. */
 export const taskListQuery = [
   ...pageQuery,
-  ...['status', 'type', 'model', 'key_id', 'created_after', 'created_before'],
+  ...['status', 'type', 'model', 'key_id', 'created_after', 'created_before', 'metadata[]'],
 ];
 
 /** `GET /api/v1/tasks`: the tasks of the key's project. */
@@ -23,6 +24,7 @@ export const listTasksRoute =
       type: queryOneOf(ctx, 'type', taskTypes),
       modelId: queryText(ctx, 'model'),
       keyId: queryText(ctx, 'key_id'),
+      metadata: readMetadata(queryMembers(ctx, 'metadata')) ?? undefined,
       createdFrom: queryTime(ctx, 'created_after'),
       createdBefore: queryTime(ctx, 'created_before'),
     };

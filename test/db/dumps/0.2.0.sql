@@ -377,6 +377,8 @@ CASE
     WHEN ((completed_at IS NOT NULL) AND (admission = 'reserved'::text)) THEN status
     ELSE NULL::text
 END) stored,
+  max_credits bigint,
+  metadata jsonb,
   model_id text not null,
   outcome_unknown boolean not null default false,
   output jsonb,
@@ -392,6 +394,12 @@ END) stored,
   workflow_started_at timestamp with time zone
 ) with (fillfactor=60);
 
+create table task_metadata (
+  created_at timestamp with time zone not null,
+  pair bigint not null,
+  task_id text not null
+);
+
 create table task_resolution (
   at timestamp with time zone not null default clock_timestamp(),
   outcome text not null,
@@ -406,283 +414,292 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status) overriding system value
-select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T23:11:43.2905+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_bb53ecb377cce531", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_026c44985e65ef5a", "request_id": "req_1"}');
+select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T23:20:35.671528+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_e93f56d7fc7ae050", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_1"}');
 
 insert into api_key (budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent) overriding system value
-select budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent from jsonb_populate_record(null::api_key, '{"id": "key_bb53ecb377cce531", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "reserved": 39, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-22T23:11:42.566195+00:00", "expires_at": null, "project_id": "prj_026c44985e65ef5a", "revoked_at": null, "last_used_at": "2026-11-22T23:11:42.728866+00:00", "in_flight_max": 10}');
+select budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent from jsonb_populate_record(null::api_key, '{"id": "key_3b4f3e151a5b44ce", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "reserved": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-22T23:20:35.032577+00:00", "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
 
 insert into api_key (budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent) overriding system value
-select budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent from jsonb_populate_record(null::api_key, '{"id": "key_f36ce3759a6c45e4", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "reserved": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-22T23:11:42.575667+00:00", "expires_at": null, "project_id": "prj_026c44985e65ef5a", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+select budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent from jsonb_populate_record(null::api_key, '{"id": "key_e93f56d7fc7ae050", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "reserved": 39, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-22T23:20:35.021181+00:00", "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "revoked_at": null, "last_used_at": "2026-11-22T23:20:35.176635+00:00", "in_flight_max": 10}');
 
 insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
-select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_bb53ecb377cce531", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T23:11:42.58149+00:00", "expires_at": null, "checksummed": true}');
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_e93f56d7fc7ae050", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T23:20:35.038814+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_055b6d9c2e8cef15", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T23:11:42.887405+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_852e4ca817809f0b", "started_at": "2026-11-22T23:11:42.887405+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:11:42.887405+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_34945f8deadc67cb", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_606ac96cfa2f1a2f", "started_at": "2026-11-22T23:20:35.183532+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:20:35.183532+00:00"}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_40e061588da40d2a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_a407763d9f055ec9", "started_at": "2026-11-22T23:11:42.740493+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:11:42.740492+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_be0d097af9529378", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T23:20:35.353887+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_2f7c1ad6be3e30f5", "started_at": "2026-11-22T23:20:35.353886+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:20:35.353886+00:00"}');
 
 insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
-select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T23:11:42.55963+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_026c44985e65ef5a"}');
+select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T23:20:35.010296+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_a6e8f5071c02f00d"}');
 
 insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
-select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T23:11:42.61274+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T23:11:42.61274+00:00"}');
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T23:20:35.060672+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T23:20:35.060672+00:00"}');
 
 insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
-select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T23:11:42.639992+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T23:11:42.623088+00:00", "updated_at": "2026-11-22T23:11:42.640009+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T23:11:52.623087+00:00"}');
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T23:20:35.11295+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T23:20:35.080183+00:00", "updated_at": "2026-11-22T23:20:35.112973+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T23:20:45.080182+00:00"}');
 
 insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
-select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T23:11:42.639147+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T23:20:35.11178+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
-select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T23:11:42.629504+00:00", "model_id": "model-a", "failed_at": "2026-11-22T23:11:42.629504+00:00", "channel_id": "chn_a", "project_id": "prj_026c44985e65ef5a"}');
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T23:20:35.091678+00:00", "model_id": "model-a", "failed_at": "2026-11-22T23:20:35.091678+00:00", "channel_id": "chn_a", "project_id": "prj_a6e8f5071c02f00d"}');
 
 insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
-select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_026c44985e65ef5a"}');
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_a6e8f5071c02f00d"}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_026c44985e65ef5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_026c44985e65ef5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_026c44985e65ef5a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
-select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_92a8d5b2f1841285", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_852e4ca817809f0b", "attempts": 1, "ended_at": null, "event_id": "evt_4044350b5b07457f", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T23:11:42.908933+00:00", "project_id": "prj_026c44985e65ef5a", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T23:11:42.950281+00:00"}');
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_c4f3f2ffeea702dc", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_2f7c1ad6be3e30f5", "attempts": 1, "ended_at": null, "event_id": "evt_940cca1c6c1c1817", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T23:20:35.363787+00:00", "project_id": "prj_a6e8f5071c02f00d", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T23:20:35.383314+00:00"}');
 
 insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
-select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T23:11:42.950472+00:00", "started_at": "2026-11-22T23:11:42.949977+00:00", "delivery_id": "dlv_92a8d5b2f1841285", "error_class": null}');
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T23:20:35.383571+00:00", "started_at": "2026-11-22T23:20:35.382955+00:00", "delivery_id": "dlv_c4f3f2ffeea702dc", "error_class": null}');
 
 insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
-select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_9b850b550b8ba370", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_852e4ca817809f0b", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T23:11:42.966034+00:00", "deleted_at": null, "expires_at": "2026-11-29T23:11:42.966034+00:00", "project_id": "prj_026c44985e65ef5a", "storage_key": "outputs/1"}');
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_b922717982ef083b", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_2f7c1ad6be3e30f5", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T23:20:35.390077+00:00", "deleted_at": null, "expires_at": "2026-11-29T23:20:35.390077+00:00", "project_id": "prj_a6e8f5071c02f00d", "storage_key": "outputs/1"}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_e6497a5e9ff95fd3", "kind": "chat", "amount": 9, "key_id": "key_bb53ecb377cce531", "model_id": "model-a", "attempt_id": "att_67182bab5ec99585", "channel_id": "chn_a", "created_at": "2026-11-22T23:11:43.110732+00:00", "expires_at": "2026-11-22T23:11:43.11073+00:00", "project_id": "prj_026c44985e65ef5a", "channel_name": "channel-a", "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_27786229ed7b9492", "kind": "chat", "amount": 9, "key_id": "key_e93f56d7fc7ae050", "model_id": "model-a", "attempt_id": "att_7aef78c66ae852d2", "channel_id": "chn_a", "created_at": "2026-11-22T23:20:35.576028+00:00", "expires_at": "2026-11-22T23:20:35.576026+00:00", "project_id": "prj_a6e8f5071c02f00d", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_7ed27b5af0950c08", "kind": "media", "amount": 20, "key_id": "key_bb53ecb377cce531", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:11:42.762466+00:00", "expires_at": "2026-11-22T23:21:42.758309+00:00", "project_id": "prj_026c44985e65ef5a", "channel_name": null, "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_606ac96cfa2f1a2f", "kind": "media", "amount": 10, "key_id": "key_e93f56d7fc7ae050", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.176315+00:00", "expires_at": "2026-11-22T23:30:35.146346+00:00", "project_id": "prj_a6e8f5071c02f00d", "channel_name": null, "is_idempotent": false}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_a407763d9f055ec9", "kind": "media", "amount": 10, "key_id": "key_bb53ecb377cce531", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:11:42.728562+00:00", "expires_at": "2026-11-22T23:21:42.685023+00:00", "project_id": "prj_026c44985e65ef5a", "channel_name": null, "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_69b0749138e8beb9", "kind": "media", "amount": 20, "key_id": "key_e93f56d7fc7ae050", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.219609+00:00", "expires_at": "2026-11-22T23:30:35.190823+00:00", "project_id": "prj_a6e8f5071c02f00d", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_a407763d9f055ec9", "bound_at": null, "created_at": "2026-11-22T23:11:42.67696+00:00", "expires_at": "2026-11-23T00:11:42.676958+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "req_702cde4f6631563a", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_606ac96cfa2f1a2f", "bound_at": null, "created_at": "2026-11-22T23:20:35.141078+00:00", "expires_at": "2026-11-23T00:20:35.141076+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_83829a42c995ef10", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T23:11:43.048897+00:00", "created_at": "2026-11-22T23:11:43.027562+00:00", "expires_at": "2026-11-23T23:11:43.027562+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "req_4e558bd7566e2755", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T23:20:35.484915+00:00", "created_at": "2026-11-22T23:20:35.450943+00:00", "expires_at": "2026-11-23T23:20:35.450943+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_bb816cbfe435b559", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
-select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T23:11:43.131503+00:00", "started_at": "2026-11-22T23:11:43.114823+00:00", "lease_until": "2026-11-22T23:12:43.114823+00:00", "requested_at": "2026-11-22T23:11:43.114823+00:00"}');
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T23:20:35.594115+00:00", "started_at": "2026-11-22T23:20:35.581259+00:00", "lease_until": "2026-11-22T23:21:35.581259+00:00", "requested_at": "2026-11-22T23:20:35.581259+00:00"}');
 
 insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
-select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T23:11:43.091105+00:00", "covers_until": "2026-11-22T23:11:43.090428+00:00", "through_entry_id": 6}');
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T23:20:35.542213+00:00", "covers_until": "2026-11-22T23:20:35.535975+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
-select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_026c44985e65ef5a", "checkpoint_id": 1}');
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_a6e8f5071c02f00d", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key (checkpoint_id, key_id, spent) overriding system value
-select checkpoint_id, key_id, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_bb53ecb377cce531", "checkpoint_id": 1}');
+select checkpoint_id, key_id, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_e93f56d7fc7ae050", "checkpoint_id": 1}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T23:11:42.557804+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T23:20:35.00687+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_bb53ecb377cce531", "reason": null, "credits": 0, "began_at": "2026-11-22T23:11:42.782645+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T23:11:42.808833+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "task_cc2d2e86f294e523", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": 0, "began_at": "2026-11-22T23:20:35.23906+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.28007+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "task_fa689c02b9b8dd74", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_bb53ecb377cce531", "reason": null, "credits": -40, "began_at": "2026-11-22T23:11:42.882453+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:11:42.908326+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "task_852e4ca817809f0b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": -40, "began_at": "2026-11-22T23:20:35.338974+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:20:35.362965+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "task_2f7c1ad6be3e30f5", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_bb53ecb377cce531", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:11:42.987026+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "task_852e4ca817809f0b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_e93f56d7fc7ae050", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:20:35.400826+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "task_2f7c1ad6be3e30f5", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_bb53ecb377cce531", "reason": null, "credits": -3, "began_at": "2026-11-22T23:11:43.028475+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:11:43.045599+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "req_4e558bd7566e2755", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": -3, "began_at": "2026-11-22T23:20:35.454727+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:20:35.477035+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_bb816cbfe435b559", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_bb53ecb377cce531", "reason": null, "credits": 0, "began_at": "2026-11-22T23:11:43.062055+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:11:43.086213+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "req_8512073e9d2b73a2", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": 0, "began_at": "2026-11-22T23:20:35.519914+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:20:35.527759+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_7189de77cdde0ec4", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model (entry, id, "position", private, updated_at) overriding system value
-select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T23:11:42.602716+00:00"}');
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T23:20:35.055756+00:00"}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_026c44985e65ef5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_026c44985e65ef5a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_026c44985e65ef5a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
-select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_026c44985e65ef5a", "name": "test", "status": "active", "created_at": "2026-11-22T23:11:42.529516+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_a6e8f5071c02f00d", "name": "test", "status": "active", "created_at": "2026-11-22T23:20:34.975916+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
-select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_bb53ecb377cce531", "oldest": 1795389103, "second": 1795389103, "senders": [7162307212538], "last_batches": [1], "last_granted": [1]}');
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_e93f56d7fc7ae050", "oldest": 1795389635, "second": 1795389635, "senders": [107284957056754], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor (api_detail_days, id) overriding system value
 select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T23:11:42.115497+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T23:20:34.67534+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T23:11:42.122715+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T23:20:34.676708+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T23:11:42.146842+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T23:20:34.687352+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T23:11:42.152847+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T23:20:34.688128+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T23:11:42.168322+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T23:20:34.689312+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T23:11:42.171264+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T23:20:34.690069+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T23:11:42.177903+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T23:20:34.690736+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T23:11:42.181025+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T23:20:34.691245+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T23:11:42.186239+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T23:20:34.691775+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T23:11:42.191042+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T23:20:34.694032+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T23:11:42.198239+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T23:20:34.695037+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "526c44096e2fdd4923a377145b60f7bb221d2b6e3795765ad2dd5d753809a62a", "applied_at": "2026-11-22T23:11:42.209981+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "e7c478c9e8253f1151457d6f2f9f4c646d9561456fdd46b6d5b1ed74a5fd3bc3", "applied_at": "2026-11-22T23:20:34.697878+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T23:11:42.212384+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T23:20:34.705928+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T23:11:42.218355+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T23:20:34.70753+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T23:11:42.222248+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T23:20:34.710351+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T23:11:42.23394+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T23:20:34.711628+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T23:11:42.237891+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T23:20:34.712169+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T23:11:42.254978+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T23:20:34.712698+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T23:11:42.261942+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T23:20:34.713194+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T23:11:42.274138+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T23:20:34.717746+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T23:11:42.283156+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T23:20:34.726486+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T23:11:42.287659+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-22T23:20:34.730293+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T23:11:42.291462+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T23:20:34.734225+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T23:11:42.300617+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T23:20:34.734894+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T23:11:42.304542+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T23:20:34.735339+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T23:11:42.310863+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-22T23:20:34.739455+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T23:11:42.320865+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T23:20:34.746384+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T23:11:42.329901+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T23:20:34.749879+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T23:11:42.336456+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T23:20:34.754594+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T23:11:42.345625+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T23:20:34.755258+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T23:11:41.205251+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T23:20:34.755717+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T23:11:42.348077+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T23:20:34.758015+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T23:11:42.350794+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T23:20:34.114161+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "b8f3906fddcf33d79789cda8efce9c3b952df5f28038c31afcd2ad1350a4c95f", "applied_at": "2026-11-22T23:11:42.363774+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T23:20:34.758454+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "b98c592bab51f63737a3b31e7600aacde92d59f3f386db27578ff09753fdc4c3", "applied_at": "2026-11-22T23:11:42.368801+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T23:20:34.758863+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T23:11:42.378204+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-22T23:20:34.759257+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T23:11:42.382576+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-22T23:20:34.765854+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T23:11:42.390903+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T23:20:34.766423+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T23:11:41.20991+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T23:20:34.769867+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T23:11:42.414731+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T23:20:34.773907+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T23:11:42.419141+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T23:20:34.120931+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T23:11:42.422018+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T23:20:34.787066+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T23:11:42.422931+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T23:20:34.790963+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T23:11:42.424532+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T23:20:34.793874+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T23:20:34.80342+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T23:20:34.804256+00:00"}');
 
 insert into schema_migration (executed_at, id, name) overriding system value
-select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T23:11:41.153194+00:00"}');
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T23:20:34.061247+00:00"}');
 
 insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
-select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T23:11:43.153618+00:00", "frozen_at": null, "through_entry_id": 6}');
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T23:20:35.600974+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
-select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T23:11:43.15661+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T23:20:35.611108+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
-insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_7ed27b5af0950c08", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb53ecb377cce531", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:11:42.758309+00:00", "error_code": null, "expires_at": null, "project_id": "prj_026c44985e65ef5a", "request_id": "req_88ec8ab775dac5a3", "started_at": null, "deadline_at": "2026-11-22T23:21:42.758309+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:11:42.762268+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:11:42.762268+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_261d2f1b65fea965", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.130069+00:00", "error_code": null, "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_51e896e3185dd52b", "started_at": null, "deadline_at": "2026-11-22T23:30:35.130069+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:20:35.13007+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
-insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_852e4ca817809f0b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb53ecb377cce531", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-22T23:11:42.863237+00:00", "error_code": null, "expires_at": "2026-11-23T00:11:42.908179+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "req_ac825c9776d39cfe", "started_at": null, "deadline_at": "2026-11-22T23:21:42.863237+00:00", "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T23:11:42.908179+00:00", "last_seen_at": "2026-11-22T23:11:42.882324+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:11:42.882324+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_2f7c1ad6be3e30f5", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-22T23:20:35.327664+00:00", "error_code": null, "expires_at": "2026-11-23T00:20:35.362756+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_3d402ae343270ada", "started_at": null, "deadline_at": "2026-11-22T23:30:35.327664+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T23:20:35.362756+00:00", "last_seen_at": "2026-11-22T23:20:35.338785+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.338785+00:00"}');
 
-insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_a407763d9f055ec9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb53ecb377cce531", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:11:42.685023+00:00", "error_code": null, "expires_at": null, "project_id": "prj_026c44985e65ef5a", "request_id": "req_702cde4f6631563a", "started_at": null, "deadline_at": "2026-11-22T23:21:42.685023+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:11:42.728157+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:11:42.728157+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_606ac96cfa2f1a2f", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.146346+00:00", "error_code": null, "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_83829a42c995ef10", "started_at": null, "deadline_at": "2026-11-22T23:30:35.146346+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:20:35.173499+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.173498+00:00"}');
 
-insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_b216d1b0f0e37596", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb53ecb377cce531", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:11:42.659404+00:00", "error_code": null, "expires_at": null, "project_id": "prj_026c44985e65ef5a", "request_id": "req_b326e439ac14c35a", "started_at": null, "deadline_at": "2026-11-22T23:21:42.659404+00:00", "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:11:42.659406+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_69b0749138e8beb9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.190823+00:00", "error_code": null, "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_608891ffcd244222", "started_at": null, "deadline_at": "2026-11-22T23:30:35.190823+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:20:35.219434+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.219434+00:00"}');
 
-insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_cc2d2e86f294e523", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb53ecb377cce531", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-22T23:11:42.769139+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-23T00:11:42.8084+00:00", "project_id": "prj_026c44985e65ef5a", "request_id": "req_2c8ee56eba519c22", "started_at": null, "deadline_at": "2026-11-22T23:21:42.769139+00:00", "callback_url": null, "completed_at": "2026-11-22T23:11:42.8084+00:00", "last_seen_at": "2026-11-22T23:11:42.782534+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:11:42.782533+00:00"}');
+insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_fa689c02b9b8dd74", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-22T23:20:35.227618+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-23T00:20:35.279421+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_4b917c7f99f325f9", "started_at": null, "deadline_at": "2026-11-22T23:30:35.227618+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-22T23:20:35.279421+00:00", "last_seen_at": "2026-11-22T23:20:35.238885+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.238885+00:00"}');
+
+insert into task_metadata (created_at, pair, task_id) overriding system value
+select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": -3002050937299126598, "task_id": "task_261d2f1b65fea965", "created_at": "2026-11-22T23:20:35.130069+00:00"}');
 
 insert into task_resolution (at, outcome, reference, task_id) overriding system value
-select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T23:11:42.836593+00:00", "outcome": "bought", "task_id": "task_cc2d2e86f294e523", "reference": "ticket-1"}');
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T23:20:35.314997+00:00", "outcome": "bought", "task_id": "task_fa689c02b9b8dd74", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -848,6 +865,8 @@ alter table task add constraint task_pkey PRIMARY KEY (id);
 alter table task add constraint task_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
 
 alter table task add constraint task_type_check CHECK ((type = ANY (ARRAY['image'::text, 'video'::text])));
+
+alter table task_metadata add constraint task_metadata_pkey PRIMARY KEY (pair, created_at, task_id);
 
 alter table task_resolution add constraint task_resolution_outcome_check CHECK ((outcome = ANY (ARRAY['bought'::text, 'not_bought'::text])));
 
@@ -1534,7 +1553,8 @@ begin
   for m in
     select * from jsonb_to_recordset(members) as x (
       ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
-      snapshot jsonb, credits bigint, callback_url text, deadline_seconds float8, route text, key text, fingerprint text,
+      snapshot jsonb, credits bigint, callback_url text, metadata jsonb, max_credits bigint,
+      deadline_seconds float8, route text, key text, fingerprint text,
       kept_seconds float8) order by x.ord
   loop
     task_id := m.task_id;
@@ -1571,10 +1591,15 @@ begin
       end;
       if verdict = 'created' then
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                          callback_url, deadline_at)
+                          callback_url, metadata, max_credits, deadline_at)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds))
         returning task.created_at into created_at;
+        if m.metadata is not null then
+          insert into task_metadata (pair, created_at, task_id)
+          select metadata_pair(m.project_id, e.key, e.value), created_at, m.task_id from jsonb_each_text(m.metadata) e
+          on conflict do nothing;
+        end if;
       end if;
     end if;
     if verdict <> 'created' and m.key is not null then
@@ -1981,6 +2006,18 @@ begin
   return query select * from end_tasks(members);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  delete from task_metadata m using (
+    select metadata_pair(t.project_id, e.key, e.value) as pair, t.created_at, t.id
+    from task t cross join lateral jsonb_each_text(t.metadata) e where t.id = any (p_ids) and t.metadata is not null) gone
+  where m.pair = gone.pair and m.created_at = gone.created_at and m.task_id = gone.id;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -2187,11 +2224,14 @@ CREATE OR REPLACE FUNCTION public.purge_rejected_tasks(p_seconds double precisio
  LANGUAGE plpgsql
 AS $function$
 declare
+  due text[];
   purged int;
 begin
-  delete from task where id in (
+  select array_agg(id) into due from (
     select id from task where admission = 'rejected' and completed_at < clock_timestamp() - make_interval(secs => p_seconds)
-    order by completed_at limit p_limit for update skip locked);
+    order by completed_at limit p_limit for update skip locked) over;
+  perform forget_metadata(due);
+  delete from task where id = any (due);
   get diagnostics purged = row_count;
   return purged;
 end $function$;
@@ -2214,6 +2254,7 @@ begin
   delete from delivery_attempt where delivery_id in (select id from delivery where task_id = any (due));
   delete from delivery where task_id = any (due);
   delete from attempt where request_id = any (due);
+  perform forget_metadata(due);
   delete from task where id = any (due);
   get diagnostics purged = row_count;
   perform notify_tasks(due);
@@ -2588,6 +2629,14 @@ CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
  STABLE
 AS $function$
   select exists (select from summary_month where month = to_char(p_at at time zone 'UTC', 'YYYY-MM') and frozen_at is not null);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, p_value text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select ('x' || left(md5(p_project_id || ' ' || length(p_name)::text || ' ' || p_name || p_value), 16))::bit(64)::bigint
 $function$;
 
 CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id text, p_seconds double precision, p_reason text)

@@ -45,7 +45,7 @@ async function fillCatalog(db: Database, { keyId, projectId }: Book): Promise<vo
 
 async function fillTasks(db: Database, book: Book): Promise<void> {
   const ledger = openLedger(db);
-  await ledger.createTask(newTask(book, 5));
+  await ledger.createTask(newTask(book, 5, { metadata: { order: '7' }, maxCredits: 5 }));
   const running = await admitted(ledger, newTask(book, 10, idempotently('key-1')));
   await run(
     db,

@@ -377,6 +377,8 @@ CASE
     WHEN ((completed_at IS NOT NULL) AND (admission = 'reserved'::text)) THEN status
     ELSE NULL::text
 END) stored,
+  max_credits bigint,
+  metadata jsonb,
   model_id text not null,
   outcome_unknown boolean not null default false,
   output jsonb,
@@ -391,6 +393,12 @@ END) stored,
   type text not null,
   workflow_started_at timestamp with time zone
 ) with (fillfactor=60);
+
+create table task_metadata (
+  created_at timestamp with time zone not null,
+  pair bigint not null,
+  task_id text not null
+);
 
 create table task_resolution (
   at timestamp with time zone not null default clock_timestamp(),
@@ -555,6 +563,8 @@ alter table task add constraint task_pkey PRIMARY KEY (id);
 alter table task add constraint task_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'processing'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
 
 alter table task add constraint task_type_check CHECK ((type = ANY (ARRAY['image'::text, 'video'::text])));
+
+alter table task_metadata add constraint task_metadata_pkey PRIMARY KEY (pair, created_at, task_id);
 
 alter table task_resolution add constraint task_resolution_outcome_check CHECK ((outcome = ANY (ARRAY['bought'::text, 'not_bought'::text])));
 
@@ -1241,7 +1251,8 @@ begin
   for m in
     select * from jsonb_to_recordset(members) as x (
       ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
-      snapshot jsonb, credits bigint, callback_url text, deadline_seconds float8, route text, key text, fingerprint text,
+      snapshot jsonb, credits bigint, callback_url text, metadata jsonb, max_credits bigint,
+      deadline_seconds float8, route text, key text, fingerprint text,
       kept_seconds float8) order by x.ord
   loop
     task_id := m.task_id;
@@ -1278,10 +1289,15 @@ begin
       end;
       if verdict = 'created' then
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                          callback_url, deadline_at)
+                          callback_url, metadata, max_credits, deadline_at)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds))
         returning task.created_at into created_at;
+        if m.metadata is not null then
+          insert into task_metadata (pair, created_at, task_id)
+          select metadata_pair(m.project_id, e.key, e.value), created_at, m.task_id from jsonb_each_text(m.metadata) e
+          on conflict do nothing;
+        end if;
       end if;
     end if;
     if verdict <> 'created' and m.key is not null then
@@ -1688,6 +1704,18 @@ begin
   return query select * from end_tasks(members);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  delete from task_metadata m using (
+    select metadata_pair(t.project_id, e.key, e.value) as pair, t.created_at, t.id
+    from task t cross join lateral jsonb_each_text(t.metadata) e where t.id = any (p_ids) and t.metadata is not null) gone
+  where m.pair = gone.pair and m.created_at = gone.created_at and m.task_id = gone.id;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1894,11 +1922,14 @@ CREATE OR REPLACE FUNCTION public.purge_rejected_tasks(p_seconds double precisio
  LANGUAGE plpgsql
 AS $function$
 declare
+  due text[];
   purged int;
 begin
-  delete from task where id in (
+  select array_agg(id) into due from (
     select id from task where admission = 'rejected' and completed_at < clock_timestamp() - make_interval(secs => p_seconds)
-    order by completed_at limit p_limit for update skip locked);
+    order by completed_at limit p_limit for update skip locked) over;
+  perform forget_metadata(due);
+  delete from task where id = any (due);
   get diagnostics purged = row_count;
   return purged;
 end $function$;
@@ -1921,6 +1952,7 @@ begin
   delete from delivery_attempt where delivery_id in (select id from delivery where task_id = any (due));
   delete from delivery where task_id = any (due);
   delete from attempt where request_id = any (due);
+  perform forget_metadata(due);
   delete from task where id = any (due);
   get diagnostics purged = row_count;
   perform notify_tasks(due);
@@ -2295,6 +2327,14 @@ CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
  STABLE
 AS $function$
   select exists (select from summary_month where month = to_char(p_at at time zone 'UTC', 'YYYY-MM') and frozen_at is not null);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, p_value text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select ('x' || left(md5(p_project_id || ' ' || length(p_name)::text || ' ' || p_name || p_value), 16))::bit(64)::bigint
 $function$;
 
 CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id text, p_seconds double precision, p_reason text)

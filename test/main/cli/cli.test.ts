@@ -673,6 +673,8 @@ async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
     snapshot: { groups: ['images'], upstream: {} },
     credits: 40,
     callbackUrl: null,
+    metadata: null,
+    maxCredits: null,
     deadlineSeconds: 600,
     idempotency: null,
   });

@@ -25,6 +25,9 @@ create table task (
   error_code text,
   outcome_unknown boolean not null default false,
   callback_url text,
+  -- What the client noted about the task: up to 16 texts by name.
+  metadata jsonb,
+  max_credits bigint,
   created_at timestamptz not null default clock_timestamp(),
   started_at timestamptz,
   completed_at timestamptz,
@@ -57,6 +60,14 @@ create index task_completed_idx on task (completed_at) where completed_at is not
 create index task_rejected_idx on task (completed_at) where admission = 'rejected';
 create index task_content_idx on task (expires_at)
   where completed_at is not null and (input is not null or output is not null);
+
+-- Finds tasks by their metadata: a row for each name and value of a task (metadata_pair), in the order of lists.
+create table task_metadata (
+  pair bigint not null,
+  created_at timestamptz not null,
+  task_id text not null,
+  primary key (pair, created_at, task_id)
+);
 
 -- What operators found out about tasks whose outcome upstream was unknown. The task itself has ended and does not change.
 create table task_resolution (

@@ -38,7 +38,8 @@ begin
   for m in
     select * from jsonb_to_recordset(members) as x (
       ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
-      snapshot jsonb, credits bigint, callback_url text, deadline_seconds float8, route text, key text, fingerprint text,
+      snapshot jsonb, credits bigint, callback_url text, metadata jsonb, max_credits bigint,
+      deadline_seconds float8, route text, key text, fingerprint text,
       kept_seconds float8) order by x.ord
   loop
     task_id := m.task_id;
@@ -75,10 +76,15 @@ begin
       end;
       if verdict = 'created' then
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                          callback_url, deadline_at)
+                          callback_url, metadata, max_credits, deadline_at)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds))
         returning task.created_at into created_at;
+        if m.metadata is not null then
+          insert into task_metadata (pair, created_at, task_id)
+          select metadata_pair(m.project_id, e.key, e.value), created_at, m.task_id from jsonb_each_text(m.metadata) e
+          on conflict do nothing;
+        end if;
       end if;
     end if;
     if verdict <> 'created' and m.key is not null then

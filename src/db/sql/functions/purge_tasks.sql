@@ -16,6 +16,7 @@ begin
   delete from delivery_attempt where delivery_id in (select id from delivery where task_id = any (due));
   delete from delivery where task_id = any (due);
   delete from attempt where request_id = any (due);
+  perform forget_metadata(due);
   delete from task where id = any (due);
   get diagnostics purged = row_count;
   perform notify_tasks(due);
