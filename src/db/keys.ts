@@ -9,6 +9,7 @@ export interface KeyRow {
   keyId: string;
   projectId: string;
   name: string;
+  metadata: Record<string, string>;
   state: 'active' | 'expired' | 'revoked';
   /** The first characters of the newest secret. The secret itself is not stored. */
   prefix: string | null;
@@ -22,6 +23,11 @@ export interface KeyRow {
   budget: number | null;
   spent: number;
   reserved: number;
+  budgetDaily: number | null;
+  /** Spent and reserved by the requests of this day, UTC. */
+  usedToday: number;
+  budgetMonthly: number | null;
+  usedThisMonth: number;
   expiresAt: number | null;
   revokedAt: number | null;
   lastUsedAt: number | null;
@@ -32,15 +38,19 @@ export interface KeyRow {
 export async function listKeys(database: Database, projectId: string | null, limit: number): Promise<KeyRow[]> {
   return database.query<KeyRow>(
     'operator-keys',
-    `select k.id as key_id, k.project_id, k.name,
+    `select k.id as key_id, k.project_id, k.name, k.metadata,
        case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
             else 'active' end as state,
        s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
+       k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
+       k.budget_monthly, in_period(k.month_spent + k.month_reserved, k.used_on, now.month) as used_this_month,
        ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
        ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at
      from api_key k left join lateral (
        select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
      ) s on true
+     cross join (select day, date_trunc('month', day::timestamp)::date as month
+                 from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now
      where $1::text is null or k.project_id = $1 order by k.created_at, k.id limit $2`,
     [projectId, limit],
   );
@@ -60,12 +70,15 @@ export async function markKeyRevoked(
 /** The settings of a key that an operator may change; null means no limit. */
 export interface KeyLimits {
   name: string;
+  metadata: Record<string, string>;
   scopes: Scope[];
   /** The addresses that may use the key, as CIDRs. */
   ipRanges: string[] | null;
   models: string[] | null;
   rpm: number | null;
   budget: number | null;
+  budgetDaily: number | null;
+  budgetMonthly: number | null;
   inFlightMax: number | null;
   expiresAt: Date | null;
 }
@@ -81,11 +94,14 @@ export async function updateKeyLimits(
   if (key.revokedAt) return 'revoked';
   const limits = (): KeyLimits => ({
     name: key.name,
+    metadata: key.metadata,
     scopes: key.scopes,
     ipRanges: key.ipRanges ?? null,
     models: key.models ?? null,
     rpm: key.rpm ?? null,
     budget: key.budget ?? null,
+    budgetDaily: key.budgetDaily ?? null,
+    budgetMonthly: key.budgetMonthly ?? null,
     inFlightMax: key.inFlightMax ?? null,
     expiresAt: key.expiresAt ?? null,
   });

@@ -65,7 +65,7 @@ const sinceOf = (checkpoint: Checkpoint | null): LedgerReport['since'] =>
 
 /** The rows that are checked. Parameters: $1 grace in seconds, $2 checkpoint, $3 its last entry, $4 the end of its time range. */
 interface Scope {
-  /** The spent credits of each key, as (key_id, spent). */
+  /** The spent credits of each key, as (key_id, spent, day_spent, month_spent). */
   spent: string;
   /** Ids of the requests to check that have ended. */
   ended: string;
@@ -75,9 +75,20 @@ interface Scope {
   days: string;
 }
 
+/** The first day of a day's month. */
+const monthOf = (day: string): string => `date_trunc('month', (${day})::timestamp)::date`;
+const dayOf = (time: string): string => `(${time} at time zone 'UTC')::date`;
+const checkpointDay = dayOf('$4::timestamptz');
+
+/** What the entries took from their keys, in all and in the last day and month that each key was used in. */
+const takings = (condition: string): string =>
+  `select e.key_id, -e.credits as spent, in_period(-e.credits, ${dayOf('e.began_at')}, k.used_on) as day_spent,
+     in_period(-e.credits, ${dayOf('e.began_at')}, ${monthOf('k.used_on')}) as month_spent
+   from ledger_entry e join api_key k on k.id = e.key_id where ${condition} and e.kind in ('settle', 'adjust')`;
+const sumsOfTakings = 'sum(spent) as spent, sum(day_spent) as day_spent, sum(month_spent) as month_spent';
+
 const allOfTime: Scope = {
-  spent: `select key_id, sum(spent) as spent from (
-            select key_id, -credits as spent from ledger_entry where kind in ('settle', 'adjust') and key_id is not null) takings group by 1`,
+  spent: `select key_id, ${sumsOfTakings} from (${takings('true')}) takings group by 1`,
   ended: `select request_id as id from ledger_entry where kind in ('settle', 'refund')`,
   tasks: 'select id from task',
   days: 'true',
@@ -85,11 +96,12 @@ const allOfTime: Scope = {
 
 /** Everything that ended or got an entry since the checkpoint. What is held now is checked every time. Each part has its index. */
 const sinceCheckpoint: Scope = {
-  spent: `select key_id, sum(spent) as spent from (
-            select key_id, spent from ledger_checkpoint_key where checkpoint_id = $2
+  spent: `select key_id, ${sumsOfTakings} from (
+            select c.key_id, c.spent, in_period(c.day_spent, ${checkpointDay}, k.used_on) as day_spent,
+              in_period(c.month_spent, ${checkpointDay}, ${monthOf('k.used_on')}) as month_spent
+            from ledger_checkpoint_key c join api_key k on k.id = c.key_id where c.checkpoint_id = $2
             union all
-            select key_id, -credits from ledger_entry
-            where id > $3 and kind in ('settle', 'adjust') and key_id is not null) takings group by 1`,
+            ${takings('e.id > $3')}) takings group by 1`,
   ended: `select request_id as id from ledger_entry where id > $3 and kind in ('settle', 'refund')`,
   tasks: `select id from task where completed_at is null and admission <> 'rejected'
             union select id from task where completed_at >= $4`,
@@ -110,21 +122,28 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
   },
   C2: {
     promise:
-      'Per account and key, reserved equals its holds. Per key, spent equals the settled credits less the adjustments.',
+      'Per account and key, reserved equals its holds. Per key, spent equals the settled credits less the adjustments, in all and in its last day and month.',
     offenders: ({ spent }) => `select a.project_id as id from credit_account a
       left join (select project_id, sum(amount) as held, count(*) filter (where kind = 'media') as tasks
                  from hold group by 1) h using (project_id)
       where a.reserved <> coalesce(h.held, 0) or a.in_flight <> coalesce(h.tasks, 0)
       union all
       select k.id from api_key k
-      left join (select key_id, sum(amount) as held, count(*) as begun from hold group by 1) h on h.key_id = k.id
+      left join (select key_id, sum(amount) as held, count(*) as begun,
+                   sum(in_period(amount, ${dayOf('created_at')}, used_on)) as day_held,
+                   sum(in_period(amount, ${dayOf('created_at')}, ${monthOf('used_on')})) as month_held
+                 from (select hold.*, own.used_on from hold join api_key own on own.id = hold.key_id) held group by 1) h on h.key_id = k.id
       left join (${spent}) s on s.key_id = k.id
-      where k.reserved <> coalesce(h.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(h.begun, 0)`,
+      where k.reserved <> coalesce(h.held, 0) or k.spent <> coalesce(s.spent, 0) or k.in_flight <> coalesce(h.begun, 0)
+        or k.day_reserved <> coalesce(h.day_held, 0) or k.month_reserved <> coalesce(h.month_held, 0)
+        -- A day or month before that of the checkpoint was compared then, or decides nothing any more.
+        or (k.day_spent <> coalesce(s.day_spent, 0) and k.used_on >= ${checkpointDay})
+        or (k.month_spent <> coalesce(s.month_spent, 0) and k.used_on >= ${monthOf(checkpointDay)})`,
   },
   C3: {
     promise: 'No balance and no reserved sum is negative, and no entry took more than there was.',
     offenders: () => `select project_id as id from credit_account where balance < 0 or reserved < 0
-      union all select id from api_key where spent < 0 or reserved < 0
+      union all select id from api_key where least(spent, reserved, day_spent, day_reserved, month_spent, month_reserved) < 0
       union all select distinct project_id from (
         select project_id, sum(credits) over (partition by project_id order by id) as credits from (
           select project_id, 0::bigint as id, credits from ledger_checkpoint_account where checkpoint_id = $2

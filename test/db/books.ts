@@ -12,6 +12,8 @@ export interface Book {
 
 export interface KeyLimits {
   budget?: number | null;
+  budgetDaily?: number | null;
+  budgetMonthly?: number | null;
   inFlightMax?: number | null;
 }
 
@@ -33,15 +35,15 @@ export async function openBook(
 export async function addKey(
   db: Database,
   projectId: string,
-  { budget = null, inFlightMax = null }: KeyLimits = {},
+  { budget = null, budgetDaily = null, budgetMonthly = null, inFlightMax = null }: KeyLimits = {},
 ): Promise<string> {
   const keyId = newId('key');
-  await run(db, 'insert into api_key (id, project_id, budget, in_flight_max) values ($1, $2, $3, $4)', [
-    keyId,
-    projectId,
-    budget,
-    inFlightMax,
-  ]);
+  await run(
+    db,
+    `insert into api_key (id, project_id, budget, budget_daily, budget_monthly, in_flight_max)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [keyId, projectId, budget, budgetDaily, budgetMonthly, inFlightMax],
+  );
   return keyId;
 }
 
@@ -149,6 +151,36 @@ export async function rowsOf<Row extends object = Record<string, unknown>>(
 ): Promise<Row[]> {
   return db.query<Row>('', text, values);
 }
+
+/** Moves all holds and entries back by whole days, as if they had passed since. */
+export async function passDays(db: Database, days: number): Promise<void> {
+  const before = await breachesIn(db);
+  if (before.length > 0) throw new Error(before.join('; '));
+  await db.transaction('begin', async (query) => {
+    const earlier = (column: string): string => `${column} = ${column} - make_interval(days => $1)`;
+    await query('', 'alter table ledger_entry disable trigger ledger_entry_append_only');
+    await query('', `update ledger_entry set ${earlier('created_at')}, ${earlier('began_at')}`, [days]);
+    await query('', 'alter table ledger_entry enable trigger ledger_entry_append_only');
+    await query('', `update hold set ${earlier('created_at')}`, [days]);
+    await query('', 'update api_key set used_on = used_on - $1::int', [days]);
+    await query('', recount);
+  });
+}
+
+/** Counts the periods of all keys anew, after a test has moved holds or entries in time. */
+export const recount = `
+  with moved as (
+    select key_id, (created_at at time zone 'UTC')::date as began_on, amount as held, 0 as taken from hold
+    union all
+    select key_id, (began_at at time zone 'UTC')::date, 0, -credits from ledger_entry where kind in ('settle', 'adjust')
+  ), counted as (
+    select k.id, coalesce(sum(held) filter (where began_on >= used_on), 0) as day_held,
+      coalesce(sum(taken) filter (where began_on >= used_on), 0) as day_taken,
+      coalesce(sum(held) filter (where began_on >= date_trunc('month', used_on::timestamp)), 0) as month_held,
+      coalesce(sum(taken) filter (where began_on >= date_trunc('month', used_on::timestamp)), 0) as month_taken
+    from api_key k left join moved on key_id = k.id group by k.id)
+  update api_key k set day_reserved = day_held, day_spent = day_taken, month_reserved = month_held, month_spent = month_taken
+  from counted c where c.id = k.id`;
 
 export async function run(db: Database, text: string, values: unknown[] = []): Promise<void> {
   await rowsOf(db, text, values);

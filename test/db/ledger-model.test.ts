@@ -11,6 +11,7 @@ import {
   newTask,
   openBook,
   openLedger,
+  passDays,
   rowsOf,
   taskEnd,
 } from './books.ts';
@@ -40,6 +41,7 @@ const anyBatch = fc.oneof(
     tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }),
     byWorkflow: fc.boolean(),
   }),
+  fc.record({ verb: fc.constant('wait' as const), days: fc.constantFrom(1, 31), tasks: fc.constant([]) }),
   fc.record({
     verb: fc.constant('finish' as const),
     tasks: fc.array(fc.tuple(anyTask, fc.constantFrom(...ends)), { minLength: 1, maxLength: 6 }),
@@ -48,6 +50,8 @@ const anyBatch = fc.oneof(
 const anyRun = fc.record({
   balance: fc.nat({ max: 40 }),
   budget: fc.option(fc.nat({ max: 30 })),
+  budgetDaily: fc.option(fc.nat({ max: 20 })),
+  budgetMonthly: fc.option(fc.nat({ max: 25 })),
   inFlightMax: fc.option(fc.integer({ min: 1, max: 4 })),
   tasks: fc.array(
     fc.record({ credits: fc.integer({ min: 1, max: 12 }), second: fc.boolean(), hasResult: fc.boolean() }),
@@ -60,10 +64,20 @@ const anyRun = fc.record({
 });
 type Run = (typeof anyRun)['generate'] extends (...given: never[]) => { value: infer Value } ? Value : never;
 
+interface Purse {
+  budget: number | null;
+  budgetDaily: number | null;
+  budgetMonthly: number | null;
+  inFlightMax: number | null;
+  inFlight: number;
+}
+
 interface ModelTask {
   credits: number;
-  purse: { budget: number | null; inFlightMax: number | null; used: number; inFlight: number };
+  purse: Purse;
   hasResult: boolean;
+  /** How many days ago its credits were held. */
+  age: number;
   state: 'absent' | 'open' | 'rejected' | 'held' | (typeof ends)[number];
   refusal: string | null;
 }
@@ -77,13 +91,14 @@ class SerialModel {
 
   constructor(run: Run) {
     this.balance = run.balance;
-    const first = { budget: run.budget, inFlightMax: run.inFlightMax, used: 0, inFlight: 0 };
-    const second = { budget: null, inFlightMax: null, used: 0, inFlight: 0 };
+    const first = { ...run, inFlight: 0 };
+    const second = { budget: null, budgetDaily: null, budgetMonthly: null, inFlightMax: null, inFlight: 0 };
     this.tasks = run.tasks.map((task) => ({
       ...task,
       purse: task.second ? second : first,
       state: 'absent',
       refusal: null,
+      age: 0,
     }));
   }
 
@@ -109,6 +124,10 @@ class SerialModel {
     return 'admitted';
   }
 
+  wait(days: number): void {
+    for (const task of this.tasks) if (spends.has(task.state)) task.age += days;
+  }
+
   finish(index: number, status: (typeof ends)[number]): string {
     const task = this.tasks[index]!;
     if (task.state === 'absent') return 'error';
@@ -123,29 +142,45 @@ class SerialModel {
     this.reserved -= task.credits;
     this.inFlight -= 1;
     task.purse.inFlight -= 1;
-    if (status !== 'succeeded') {
-      this.balance += task.credits;
-      task.purse.used -= task.credits;
-    }
+    if (status !== 'succeeded') this.balance += task.credits;
     return `ended ${status}`;
   }
 
   #uncovered({ credits, purse }: ModelTask): string | null {
     if (this.balance < credits) return 'insufficient_credits';
-    return purse.budget !== null && purse.budget - purse.used < credits ? 'key_budget_exceeded' : null;
+    const fits = (budget: number | null, isCounted: (age: number) => boolean): boolean =>
+      budget === null || budget - this.#used(purse, isCounted) >= credits;
+    const fitsAll =
+      fits(purse.budget, () => true) &&
+      fits(purse.budgetDaily, (age) => age === 0) &&
+      fits(purse.budgetMonthly, isThisMonth);
+    return fitsAll ? null : 'key_budget_exceeded';
+  }
+
+  #used(purse: Purse, isCounted: (age: number) => boolean): number {
+    const counted = this.tasks.filter((task) => task.purse === purse && isCounted(task.age) && spends.has(task.state));
+    return counted.reduce((sum, { credits }) => sum + credits, 0);
   }
 
   #move(task: ModelTask, credits: number, places: number): void {
     this.balance -= credits;
     this.reserved += credits;
     this.inFlight += places;
-    task.purse.used += credits;
     task.purse.inFlight += places;
   }
 }
 
+const spends = new Set<ModelTask['state']>(['held', 'succeeded']);
+
+function isThisMonth(age: number): boolean {
+  const now = new Date();
+  const then = new Date(now.getTime() - age * 86_400_000);
+  return then.getUTCMonth() === now.getUTCMonth() && then.getUTCFullYear() === now.getUTCFullYear();
+}
+
 async function openRun(run: Run): Promise<{ projectId: string; tasks: NewTask[] }> {
-  const book = await openBook(db, { credits: run.balance, budget: run.budget, inFlightMax: run.inFlightMax });
+  const { budget, budgetDaily, budgetMonthly, inFlightMax } = run;
+  const book = await openBook(db, { credits: run.balance, budget, budgetDaily, budgetMonthly, inFlightMax });
   const second = { ...book, keyId: await addKey(db, book.projectId) };
   const tasks = run.tasks.map((task) => newTask(task.second ? second : book, task.credits));
   for (const [index, { taskId }] of tasks.entries()) if (run.tasks[index]!.hasResult) await attemptEndedOk(db, taskId);
@@ -188,6 +223,11 @@ describe('the ledger', () => {
               const expected = batch.tasks.map((index) => model.reserve(index));
               const asked = batch.tasks.map((index) => calls.reserve(ledger, tasks[index]!, batch.byWorkflow));
               expect(await Promise.all(asked)).toEqual(expected);
+              break;
+            }
+            case 'wait': {
+              model.wait(batch.days);
+              await passDays(db, batch.days);
               break;
             }
             case 'finish': {

@@ -113,6 +113,7 @@ const fitting: Record<string, string> = {
   bigint: 'bigint',
   boolean: 'boolean',
   timestamptz: 'timestamp with time zone',
+  date: 'date',
   jsonb: 'jsonb',
   bytea: 'bytea',
   'text[]': 'ARRAY',

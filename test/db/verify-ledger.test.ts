@@ -65,6 +65,10 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
   ['C2', 'a key whose reserved sum is more than its holds', ['update api_key set reserved = reserved + 1']],
   ['C2', 'a key that has spent more than was settled', ['update api_key set spent = spent + 1']],
   ['C2', 'an account with a wrong count of tasks in flight', ['update credit_account set in_flight = in_flight + 1']],
+  ['C2', 'a key that has spent more today than was settled', ['update api_key set day_spent = day_spent + 1']],
+  ['C2', 'a key that has spent more this month than was settled', ['update api_key set month_spent = month_spent + 1']],
+  ['C2', 'a key whose reserved sum of today differs from its holds', ['update api_key set day_reserved = 9']],
+  ['C2', 'a key whose reserved sum of this month differs from its holds', ['update api_key set month_reserved = 9']],
   ['C2', 'a key with a wrong count of tasks in flight', ['update api_key set in_flight = in_flight + 1']],
   [
     'C3',

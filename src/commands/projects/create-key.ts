@@ -22,8 +22,9 @@ export async function createKey(
     rpm = config.keys.rpmDefault,
     inFlightMax = config.keys.inFlightMaxDefault,
     scopes = [...everyScope],
+    metadata = {},
   } = given;
-  const limited = { ...given, scopes, rpm, inFlightMax };
+  const limited = { ...given, metadata, scopes, rpm, inFlightMax };
   const keyId = newId('key');
   const apiKey = generateApiKey();
   await db.entities(async (em) => {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { splitWords } from '../../config/setting.ts';
+import { readMetadata } from '../../domain/task-options.ts';
 import { scopes } from '../../domain/scope.ts';
 import { toCidr } from '../../platform/egress/public-address.ts';
+import { plainMessage } from '../plain-message.ts';
 import { option } from './define-command.ts';
 
 /** Values of flags and arguments. Each message continues the sentence that begins with the flag's name. */
@@ -51,6 +53,23 @@ export const ipRanges = names.pipe(
     }),
   ),
 );
+
+/** `team=ads,env=test`, or a JSON object of texts, with the limits of a task's metadata. */
+export const metadataPairs = z.string().transform((text, context): Record<string, string> => {
+  try {
+    const given: unknown = text.startsWith('{') ? JSON.parse(text) : Object.fromEntries(splitWords(text).map(toPair));
+    return readMetadata(given) ?? {};
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: `is refused: ${plainMessage(error)}` });
+    return z.NEVER;
+  }
+});
+
+/** Without an equals sign there is no value, which is refused. */
+function toPair(text: string): [name: string, value: string | null] {
+  const at = text.indexOf('=');
+  return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
+}
 
 /** A time: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or a span from now such as `90s`, `15m`, `12h`, `30d`. */
 export const moment = z.string().transform((text, context) => {

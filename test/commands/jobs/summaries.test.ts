@@ -336,6 +336,8 @@ describe('the checkpoint', () => {
   it.each([
     ['C1', 'update credit_account set balance = balance + 1'],
     ['C2', 'update api_key set spent = spent + 1'],
+    ['C2', 'update api_key set day_spent = day_spent + 1'],
+    ['C2', 'update api_key set month_spent = month_spent + 1'],
     [
       'C3',
       `insert into ledger_entry (project_id, kind, credits)

@@ -6,7 +6,7 @@ import type { MaintenanceDeps } from '../../../src/commands/jobs/maintenance.ts'
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createFileStore } from '../../../src/platform/files/file-store.ts';
-import { run } from '../../db/books.ts';
+import { recount, run } from '../../db/books.ts';
 
 export interface Upkeep extends MaintenanceDeps {
   removeFolder(): void;
@@ -42,12 +42,14 @@ export async function moveEntries(db: Database, where: string, at: string): Prom
     [at],
   );
   await run(db, 'alter table ledger_entry enable trigger ledger_entry_append_only');
+  await run(db, recount);
 }
 
 /** Moves a request with its entries, attempts and task to one moment. */
 export async function moveRequest(db: Database, id: string, at: string): Promise<void> {
   await moveEntries(db, `request_id = '${id}'`, at);
   await run(db, 'update hold set created_at = $2 where id = $1', [id, at]);
+  await run(db, recount);
   await run(
     db,
     'update attempt set started_at = $2, ended_at = case when outcome is not null then $2::timestamptz end where request_id = $1',

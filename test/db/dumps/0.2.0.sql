@@ -16,21 +16,29 @@ create table api_detail (
 
 create table api_key (
   budget bigint,
+  budget_daily bigint,
+  budget_monthly bigint,
   created_at timestamp with time zone not null default clock_timestamp(),
+  day_reserved bigint not null default 0,
+  day_spent bigint not null default 0,
   expires_at timestamp with time zone,
   id text not null,
   in_flight integer not null default 0,
   in_flight_max integer,
   ip_ranges text[],
   last_used_at timestamp with time zone,
+  metadata jsonb not null default '{}'::jsonb,
   models text[],
+  month_reserved bigint not null default 0,
+  month_spent bigint not null default 0,
   name text not null default ''::text,
   project_id text not null,
   reserved bigint not null default 0,
   revoked_at timestamp with time zone,
   rpm integer,
   scopes text[] not null default '{chat,media,read}'::text[],
-  spent bigint not null default 0
+  spent bigint not null default 0,
+  used_on date
 ) with (fillfactor=50);
 
 create table api_key_secret (
@@ -252,7 +260,9 @@ create table ledger_checkpoint_account (
 
 create table ledger_checkpoint_key (
   checkpoint_id bigint not null,
+  day_spent bigint not null,
   key_id text not null,
+  month_spent bigint not null,
   spent bigint not null
 );
 
@@ -414,292 +424,298 @@ create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
 
 insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status) overriding system value
-select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T23:20:35.671528+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_e93f56d7fc7ae050", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_1"}');
+select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-22T23:28:16.518614+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_bb2b4d596f00df19", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_30990b43b88c7f01", "request_id": "req_1"}');
 
-insert into api_key (budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent) overriding system value
-select budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent from jsonb_populate_record(null::api_key, '{"id": "key_3b4f3e151a5b44ce", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "reserved": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-22T23:20:35.032577+00:00", "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "revoked_at": null, "last_used_at": null, "in_flight_max": null}');
+insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_822c1e8875c79ae4", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-22T23:28:16.250898+00:00", "expires_at": null, "project_id": "prj_30990b43b88c7f01", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
 
-insert into api_key (budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent) overriding system value
-select budget, created_at, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, models, name, project_id, reserved, revoked_at, rpm, scopes, spent from jsonb_populate_record(null::api_key, '{"id": "key_e93f56d7fc7ae050", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "reserved": 39, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-22T23:20:35.021181+00:00", "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "revoked_at": null, "last_used_at": "2026-11-22T23:20:35.176635+00:00", "in_flight_max": 10}');
+insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_bb2b4d596f00df19", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-22", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-22T23:28:16.243016+00:00", "expires_at": null, "project_id": "prj_30990b43b88c7f01", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-22T23:28:16.313059+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
 
 insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
-select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_e93f56d7fc7ae050", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T23:20:35.038814+00:00", "expires_at": null, "checksummed": true}');
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_bb2b4d596f00df19", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-22T23:28:16.259023+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_34945f8deadc67cb", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_606ac96cfa2f1a2f", "started_at": "2026-11-22T23:20:35.183532+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:20:35.183532+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_5c7f42f9c8080bab", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T23:28:16.38183+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_4ed42287f91d2d07", "started_at": "2026-11-22T23:28:16.38183+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:28:16.38183+00:00"}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_be0d097af9529378", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-22T23:20:35.353887+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_2f7c1ad6be3e30f5", "started_at": "2026-11-22T23:20:35.353886+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:20:35.353886+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_acf3fbc08791d4e1", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_16794e87d0a6cf95", "started_at": "2026-11-22T23:28:16.317808+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-22T23:28:16.317808+00:00"}');
 
 insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
-select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T23:20:35.010296+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_a6e8f5071c02f00d"}');
+select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-22T23:28:16.235366+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_30990b43b88c7f01"}');
 
 insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
-select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T23:20:35.060672+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T23:20:35.060672+00:00"}');
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-22T23:28:16.276481+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-22T23:28:16.276481+00:00"}');
 
 insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
-select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T23:20:35.11295+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T23:20:35.080183+00:00", "updated_at": "2026-11-22T23:20:35.112973+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T23:20:45.080182+00:00"}');
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-22T23:28:16.290353+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-22T23:28:16.28211+00:00", "updated_at": "2026-11-22T23:28:16.29037+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-22T23:28:26.28211+00:00"}');
 
 insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
-select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T23:20:35.11178+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-22T23:28:16.28907+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
-select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T23:20:35.091678+00:00", "model_id": "model-a", "failed_at": "2026-11-22T23:20:35.091678+00:00", "channel_id": "chn_a", "project_id": "prj_a6e8f5071c02f00d"}');
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-22T23:28:16.286177+00:00", "model_id": "model-a", "failed_at": "2026-11-22T23:28:16.286177+00:00", "channel_id": "chn_a", "project_id": "prj_30990b43b88c7f01"}');
 
 insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
-select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_a6e8f5071c02f00d"}');
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_30990b43b88c7f01"}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_30990b43b88c7f01", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_30990b43b88c7f01", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-22", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_30990b43b88c7f01", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
-select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_c4f3f2ffeea702dc", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_2f7c1ad6be3e30f5", "attempts": 1, "ended_at": null, "event_id": "evt_940cca1c6c1c1817", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T23:20:35.363787+00:00", "project_id": "prj_a6e8f5071c02f00d", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T23:20:35.383314+00:00"}');
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_f6bf88016ba2467c", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_4ed42287f91d2d07", "attempts": 1, "ended_at": null, "event_id": "evt_5d7c2a507cb35f19", "woken_at": null, "adopted_at": null, "created_at": "2026-11-22T23:28:16.385546+00:00", "project_id": "prj_30990b43b88c7f01", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-22T23:28:16.407868+00:00"}');
 
 insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
-select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T23:20:35.383571+00:00", "started_at": "2026-11-22T23:20:35.382955+00:00", "delivery_id": "dlv_c4f3f2ffeea702dc", "error_class": null}');
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-22T23:28:16.408059+00:00", "started_at": "2026-11-22T23:28:16.407542+00:00", "delivery_id": "dlv_f6bf88016ba2467c", "error_class": null}');
 
 insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
-select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_b922717982ef083b", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_2f7c1ad6be3e30f5", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T23:20:35.390077+00:00", "deleted_at": null, "expires_at": "2026-11-29T23:20:35.390077+00:00", "project_id": "prj_a6e8f5071c02f00d", "storage_key": "outputs/1"}');
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_2b27680637a07ead", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_4ed42287f91d2d07", "duration": null, "mime_type": "image/png", "created_at": "2026-11-22T23:28:16.413197+00:00", "deleted_at": null, "expires_at": "2026-11-29T23:28:16.413197+00:00", "project_id": "prj_30990b43b88c7f01", "storage_key": "outputs/1"}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_27786229ed7b9492", "kind": "chat", "amount": 9, "key_id": "key_e93f56d7fc7ae050", "model_id": "model-a", "attempt_id": "att_7aef78c66ae852d2", "channel_id": "chn_a", "created_at": "2026-11-22T23:20:35.576028+00:00", "expires_at": "2026-11-22T23:20:35.576026+00:00", "project_id": "prj_a6e8f5071c02f00d", "channel_name": "channel-a", "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_5f29fdb6c236f27a", "kind": "chat", "amount": 9, "key_id": "key_bb2b4d596f00df19", "model_id": "model-a", "attempt_id": "att_6f8d1afbb78e7ad3", "channel_id": "chn_a", "created_at": "2026-11-22T23:28:16.480336+00:00", "expires_at": "2026-11-22T23:28:16.482626+00:00", "project_id": "prj_30990b43b88c7f01", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_606ac96cfa2f1a2f", "kind": "media", "amount": 10, "key_id": "key_e93f56d7fc7ae050", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.176315+00:00", "expires_at": "2026-11-22T23:30:35.146346+00:00", "project_id": "prj_a6e8f5071c02f00d", "channel_name": null, "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_16794e87d0a6cf95", "kind": "media", "amount": 10, "key_id": "key_bb2b4d596f00df19", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:28:16.307965+00:00", "expires_at": "2026-11-22T23:38:16.303064+00:00", "project_id": "prj_30990b43b88c7f01", "channel_name": null, "is_idempotent": false}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_69b0749138e8beb9", "kind": "media", "amount": 20, "key_id": "key_e93f56d7fc7ae050", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.219609+00:00", "expires_at": "2026-11-22T23:30:35.190823+00:00", "project_id": "prj_a6e8f5071c02f00d", "channel_name": null, "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_873a4d3e32c3bbe2", "kind": "media", "amount": 20, "key_id": "key_bb2b4d596f00df19", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-22T23:28:16.323449+00:00", "expires_at": "2026-11-22T23:38:16.319422+00:00", "project_id": "prj_30990b43b88c7f01", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_606ac96cfa2f1a2f", "bound_at": null, "created_at": "2026-11-22T23:20:35.141078+00:00", "expires_at": "2026-11-23T00:20:35.141076+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_83829a42c995ef10", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_16794e87d0a6cf95", "bound_at": null, "created_at": "2026-11-22T23:28:16.302495+00:00", "expires_at": "2026-11-23T00:28:16.302493+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "req_3b6ba4ef2589664b", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T23:20:35.484915+00:00", "created_at": "2026-11-22T23:20:35.450943+00:00", "expires_at": "2026-11-23T23:20:35.450943+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_bb816cbfe435b559", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-22T23:28:16.45969+00:00", "created_at": "2026-11-22T23:28:16.445915+00:00", "expires_at": "2026-11-23T23:28:16.445915+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "req_cc118dbe30fa34a0", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
-select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T23:20:35.594115+00:00", "started_at": "2026-11-22T23:20:35.581259+00:00", "lease_until": "2026-11-22T23:21:35.581259+00:00", "requested_at": "2026-11-22T23:20:35.581259+00:00"}');
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-22T23:28:16.490784+00:00", "started_at": "2026-11-22T23:28:16.484347+00:00", "lease_until": "2026-11-22T23:29:16.484347+00:00", "requested_at": "2026-11-22T23:28:16.484347+00:00"}');
 
 insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
-select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T23:20:35.542213+00:00", "covers_until": "2026-11-22T23:20:35.535975+00:00", "through_entry_id": 6}');
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-22T23:28:16.469788+00:00", "covers_until": "2026-11-22T23:28:16.469103+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
-select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_a6e8f5071c02f00d", "checkpoint_id": 1}');
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_30990b43b88c7f01", "checkpoint_id": 1}');
 
-insert into ledger_checkpoint_key (checkpoint_id, key_id, spent) overriding system value
-select checkpoint_id, key_id, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_e93f56d7fc7ae050", "checkpoint_id": 1}');
-
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T23:20:35.00687+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_checkpoint_key (checkpoint_id, day_spent, key_id, month_spent, spent) overriding system value
+select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_bb2b4d596f00df19", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": 0, "began_at": "2026-11-22T23:20:35.23906+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.28007+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "task_fa689c02b9b8dd74", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-22T23:28:16.234174+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": -40, "began_at": "2026-11-22T23:20:35.338974+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:20:35.362965+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "task_2f7c1ad6be3e30f5", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_bb2b4d596f00df19", "reason": null, "credits": 0, "began_at": "2026-11-22T23:28:16.334708+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-22T23:28:16.356365+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "task_3f3fef00c89efcd3", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_e93f56d7fc7ae050", "reason": "the result was late", "credits": 15, "began_at": null, "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:20:35.400826+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "task_2f7c1ad6be3e30f5", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_bb2b4d596f00df19", "reason": null, "credits": -40, "began_at": "2026-11-22T23:28:16.374694+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:28:16.384985+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "task_4ed42287f91d2d07", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": -3, "began_at": "2026-11-22T23:20:35.454727+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:20:35.477035+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_bb816cbfe435b559", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_bb2b4d596f00df19", "reason": "the result was late", "credits": 15, "began_at": "2026-11-22T23:28:16.374694+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-22T23:28:16.42391+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "task_4ed42287f91d2d07", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_e93f56d7fc7ae050", "reason": null, "credits": 0, "began_at": "2026-11-22T23:20:35.519914+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:20:35.527759+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_7189de77cdde0ec4", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_bb2b4d596f00df19", "reason": null, "credits": -3, "began_at": "2026-11-22T23:28:16.432247+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:28:16.458991+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "req_cc118dbe30fa34a0", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+
+insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_bb2b4d596f00df19", "reason": null, "credits": 0, "began_at": "2026-11-22T23:28:16.463353+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-22T23:28:16.465438+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "req_f3506f451ee4fa95", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model (entry, id, "position", private, updated_at) overriding system value
-select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T23:20:35.055756+00:00"}');
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-22T23:28:16.267819+00:00"}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_30990b43b88c7f01", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_30990b43b88c7f01", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_a6e8f5071c02f00d", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_30990b43b88c7f01", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
-select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_a6e8f5071c02f00d", "name": "test", "status": "active", "created_at": "2026-11-22T23:20:34.975916+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_30990b43b88c7f01", "name": "test", "status": "active", "created_at": "2026-11-22T23:28:16.220402+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
-select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_e93f56d7fc7ae050", "oldest": 1795389635, "second": 1795389635, "senders": [107284957056754], "last_batches": [1], "last_granted": [1]}');
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_bb2b4d596f00df19", "oldest": 1795390096, "second": 1795390096, "senders": [70756506544346], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor (api_detail_days, id) overriding system value
 select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T23:20:34.67534+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-22T23:28:16.132103+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "66d83d02363a78f5a8bc1a8143fcee1d77e20cb498e30f0020ac34312875ba6c", "applied_at": "2026-11-22T23:20:34.676708+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "aa4f9a47ae86a53f2d3a4e3a6f1af06721ef4f3255d02c9f9a6af1a9fcf21926", "applied_at": "2026-11-22T23:28:16.133006+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "b8f02e9e7243fce48456f8ff685f3e5a8557eeaff9bebb8a35e2d4862955fca3", "applied_at": "2026-11-22T23:20:34.687352+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db3c3e6f35ec2dd3b7d36ad73128823185cfb3eb196beddc5f85ca5985ab03c6", "applied_at": "2026-11-22T23:28:16.135006+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T23:20:34.688128+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-22T23:28:16.135575+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T23:20:34.689312+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-22T23:28:16.136348+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T23:20:34.690069+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-22T23:28:16.136932+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T23:20:34.690736+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-22T23:28:16.137417+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T23:20:34.691245+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-22T23:28:16.137955+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T23:20:34.691775+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-22T23:28:16.139034+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T23:20:34.694032+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-22T23:28:16.139785+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T23:20:34.695037+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-22T23:28:16.140738+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "e7c478c9e8253f1151457d6f2f9f4c646d9561456fdd46b6d5b1ed74a5fd3bc3", "applied_at": "2026-11-22T23:20:34.697878+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "395e17910c4fa32c844628326aa28b1392d520d870bc67eb6fc8383cf37a16e9", "applied_at": "2026-11-22T23:28:16.141919+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T23:20:34.705928+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-22T23:28:16.142587+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "77b810659ec64b2cb28271c338e1d8bb57c4c3df45ea756b05e1de9ba62224b6", "applied_at": "2026-11-22T23:20:34.70753+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "3c40337682756bcd4d1f692e127e6a81b0bbadb5aef4eedb8e77b1ed33ea552e", "applied_at": "2026-11-22T23:28:16.143617+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T23:20:34.710351+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-22T23:28:16.144123+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "d7003cd57327e76ecfb489b2775025226d5e3bac6b0ef13a4cd1b5d09202336e", "applied_at": "2026-11-22T23:20:34.711628+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "95823ced8543f85b2698c73f5c3f3537d3ce23b32f9c14d8f83a1078ff6d4918", "applied_at": "2026-11-22T23:28:16.145362+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T23:20:34.712169+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-22T23:28:16.146516+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T23:20:34.712698+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-22T23:28:16.14703+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T23:20:34.713194+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-22T23:28:16.147556+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "a6c4a465e8f9ba0bb9d79e46d21cc6b16185e3ea577c3ffeab9168a77bd4b320", "applied_at": "2026-11-22T23:20:34.717746+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "00015e698986cddaf2b5f47f9699dc4cf1ce83aec255e0252e9a3a4ff37864df", "applied_at": "2026-11-22T23:28:16.148314+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "d447966577d5a362b5330aecdcdf5610543e1913c355f614e1e3a23d4be70b53", "applied_at": "2026-11-22T23:20:34.726486+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "568552b579b15e8df8117a88aaa48e180e235e5a2fb4b57bf5ef48c2993e0a21", "applied_at": "2026-11-22T23:28:16.148833+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-22T23:20:34.730293+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-22T23:28:16.149261+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T23:20:34.734225+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-22T23:28:16.150229+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T23:20:34.734894+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-22T23:28:16.151679+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T23:20:34.735339+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-22T23:28:16.152302+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-22T23:20:34.739455+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-22T23:28:16.153116+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T23:20:34.746384+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-22T23:28:16.153634+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T23:20:34.749879+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-22T23:28:16.154208+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T23:20:34.754594+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-22T23:28:16.154822+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T23:20:34.755258+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-22T23:28:16.155923+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T23:20:34.755717+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-22T23:28:16.156387+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T23:20:34.758015+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-22T23:28:16.156988+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T23:20:34.114161+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-22T23:28:16.157421+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T23:20:34.758454+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-22T23:28:16.158739+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T23:20:34.758863+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-22T23:28:15.921047+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-22T23:20:34.759257+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-22T23:28:16.15915+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-22T23:20:34.765854+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-22T23:28:16.159585+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T23:20:34.766423+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-22T23:28:16.160021+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T23:20:34.769867+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-22T23:28:16.160491+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T23:20:34.773907+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-22T23:28:16.160905+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T23:20:34.120931+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-22T23:28:16.161926+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "4935ba01b0a61bb2d472348ac9cb5dfa714c899719431e752650d5e9aa88f404", "applied_at": "2026-11-22T23:20:34.787066+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-22T23:28:16.162482+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T23:20:34.790963+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-22T23:28:15.922322+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T23:20:34.793874+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "839cb07eb8c4e58ac790aca9e58aacc9364ca0ea134cdd2fc23c7cbb9a83ea43", "applied_at": "2026-11-22T23:28:16.163829+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T23:20:34.80342+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-22T23:28:16.16467+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "b6800e3b9d89f739cb5826b8140ede4b746423cd08cda9eef8cb58eeb009298c", "applied_at": "2026-11-22T23:20:34.804256+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-22T23:28:16.165217+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-22T23:28:16.16645+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-22T23:28:16.167088+00:00"}');
 
 insert into schema_migration (executed_at, id, name) overriding system value
-select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T23:20:34.061247+00:00"}');
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-22T23:28:15.901735+00:00"}');
 
 insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
-select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T23:20:35.600974+00:00", "frozen_at": null, "through_entry_id": 6}');
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-22", "built_at": "2026-11-22T23:28:16.495932+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
-select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T23:20:35.611108+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-22T23:28:16.499709+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_261d2f1b65fea965", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.130069+00:00", "error_code": null, "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_51e896e3185dd52b", "started_at": null, "deadline_at": "2026-11-22T23:30:35.130069+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:20:35.13007+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_16794e87d0a6cf95", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb2b4d596f00df19", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:28:16.303064+00:00", "error_code": null, "expires_at": null, "project_id": "prj_30990b43b88c7f01", "request_id": "req_3b6ba4ef2589664b", "started_at": null, "deadline_at": "2026-11-22T23:38:16.303064+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:28:16.311927+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:28:16.311927+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_2f7c1ad6be3e30f5", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-22T23:20:35.327664+00:00", "error_code": null, "expires_at": "2026-11-23T00:20:35.362756+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_3d402ae343270ada", "started_at": null, "deadline_at": "2026-11-22T23:30:35.327664+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T23:20:35.362756+00:00", "last_seen_at": "2026-11-22T23:20:35.338785+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.338785+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_3f3fef00c89efcd3", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb2b4d596f00df19", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-22T23:28:16.329125+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-23T00:28:16.355868+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "req_97c4a4ba8ba563f9", "started_at": null, "deadline_at": "2026-11-22T23:38:16.329125+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-22T23:28:16.355868+00:00", "last_seen_at": "2026-11-22T23:28:16.335117+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:28:16.335117+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_606ac96cfa2f1a2f", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.146346+00:00", "error_code": null, "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_83829a42c995ef10", "started_at": null, "deadline_at": "2026-11-22T23:30:35.146346+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:20:35.173499+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.173498+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_4ed42287f91d2d07", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb2b4d596f00df19", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-22T23:28:16.369475+00:00", "error_code": null, "expires_at": "2026-11-23T00:28:16.384844+00:00", "project_id": "prj_30990b43b88c7f01", "request_id": "req_19ccbbf006d0eb48", "started_at": null, "deadline_at": "2026-11-22T23:38:16.369475+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-22T23:28:16.384844+00:00", "last_seen_at": "2026-11-22T23:28:16.375111+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:28:16.375111+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_69b0749138e8beb9", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:20:35.190823+00:00", "error_code": null, "expires_at": null, "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_608891ffcd244222", "started_at": null, "deadline_at": "2026-11-22T23:30:35.190823+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:20:35.219434+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.219434+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_873a4d3e32c3bbe2", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb2b4d596f00df19", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:28:16.319422+00:00", "error_code": null, "expires_at": null, "project_id": "prj_30990b43b88c7f01", "request_id": "req_af6dad836b67ba96", "started_at": null, "deadline_at": "2026-11-22T23:38:16.319422+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:28:16.323916+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:28:16.323916+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_fa689c02b9b8dd74", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e93f56d7fc7ae050", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-22T23:20:35.227618+00:00", "error_code": "upstream_failed", "expires_at": "2026-11-23T00:20:35.279421+00:00", "project_id": "prj_a6e8f5071c02f00d", "request_id": "req_4b917c7f99f325f9", "started_at": null, "deadline_at": "2026-11-22T23:30:35.227618+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-22T23:20:35.279421+00:00", "last_seen_at": "2026-11-22T23:20:35.238885+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-22T23:20:35.238885+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_abcafeb56fd14679", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_bb2b4d596f00df19", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-22T23:28:16.297522+00:00", "error_code": null, "expires_at": null, "project_id": "prj_30990b43b88c7f01", "request_id": "req_b0335807e4955f24", "started_at": null, "deadline_at": "2026-11-22T23:38:16.297522+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-22T23:28:16.297523+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_metadata (created_at, pair, task_id) overriding system value
-select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": -3002050937299126598, "task_id": "task_261d2f1b65fea965", "created_at": "2026-11-22T23:20:35.130069+00:00"}');
+select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": 1125403189472538249, "task_id": "task_abcafeb56fd14679", "created_at": "2026-11-22T23:28:16.297522+00:00"}');
 
 insert into task_resolution (at, outcome, reference, task_id) overriding system value
-select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T23:20:35.314997+00:00", "outcome": "bought", "task_id": "task_fa689c02b9b8dd74", "reference": "ticket-1"}');
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-22T23:28:16.366329+00:00", "outcome": "bought", "task_id": "task_3f3fef00c89efcd3", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -713,9 +729,21 @@ alter table api_detail add constraint api_detail_pkey PRIMARY KEY (request_id, a
 
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
+alter table api_key add constraint api_key_budget_daily_check CHECK ((budget_daily >= 0));
+
+alter table api_key add constraint api_key_budget_monthly_check CHECK ((budget_monthly >= 0));
+
+alter table api_key add constraint api_key_day_reserved_check CHECK ((day_reserved >= 0));
+
+alter table api_key add constraint api_key_day_spent_check CHECK ((day_spent >= 0));
+
 alter table api_key add constraint api_key_in_flight_check CHECK ((in_flight >= 0));
 
 alter table api_key add constraint api_key_in_flight_max_check CHECK ((in_flight_max > 0));
+
+alter table api_key add constraint api_key_month_reserved_check CHECK ((month_reserved >= 0));
+
+alter table api_key add constraint api_key_month_spent_check CHECK ((month_spent >= 0));
 
 alter table api_key add constraint api_key_pkey PRIMARY KEY (id);
 
@@ -1056,6 +1084,7 @@ AS $function$
 declare
   r reservation;
   before bigint;
+  began_on date;
 begin
   given := 0;
   select * into r from reservation where id = p_request_id;
@@ -1084,9 +1113,13 @@ begin
     given := coalesce(p_amount, r.settled_amount - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
-    update api_key k set spent = k.spent - given where k.id = r.key_id;
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason)
-    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason);
+    began_on := (r.created_at at time zone 'UTC')::date;
+    update api_key k set spent = k.spent - given,
+      day_spent = k.day_spent - case when began_on >= k.used_on then given else 0 end,
+      month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
+    where k.id = r.key_id;
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason, began_at)
+    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at);
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
@@ -1116,6 +1149,9 @@ declare
   begun_by_key int[];
   is_admitted boolean[];
   earlier record;
+  began timestamptz := clock_timestamp();
+  today date := (began at time zone 'UTC')::date;
+  month_first date;
   p int;
   k int;
 begin
@@ -1126,25 +1162,25 @@ begin
     select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
   ), keys as materialized (
     -- Reads accounts, so that they are locked first.
-    select key.* from api_key key
+    select key.*, key_room(key, today) as room from api_key key
     where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
   ), given_accounts as (
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
   ), given_keys as (
-    select given.*, key.budget - key.spent - key.reserved as room, key.in_flight_max - key.in_flight as places, key.models,
+    select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places, key.models,
       key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active' as usable
     from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
     left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
   select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
-         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), held_now.ids,
+         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), greatest(today, max(g.used_on)), held_now.ids,
          all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
            and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
                         and (g.models is null or not exists (
                           select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
                           where asked.k = g.n and asked.model_id <> all (g.models))))
-  into balances, rooms, places, usable, allowlists, known, all_fit
+  into balances, rooms, places, usable, allowlists, today, known, all_fit
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
@@ -1253,19 +1289,25 @@ begin
   end if;
 
   if true = any (is_admitted) then
+    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
+    began := greatest(began, today::timestamp at time zone 'UTC');
+    month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
       from unnest(p_projects, held_by_project) as u (id, held)
       where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0
     ), keys as (
-      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
+      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun, used_on = today,
+        day_spent = in_period(key.day_spent, key.used_on, today), day_reserved = in_period(key.day_reserved, key.used_on, today) + u.held,
+        month_spent = in_period(key.month_spent, key.used_on, month_first),
+        month_reserved = in_period(key.month_reserved, key.used_on, month_first) + u.held,
         last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
       from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
       where key.id = u.id and key.id = any (p_keys) and u.begun > 0
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, attempt_id, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.attempt_id, x.channel_id, x.channel_name,
            x.idempotency_key is not null
     from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
                 p_channel_names, p_idempotency_keys, is_admitted)
@@ -1581,12 +1623,12 @@ begin
       created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
-      select a.balance, k.budget, k.spent, k.reserved into funds
+      select a.balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
       from credit_account a join api_key k on k.project_id = a.project_id
       where a.project_id = m.project_id and k.id = m.key_id;
       verdict := case
         when not found or funds.balance < m.credits then 'insufficient_credits'
-        when funds.budget - funds.spent - funds.reserved < m.credits then 'key_budget_exceeded'
+        when funds.room < m.credits then 'key_budget_exceeded'
         else 'created'
       end;
       if verdict = 'created' then
@@ -1641,17 +1683,22 @@ AS $function$
 #variable_conflict use_column
 declare
   charges bigint[];
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
+  month_first date;
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
   -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
-  perform from api_key k
-  where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
+  month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
@@ -1661,15 +1708,25 @@ begin
     delete from hold h where h.id = any (p_request_ids) returning h.*
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once
+      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
     from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
     where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
   ), keys as (
-    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
-    from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from over group by 1) s
+    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats, used_on = latest_day,
+      day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
+      day_reserved = in_period(k.day_reserved, k.used_on, latest_day) - s.day_held,
+      month_spent = in_period(k.month_spent, k.used_on, month_first) + s.month_charged,
+      month_reserved = in_period(k.month_reserved, k.used_on, month_first) - s.month_held
+    from (
+      select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats,
+        coalesce(sum(amount) filter (where began_on >= latest_day), 0) as day_held,
+        coalesce(sum(charged) filter (where began_on >= latest_day), 0) as day_charged,
+        coalesce(sum(amount) filter (where began_on >= month_first), 0) as month_held,
+        coalesce(sum(charged) filter (where began_on >= month_first), 0) as month_charged
+      from over group by 1) s
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
     insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
@@ -1733,13 +1790,14 @@ begin
   return true;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb)
+CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb, latest_day date)
  RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
 AS $function$
 #variable_conflict use_column
 declare
   t record;
+  month_first date := date_trunc('month', latest_day::timestamp)::date;
   channel_id text;
   outputs jsonb;
   ids text[] := '{}';
@@ -1802,15 +1860,27 @@ begin
     ), released as (
       delete from hold h where h.id = any (ended_ids) returning h.*
     ), over as materialized (
-      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged
+      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged,
+        (r.created_at at time zone 'UTC')::date as began_on
       from released r join given g on g.id = r.id
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
       from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
       where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
     ), keys as (
-      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks
-      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks from over group by 1) s
+      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks,
+        used_on = latest_day,
+        day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
+        day_reserved = in_period(k.day_reserved, k.used_on, latest_day) - s.day_held,
+        month_spent = in_period(k.month_spent, k.used_on, month_first) + s.month_charged,
+        month_reserved = in_period(k.month_reserved, k.used_on, month_first) - s.month_held
+      from (
+        select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks,
+          coalesce(sum(amount) filter (where began_on >= latest_day), 0) as day_held,
+          coalesce(sum(charged) filter (where began_on >= latest_day), 0) as day_charged,
+          coalesce(sum(amount) filter (where began_on >= month_first), 0) as month_held,
+          coalesce(sum(charged) filter (where began_on >= month_first), 0) as month_charged
+        from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
       insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
@@ -1928,6 +1998,8 @@ CREATE OR REPLACE FUNCTION public.finish_attempts(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   held attempt;
@@ -1937,13 +2009,14 @@ declare
   ending jsonb := '[]';
 begin
   -- Account before key, as in lock_money, but in one statement.
-  perform from api_key k
-  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -1979,7 +2052,7 @@ begin
   return query
     select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
     from unnest(is_ours) with ordinality as asked (ours, n)
-    left join (select e.*, row_number() over () as place from end_tasks(ending) e) f
+    left join (select e.*, row_number() over () as place from end_tasks(ending, latest_day) e) f
       on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
     order by asked.n;
 end $function$;
@@ -1991,19 +2064,22 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
 begin
   -- Account before key, as in lock_money, but in one statement.
-  perform from api_key k
-  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
-  return query select * from end_tasks(members);
+  return query select * from end_tasks(members, latest_day);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
@@ -2400,6 +2476,11 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
+  began timestamptz := clock_timestamp();
+  today date := (began at time zone 'UTC')::date;
+  -- Today, or the later day on which one of the keys was used.
+  latest_day date := today;
+  month_first date;
   p int;
   k int;
   reserved_ids text[] := '{}';
@@ -2422,12 +2503,12 @@ begin
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.budget - k.spent - k.reserved as room,
+      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
     left join lateral (select * from credit_account where project_id = stored.project_id and stored.admission = 'open' offset 0) a on true
-    left join lateral (select * from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
+    left join lateral (select *, key_room(api_key, today) as room from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
     left join lateral (select * from project where id = stored.project_id and stored.admission = 'open' offset 0) pr on true
     order by asked.ord
   loop
@@ -2465,6 +2546,7 @@ begin
         begun_by_project[p] := begun_by_project[p] + 1;
         held_by_key[k] := held_by_key[k] + t.credits_quoted;
         begun_by_key[k] := begun_by_key[k] + 1;
+        latest_day := greatest(latest_day, t.used_on);
         reserved_ids := reserved_ids || t.id;
         admitted := true;
       else
@@ -2480,12 +2562,19 @@ begin
   end loop;
 
   if reserved_ids <> '{}' then
+    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
+    began := greatest(began, latest_day::timestamp at time zone 'UTC');
+    month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
       from unnest(projects, held_by_project, begun_by_project) as u (id, held, begun)
       where a.project_id = u.id and a.project_id = any (projects) and u.begun > 0
     ), used as (
-      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun,
+      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun, used_on = latest_day,
+        day_spent = in_period(k.day_spent, k.used_on, latest_day),
+        day_reserved = in_period(k.day_reserved, k.used_on, latest_day) + u.held,
+        month_spent = in_period(k.month_spent, k.used_on, month_first),
+        month_reserved = in_period(k.month_reserved, k.used_on, month_first) + u.held,
         last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at else clock_timestamp() end
       from unnest(keys, held_by_key, begun_by_key) as u (id, held, begun)
       where k.id = u.id and k.id = any (keys) and u.begun > 0
@@ -2495,8 +2584,8 @@ begin
       where task.id = any (reserved_ids)
       returning task.id, task.project_id, task.key_id, task.model_id, task.credits_quoted, task.deadline_at
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at from decided d;
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
+    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at, began from decided d;
   end if;
   if rejected_ids <> '{}' then
     update task set admission = 'rejected', refusal_code = u.code, status = 'failed', completed_at = clock_timestamp(), input = null
@@ -2570,6 +2659,9 @@ CREATE OR REPLACE FUNCTION public.write_ledger_checkpoint(p_lag_seconds double p
 AS $function$
 declare
   until timestamptz;
+  day date;
+  month_first date;
+  earlier_day date;
   earlier bigint;
   since bigint := 0;
   through bigint;
@@ -2577,7 +2669,9 @@ declare
 begin
   perform pg_advisory_xact_lock(7107, hashtext('ledger_checkpoint'));
   until := clock_timestamp() - make_interval(secs => p_lag_seconds);
-  select id, through_entry_id into earlier, since from ledger_checkpoint order by id desc limit 1;
+  day := (until at time zone 'UTC')::date;
+  month_first := date_trunc('month', day::timestamp)::date;
+  select id, through_entry_id, (covers_until at time zone 'UTC')::date into earlier, since, earlier_day from ledger_checkpoint order by id desc limit 1;
   since := coalesce(since, 0);
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
@@ -2587,11 +2681,14 @@ begin
     select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
     union all
     select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
-  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
-  select made, key_id, sum(spent) from (
-    select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
+  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent, day_spent, month_spent)
+  select made, key_id, sum(spent), sum(day_spent), sum(month_spent) from (
+    select key_id, spent, in_period(day_spent, earlier_day, day) as day_spent, in_period(month_spent, earlier_day, month_first) as month_spent
+    from ledger_checkpoint_key where checkpoint_id = earlier
     union all
-    select key_id, -credits from ledger_entry
+    select key_id, -credits, in_period(-credits, (began_at at time zone 'UTC')::date, day),
+      in_period(-credits, (began_at at time zone 'UTC')::date, month_first)
+    from ledger_entry
     where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;
@@ -2623,12 +2720,31 @@ AS $function$
   cross join lateral (select array_position(keys, hit.key_id)) as found (k) order by ord;
 $function$;
 
+CREATE OR REPLACE FUNCTION public.in_period(p_credits bigint, p_used_on date, p_first_day date)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_used_on >= p_first_day then p_credits else 0 end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
  STABLE
 AS $function$
   select exists (select from summary_month where month = to_char(p_at at time zone 'UTC', 'YYYY-MM') and frozen_at is not null);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.key_room(k api_key, p_day date)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select least(
+    k.budget - k.spent - k.reserved,
+    k.budget_daily - in_period(k.day_spent + k.day_reserved, k.used_on, p_day),
+    k.budget_monthly - in_period(k.month_spent + k.month_reserved, k.used_on, date_trunc('month', p_day::timestamp)::date))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, p_value text)
@@ -2650,7 +2766,7 @@ AS $function$
         updated_at = clock_timestamp();
 $function$;
 
-CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

@@ -16,21 +16,29 @@ create table api_detail (
 
 create table api_key (
   budget bigint,
+  budget_daily bigint,
+  budget_monthly bigint,
   created_at timestamp with time zone not null default clock_timestamp(),
+  day_reserved bigint not null default 0,
+  day_spent bigint not null default 0,
   expires_at timestamp with time zone,
   id text not null,
   in_flight integer not null default 0,
   in_flight_max integer,
   ip_ranges text[],
   last_used_at timestamp with time zone,
+  metadata jsonb not null default '{}'::jsonb,
   models text[],
+  month_reserved bigint not null default 0,
+  month_spent bigint not null default 0,
   name text not null default ''::text,
   project_id text not null,
   reserved bigint not null default 0,
   revoked_at timestamp with time zone,
   rpm integer,
   scopes text[] not null default '{chat,media,read}'::text[],
-  spent bigint not null default 0
+  spent bigint not null default 0,
+  used_on date
 ) with (fillfactor=50);
 
 create table api_key_secret (
@@ -252,7 +260,9 @@ create table ledger_checkpoint_account (
 
 create table ledger_checkpoint_key (
   checkpoint_id bigint not null,
+  day_spent bigint not null,
   key_id text not null,
+  month_spent bigint not null,
   spent bigint not null
 );
 
@@ -411,9 +421,21 @@ alter table api_detail add constraint api_detail_pkey PRIMARY KEY (request_id, a
 
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
+alter table api_key add constraint api_key_budget_daily_check CHECK ((budget_daily >= 0));
+
+alter table api_key add constraint api_key_budget_monthly_check CHECK ((budget_monthly >= 0));
+
+alter table api_key add constraint api_key_day_reserved_check CHECK ((day_reserved >= 0));
+
+alter table api_key add constraint api_key_day_spent_check CHECK ((day_spent >= 0));
+
 alter table api_key add constraint api_key_in_flight_check CHECK ((in_flight >= 0));
 
 alter table api_key add constraint api_key_in_flight_max_check CHECK ((in_flight_max > 0));
+
+alter table api_key add constraint api_key_month_reserved_check CHECK ((month_reserved >= 0));
+
+alter table api_key add constraint api_key_month_spent_check CHECK ((month_spent >= 0));
 
 alter table api_key add constraint api_key_pkey PRIMARY KEY (id);
 
@@ -754,6 +776,7 @@ AS $function$
 declare
   r reservation;
   before bigint;
+  began_on date;
 begin
   given := 0;
   select * into r from reservation where id = p_request_id;
@@ -782,9 +805,13 @@ begin
     given := coalesce(p_amount, r.settled_amount - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
-    update api_key k set spent = k.spent - given where k.id = r.key_id;
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason)
-    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason);
+    began_on := (r.created_at at time zone 'UTC')::date;
+    update api_key k set spent = k.spent - given,
+      day_spent = k.day_spent - case when began_on >= k.used_on then given else 0 end,
+      month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
+    where k.id = r.key_id;
+    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason, began_at)
+    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at);
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
@@ -814,6 +841,9 @@ declare
   begun_by_key int[];
   is_admitted boolean[];
   earlier record;
+  began timestamptz := clock_timestamp();
+  today date := (began at time zone 'UTC')::date;
+  month_first date;
   p int;
   k int;
 begin
@@ -824,25 +854,25 @@ begin
     select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
   ), keys as materialized (
     -- Reads accounts, so that they are locked first.
-    select key.* from api_key key
+    select key.*, key_room(key, today) as room from api_key key
     where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
   ), given_accounts as (
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
   ), given_keys as (
-    select given.*, key.budget - key.spent - key.reserved as room, key.in_flight_max - key.in_flight as places, key.models,
+    select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places, key.models,
       key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active' as usable
     from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
     left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
   select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
-         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), held_now.ids,
+         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), greatest(today, max(g.used_on)), held_now.ids,
          all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
            and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
                         and (g.models is null or not exists (
                           select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
                           where asked.k = g.n and asked.model_id <> all (g.models))))
-  into balances, rooms, places, usable, allowlists, known, all_fit
+  into balances, rooms, places, usable, allowlists, today, known, all_fit
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
@@ -951,19 +981,25 @@ begin
   end if;
 
   if true = any (is_admitted) then
+    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
+    began := greatest(began, today::timestamp at time zone 'UTC');
+    month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
       from unnest(p_projects, held_by_project) as u (id, held)
       where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0
     ), keys as (
-      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
+      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun, used_on = today,
+        day_spent = in_period(key.day_spent, key.used_on, today), day_reserved = in_period(key.day_reserved, key.used_on, today) + u.held,
+        month_spent = in_period(key.month_spent, key.used_on, month_first),
+        month_reserved = in_period(key.month_reserved, key.used_on, month_first) + u.held,
         last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
       from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
       where key.id = u.id and key.id = any (p_keys) and u.begun > 0
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, attempt_id, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.attempt_id, x.channel_id, x.channel_name,
            x.idempotency_key is not null
     from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
                 p_channel_names, p_idempotency_keys, is_admitted)
@@ -1279,12 +1315,12 @@ begin
       created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
-      select a.balance, k.budget, k.spent, k.reserved into funds
+      select a.balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
       from credit_account a join api_key k on k.project_id = a.project_id
       where a.project_id = m.project_id and k.id = m.key_id;
       verdict := case
         when not found or funds.balance < m.credits then 'insufficient_credits'
-        when funds.budget - funds.spent - funds.reserved < m.credits then 'key_budget_exceeded'
+        when funds.room < m.credits then 'key_budget_exceeded'
         else 'created'
       end;
       if verdict = 'created' then
@@ -1339,17 +1375,22 @@ AS $function$
 #variable_conflict use_column
 declare
   charges bigint[];
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
+  month_first date;
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
   -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
-  perform from api_key k
-  where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
+  month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
@@ -1359,15 +1400,25 @@ begin
     delete from hold h where h.id = any (p_request_ids) returning h.*
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once
+      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
     from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
     where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
   ), keys as (
-    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
-    from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from over group by 1) s
+    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats, used_on = latest_day,
+      day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
+      day_reserved = in_period(k.day_reserved, k.used_on, latest_day) - s.day_held,
+      month_spent = in_period(k.month_spent, k.used_on, month_first) + s.month_charged,
+      month_reserved = in_period(k.month_reserved, k.used_on, month_first) - s.month_held
+    from (
+      select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats,
+        coalesce(sum(amount) filter (where began_on >= latest_day), 0) as day_held,
+        coalesce(sum(charged) filter (where began_on >= latest_day), 0) as day_charged,
+        coalesce(sum(amount) filter (where began_on >= month_first), 0) as month_held,
+        coalesce(sum(charged) filter (where began_on >= month_first), 0) as month_charged
+      from over group by 1) s
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
     insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
@@ -1431,13 +1482,14 @@ begin
   return true;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb)
+CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb, latest_day date)
  RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
 AS $function$
 #variable_conflict use_column
 declare
   t record;
+  month_first date := date_trunc('month', latest_day::timestamp)::date;
   channel_id text;
   outputs jsonb;
   ids text[] := '{}';
@@ -1500,15 +1552,27 @@ begin
     ), released as (
       delete from hold h where h.id = any (ended_ids) returning h.*
     ), over as materialized (
-      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged
+      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged,
+        (r.created_at at time zone 'UTC')::date as began_on
       from released r join given g on g.id = r.id
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
       from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
       where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
     ), keys as (
-      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks
-      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks from over group by 1) s
+      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks,
+        used_on = latest_day,
+        day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
+        day_reserved = in_period(k.day_reserved, k.used_on, latest_day) - s.day_held,
+        month_spent = in_period(k.month_spent, k.used_on, month_first) + s.month_charged,
+        month_reserved = in_period(k.month_reserved, k.used_on, month_first) - s.month_held
+      from (
+        select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks,
+          coalesce(sum(amount) filter (where began_on >= latest_day), 0) as day_held,
+          coalesce(sum(charged) filter (where began_on >= latest_day), 0) as day_charged,
+          coalesce(sum(amount) filter (where began_on >= month_first), 0) as month_held,
+          coalesce(sum(charged) filter (where began_on >= month_first), 0) as month_charged
+        from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
       insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
@@ -1626,6 +1690,8 @@ CREATE OR REPLACE FUNCTION public.finish_attempts(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   held attempt;
@@ -1635,13 +1701,14 @@ declare
   ending jsonb := '[]';
 begin
   -- Account before key, as in lock_money, but in one statement.
-  perform from api_key k
-  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -1677,7 +1744,7 @@ begin
   return query
     select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
     from unnest(is_ours) with ordinality as asked (ours, n)
-    left join (select e.*, row_number() over () as place from end_tasks(ending) e) f
+    left join (select e.*, row_number() over () as place from end_tasks(ending, latest_day) e) f
       on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
     order by asked.n;
 end $function$;
@@ -1689,19 +1756,22 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
 begin
   -- Account before key, as in lock_money, but in one statement.
-  perform from api_key k
-  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
-  return query select * from end_tasks(members);
+  return query select * from end_tasks(members, latest_day);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
@@ -2098,6 +2168,11 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
+  began timestamptz := clock_timestamp();
+  today date := (began at time zone 'UTC')::date;
+  -- Today, or the later day on which one of the keys was used.
+  latest_day date := today;
+  month_first date;
   p int;
   k int;
   reserved_ids text[] := '{}';
@@ -2120,12 +2195,12 @@ begin
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.budget - k.spent - k.reserved as room,
+      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
     left join lateral (select * from credit_account where project_id = stored.project_id and stored.admission = 'open' offset 0) a on true
-    left join lateral (select * from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
+    left join lateral (select *, key_room(api_key, today) as room from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
     left join lateral (select * from project where id = stored.project_id and stored.admission = 'open' offset 0) pr on true
     order by asked.ord
   loop
@@ -2163,6 +2238,7 @@ begin
         begun_by_project[p] := begun_by_project[p] + 1;
         held_by_key[k] := held_by_key[k] + t.credits_quoted;
         begun_by_key[k] := begun_by_key[k] + 1;
+        latest_day := greatest(latest_day, t.used_on);
         reserved_ids := reserved_ids || t.id;
         admitted := true;
       else
@@ -2178,12 +2254,19 @@ begin
   end loop;
 
   if reserved_ids <> '{}' then
+    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
+    began := greatest(began, latest_day::timestamp at time zone 'UTC');
+    month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
       from unnest(projects, held_by_project, begun_by_project) as u (id, held, begun)
       where a.project_id = u.id and a.project_id = any (projects) and u.begun > 0
     ), used as (
-      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun,
+      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun, used_on = latest_day,
+        day_spent = in_period(k.day_spent, k.used_on, latest_day),
+        day_reserved = in_period(k.day_reserved, k.used_on, latest_day) + u.held,
+        month_spent = in_period(k.month_spent, k.used_on, month_first),
+        month_reserved = in_period(k.month_reserved, k.used_on, month_first) + u.held,
         last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at else clock_timestamp() end
       from unnest(keys, held_by_key, begun_by_key) as u (id, held, begun)
       where k.id = u.id and k.id = any (keys) and u.begun > 0
@@ -2193,8 +2276,8 @@ begin
       where task.id = any (reserved_ids)
       returning task.id, task.project_id, task.key_id, task.model_id, task.credits_quoted, task.deadline_at
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at from decided d;
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
+    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at, began from decided d;
   end if;
   if rejected_ids <> '{}' then
     update task set admission = 'rejected', refusal_code = u.code, status = 'failed', completed_at = clock_timestamp(), input = null
@@ -2268,6 +2351,9 @@ CREATE OR REPLACE FUNCTION public.write_ledger_checkpoint(p_lag_seconds double p
 AS $function$
 declare
   until timestamptz;
+  day date;
+  month_first date;
+  earlier_day date;
   earlier bigint;
   since bigint := 0;
   through bigint;
@@ -2275,7 +2361,9 @@ declare
 begin
   perform pg_advisory_xact_lock(7107, hashtext('ledger_checkpoint'));
   until := clock_timestamp() - make_interval(secs => p_lag_seconds);
-  select id, through_entry_id into earlier, since from ledger_checkpoint order by id desc limit 1;
+  day := (until at time zone 'UTC')::date;
+  month_first := date_trunc('month', day::timestamp)::date;
+  select id, through_entry_id, (covers_until at time zone 'UTC')::date into earlier, since, earlier_day from ledger_checkpoint order by id desc limit 1;
   since := coalesce(since, 0);
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
@@ -2285,11 +2373,14 @@ begin
     select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
     union all
     select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
-  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
-  select made, key_id, sum(spent) from (
-    select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
+  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent, day_spent, month_spent)
+  select made, key_id, sum(spent), sum(day_spent), sum(month_spent) from (
+    select key_id, spent, in_period(day_spent, earlier_day, day) as day_spent, in_period(month_spent, earlier_day, month_first) as month_spent
+    from ledger_checkpoint_key where checkpoint_id = earlier
     union all
-    select key_id, -credits from ledger_entry
+    select key_id, -credits, in_period(-credits, (began_at at time zone 'UTC')::date, day),
+      in_period(-credits, (began_at at time zone 'UTC')::date, month_first)
+    from ledger_entry
     where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;
@@ -2321,12 +2412,31 @@ AS $function$
   cross join lateral (select array_position(keys, hit.key_id)) as found (k) order by ord;
 $function$;
 
+CREATE OR REPLACE FUNCTION public.in_period(p_credits bigint, p_used_on date, p_first_day date)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_used_on >= p_first_day then p_credits else 0 end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
  STABLE
 AS $function$
   select exists (select from summary_month where month = to_char(p_at at time zone 'UTC', 'YYYY-MM') and frozen_at is not null);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.key_room(k api_key, p_day date)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select least(
+    k.budget - k.spent - k.reserved,
+    k.budget_daily - in_period(k.day_spent + k.day_reserved, k.used_on, p_day),
+    k.budget_monthly - in_period(k.month_spent + k.month_reserved, k.used_on, date_trunc('month', p_day::timestamp)::date))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, p_value text)
@@ -2348,7 +2458,7 @@ AS $function$
         updated_at = clock_timestamp();
 $function$;
 
-CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

@@ -34,11 +34,14 @@ describe('tollgate keys set', () => {
     expect(changed).toEqual({
       key_id: keyId,
       name: 'test',
+      metadata: {},
       scopes: ['chat', 'media', 'read'],
       ip_ranges: null,
       models: null,
       rpm: 60,
       budget: 500,
+      budget_daily: null,
+      budget_monthly: null,
       in_flight_max: 4,
       expires_at: null,
     });
@@ -71,6 +74,24 @@ describe('tollgate keys set', () => {
     expect(await done('keys', 'set', keyId, '--ip', 'none')).toMatchObject({ ip_ranges: null });
   });
 
+  it('sets and removes the budgets of a day and of a month, and the metadata', async () => {
+    const { keyId } = await operator.project();
+    const budgets = ['--budget-daily', '20', '--budget-monthly', '300'];
+    expect(await done('keys', 'set', keyId, ...budgets, '--metadata', 'team=ads, env=a=b')).toMatchObject({
+      budget: null,
+      budget_daily: 20,
+      budget_monthly: 300,
+      metadata: { team: 'ads', env: 'a=b' },
+    });
+    const none = ['--budget-daily', 'none', '--metadata', '{"who":"a, b"}'];
+    expect(await done('keys', 'set', keyId, ...none)).toMatchObject({
+      budget_daily: null,
+      budget_monthly: 300,
+      metadata: { who: 'a, b' },
+    });
+    expect(await done('keys', 'set', keyId, '--metadata', 'none')).toMatchObject({ metadata: {} });
+  });
+
   it('sets and removes the expiry of a key', async () => {
     const { keyId, apiKey } = await operator.project();
     expect(await done('keys', 'set', keyId, '--expires', '2020-01-01')).toMatchObject({
@@ -95,6 +116,9 @@ describe('tollgate keys set', () => {
       ['--models', ','],
       ['--scopes', 'admin'],
       ['--ip', '10.0.0.0/33'],
+      ['--budget-daily', '-1'],
+      ['--metadata', 'team'],
+      ['--metadata', '{"team":1}'],
     ] as const)
       expect((await tollgate('keys', 'set', keyId, `${flag}=${value}`)).code).toBe(2);
     await done('keys', 'revoke', keyId);

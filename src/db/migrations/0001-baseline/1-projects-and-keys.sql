@@ -10,20 +10,31 @@ create table project (
   created_at timestamptz not null default clock_timestamp()
 );
 
--- spent, reserved and in_flight change with every request: free space on the page keeps those updates heap-only.
+-- What is spent, reserved and in flight changes with every request: free space on the page keeps those updates heap-only.
 create table api_key (
   id text primary key,
   project_id text not null references project (id),
   name text not null default '',
+  metadata jsonb not null default '{}',
   scopes text[] not null default '{chat,media,read}' check (scopes <@ '{chat,media,read}' and scopes <> '{}'),
   -- CIDRs; null for every address.
   ip_ranges text[],
   models text[],
   rpm int check (rpm > 0),
   in_flight_max int check (in_flight_max > 0),
+  -- Of the key's life, and of each day and month (UTC).
   budget bigint check (budget >= 0),
+  budget_daily bigint check (budget_daily >= 0),
+  budget_monthly bigint check (budget_monthly >= 0),
   spent bigint not null default 0 check (spent >= 0),
   reserved bigint not null default 0 check (reserved >= 0),
+  -- The same for the holds that began on the day used_on, and in its month. No hold began later, so an earlier period needs no
+  -- counter: in_period has nothing for a later one.
+  used_on date,
+  day_spent bigint not null default 0 check (day_spent >= 0),
+  day_reserved bigint not null default 0 check (day_reserved >= 0),
+  month_spent bigint not null default 0 check (month_spent >= 0),
+  month_reserved bigint not null default 0 check (month_reserved >= 0),
   in_flight int not null default 0 check (in_flight >= 0),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -66,7 +77,7 @@ create unlogged table rate_window (
 -- Caches of all processes listen to these.
 create trigger project_changed after update of status on project
   for each statement execute function notify_change();
-create trigger api_key_changed after update of scopes, ip_ranges, models, rpm, in_flight_max, budget, expires_at, revoked_at on api_key
+create trigger api_key_changed after update of scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at on api_key
   for each statement execute function notify_change();
 create trigger api_key_secret_changed after insert or update or delete on api_key_secret
   for each statement execute function notify_change();

@@ -46,6 +46,7 @@ create table ledger_entry (
   usage_estimated boolean,
   -- The cost of a chat whose first call succeeded. All other costs are in attempt.
   cost_micro_usd bigint,
+  -- The time of the hold, also in an adjustment.
   began_at timestamptz,
   -- Of a topup.
   reference text,
@@ -95,5 +96,8 @@ create table ledger_checkpoint_key (
   checkpoint_id bigint not null references ledger_checkpoint (id) on delete cascade,
   key_id text not null,
   spent bigint not null,
+  -- Of the holds that began on the day of covers_until, and in its month.
+  day_spent bigint not null,
+  month_spent bigint not null,
   primary key (checkpoint_id, key_id)
 );

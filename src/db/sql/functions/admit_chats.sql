@@ -39,6 +39,9 @@ declare
   begun_by_key int[];
   is_admitted boolean[];
   earlier record;
+  began timestamptz := clock_timestamp();
+  today date := (began at time zone 'UTC')::date;
+  month_first date;
   p int;
   k int;
 begin
@@ -49,25 +52,25 @@ begin
     select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
   ), keys as materialized (
     -- Reads accounts, so that they are locked first.
-    select key.* from api_key key
+    select key.*, key_room(key, today) as room from api_key key
     where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
   ), given_accounts as (
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
   ), given_keys as (
-    select given.*, key.budget - key.spent - key.reserved as room, key.in_flight_max - key.in_flight as places, key.models,
+    select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places, key.models,
       key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active' as usable
     from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
     left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
   select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
-         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), held_now.ids,
+         array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), greatest(today, max(g.used_on)), held_now.ids,
          all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
            and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
                         and (g.models is null or not exists (
                           select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
                           where asked.k = g.n and asked.model_id <> all (g.models))))
-  into balances, rooms, places, usable, allowlists, known, all_fit
+  into balances, rooms, places, usable, allowlists, today, known, all_fit
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
@@ -176,19 +179,25 @@ begin
   end if;
 
   if true = any (is_admitted) then
+    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
+    began := greatest(began, today::timestamp at time zone 'UTC');
+    month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
       from unnest(p_projects, held_by_project) as u (id, held)
       where a.project_id = u.id and a.project_id = any (p_projects) and u.held > 0
     ), keys as (
-      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun,
+      update api_key key set reserved = key.reserved + u.held, in_flight = key.in_flight + u.begun, used_on = today,
+        day_spent = in_period(key.day_spent, key.used_on, today), day_reserved = in_period(key.day_reserved, key.used_on, today) + u.held,
+        month_spent = in_period(key.month_spent, key.used_on, month_first),
+        month_reserved = in_period(key.month_reserved, key.used_on, month_first) + u.held,
         last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
       from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
       where key.id = u.id and key.id = any (p_keys) and u.begun > 0
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, attempt_id, channel_id, channel_name, is_idempotent)
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, attempt_id, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), x.attempt_id, x.channel_id, x.channel_name,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.attempt_id, x.channel_id, x.channel_name,
            x.idempotency_key is not null
     from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
                 p_channel_names, p_idempotency_keys, is_admitted)

@@ -66,12 +66,12 @@ begin
       created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
-      select a.balance, k.budget, k.spent, k.reserved into funds
+      select a.balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
       from credit_account a join api_key k on k.project_id = a.project_id
       where a.project_id = m.project_id and k.id = m.key_id;
       verdict := case
         when not found or funds.balance < m.credits then 'insufficient_credits'
-        when funds.budget - funds.spent - funds.reserved < m.credits then 'key_budget_exceeded'
+        when funds.room < m.credits then 'key_budget_exceeded'
         else 'created'
       end;
       if verdict = 'created' then

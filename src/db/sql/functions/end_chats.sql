@@ -13,17 +13,22 @@ as $$
 #variable_conflict use_column
 declare
   charges bigint[];
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
+  month_first date;
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
   -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
-  perform from api_key k
-  where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
+  month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
@@ -33,15 +38,25 @@ begin
     delete from hold h where h.id = any (p_request_ids) returning h.*
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once
+      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
     from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
     where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
   ), keys as (
-    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats
-    from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats from over group by 1) s
+    update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats, used_on = latest_day,
+      day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
+      day_reserved = in_period(k.day_reserved, k.used_on, latest_day) - s.day_held,
+      month_spent = in_period(k.month_spent, k.used_on, month_first) + s.month_charged,
+      month_reserved = in_period(k.month_reserved, k.used_on, month_first) - s.month_held
+    from (
+      select key_id, sum(amount) as held, sum(charged) as charged, count(*) as chats,
+        coalesce(sum(amount) filter (where began_on >= latest_day), 0) as day_held,
+        coalesce(sum(charged) filter (where began_on >= latest_day), 0) as day_charged,
+        coalesce(sum(amount) filter (where began_on >= month_first), 0) as month_held,
+        coalesce(sum(charged) filter (where began_on >= month_first), 0) as month_charged
+      from over group by 1) s
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
     insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,

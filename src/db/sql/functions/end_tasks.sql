@@ -1,11 +1,13 @@
 -- Ends tasks as finish_tasks does. The caller holds the locks of the accounts, keys, holds and tasks, and sets how statements are planned.
-create or replace function end_tasks(members jsonb)
+-- latest_day is the latest day on which one of the keys was used. No hold began later.
+create or replace function end_tasks(members jsonb, latest_day date)
 returns table (task_id text, finished boolean, status text, error_code text, delivery_id text)
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   t record;
+  month_first date := date_trunc('month', latest_day::timestamp)::date;
   channel_id text;
   outputs jsonb;
   ids text[] := '{}';
@@ -68,15 +70,27 @@ begin
     ), released as (
       delete from hold h where h.id = any (ended_ids) returning h.*
     ), over as materialized (
-      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged
+      select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged,
+        (r.created_at at time zone 'UTC')::date as began_on
       from released r join given g on g.id = r.id
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
       from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
       where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
     ), keys as (
-      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks
-      from (select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks from over group by 1) s
+      update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks,
+        used_on = latest_day,
+        day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
+        day_reserved = in_period(k.day_reserved, k.used_on, latest_day) - s.day_held,
+        month_spent = in_period(k.month_spent, k.used_on, month_first) + s.month_charged,
+        month_reserved = in_period(k.month_reserved, k.used_on, month_first) - s.month_held
+      from (
+        select key_id, sum(amount) as held, sum(charged) as charged, count(*) as tasks,
+          coalesce(sum(amount) filter (where began_on >= latest_day), 0) as day_held,
+          coalesce(sum(charged) filter (where began_on >= latest_day), 0) as day_charged,
+          coalesce(sum(amount) filter (where began_on >= month_first), 0) as month_held,
+          coalesce(sum(charged) filter (where began_on >= month_first), 0) as month_charged
+        from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
       insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)

@@ -11,6 +11,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   held attempt;
@@ -20,13 +22,14 @@ declare
   ending jsonb := '[]';
 begin
   -- Account before key, as in lock_money, but in one statement.
-  perform from api_key k
-  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -62,7 +65,7 @@ begin
   return query
     select asked.ours, coalesce(f.finished, false), f.status, f.error_code, f.delivery_id
     from unnest(is_ours) with ordinality as asked (ours, n)
-    left join (select e.*, row_number() over () as place from end_tasks(ending) e) f
+    left join (select e.*, row_number() over () as place from end_tasks(ending, latest_day) e) f
       on asked.ours and f.place = (select count(*) from unnest(is_ours) with ordinality as before (ours, n) where before.ours and before.n <= asked.n)
     order by asked.n;
 end $$;

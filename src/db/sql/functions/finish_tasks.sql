@@ -9,17 +9,20 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  -- The latest day on which one of the keys was used. No hold began later.
+  latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
 begin
   -- Account before key, as in lock_money, but in one statement.
-  perform from api_key k
-  where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-    and (select count(*) from (
-      select from credit_account a
-      where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-      order by a.project_id for no key update) locked) >= 0
-  order by k.id for no key update;
+  select max(used_on) into latest_day from (
+    select k.used_on from api_key k
+    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
+      and (select count(*) from (
+        select from credit_account a
+        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
+        order by a.project_id for no key update) locked) >= 0
+    order by k.id for no key update) locked;
   perform from hold where id = any (ids) order by id for no key update;
   perform from task where id = any (ids) order by id for no key update;
-  return query select * from end_tasks(members);
+  return query select * from end_tasks(members, latest_day);
 end $$;

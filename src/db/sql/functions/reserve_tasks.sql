@@ -22,6 +22,11 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
+  began timestamptz := clock_timestamp();
+  today date := (began at time zone 'UTC')::date;
+  -- Today, or the later day on which one of the keys was used.
+  latest_day date := today;
+  month_first date;
   p int;
   k int;
   reserved_ids text[] := '{}';
@@ -44,12 +49,12 @@ begin
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.budget - k.spent - k.reserved as room,
+      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
     left join lateral (select * from credit_account where project_id = stored.project_id and stored.admission = 'open' offset 0) a on true
-    left join lateral (select * from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
+    left join lateral (select *, key_room(api_key, today) as room from api_key where id = stored.key_id and stored.admission = 'open' offset 0) k on true
     left join lateral (select * from project where id = stored.project_id and stored.admission = 'open' offset 0) pr on true
     order by asked.ord
   loop
@@ -87,6 +92,7 @@ begin
         begun_by_project[p] := begun_by_project[p] + 1;
         held_by_key[k] := held_by_key[k] + t.credits_quoted;
         begun_by_key[k] := begun_by_key[k] + 1;
+        latest_day := greatest(latest_day, t.used_on);
         reserved_ids := reserved_ids || t.id;
         admitted := true;
       else
@@ -102,12 +108,19 @@ begin
   end loop;
 
   if reserved_ids <> '{}' then
+    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
+    began := greatest(began, latest_day::timestamp at time zone 'UTC');
+    month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
       from unnest(projects, held_by_project, begun_by_project) as u (id, held, begun)
       where a.project_id = u.id and a.project_id = any (projects) and u.begun > 0
     ), used as (
-      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun,
+      update api_key k set reserved = k.reserved + u.held, in_flight = k.in_flight + u.begun, used_on = latest_day,
+        day_spent = in_period(k.day_spent, k.used_on, latest_day),
+        day_reserved = in_period(k.day_reserved, k.used_on, latest_day) + u.held,
+        month_spent = in_period(k.month_spent, k.used_on, month_first),
+        month_reserved = in_period(k.month_reserved, k.used_on, month_first) + u.held,
         last_used_at = case when k.last_used_at > clock_timestamp() - interval '1 minute' then k.last_used_at else clock_timestamp() end
       from unnest(keys, held_by_key, begun_by_key) as u (id, held, begun)
       where k.id = u.id and k.id = any (keys) and u.begun > 0
@@ -117,8 +130,8 @@ begin
       where task.id = any (reserved_ids)
       returning task.id, task.project_id, task.key_id, task.model_id, task.credits_quoted, task.deadline_at
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at)
-    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at from decided d;
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at)
+    select d.id, d.project_id, d.key_id, 'media', d.model_id, d.credits_quoted, d.deadline_at, began from decided d;
   end if;
   if rejected_ids <> '{}' then
     update task set admission = 'rejected', refusal_code = u.code, status = 'failed', completed_at = clock_timestamp(), input = null

@@ -5,6 +5,9 @@ language plpgsql
 as $$
 declare
   until timestamptz;
+  day date;
+  month_first date;
+  earlier_day date;
   earlier bigint;
   since bigint := 0;
   through bigint;
@@ -12,7 +15,9 @@ declare
 begin
   perform pg_advisory_xact_lock(7107, hashtext('ledger_checkpoint'));
   until := clock_timestamp() - make_interval(secs => p_lag_seconds);
-  select id, through_entry_id into earlier, since from ledger_checkpoint order by id desc limit 1;
+  day := (until at time zone 'UTC')::date;
+  month_first := date_trunc('month', day::timestamp)::date;
+  select id, through_entry_id, (covers_until at time zone 'UTC')::date into earlier, since, earlier_day from ledger_checkpoint order by id desc limit 1;
   since := coalesce(since, 0);
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
@@ -22,11 +27,14 @@ begin
     select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
     union all
     select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
-  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent)
-  select made, key_id, sum(spent) from (
-    select key_id, spent from ledger_checkpoint_key where checkpoint_id = earlier
+  insert into ledger_checkpoint_key (checkpoint_id, key_id, spent, day_spent, month_spent)
+  select made, key_id, sum(spent), sum(day_spent), sum(month_spent) from (
+    select key_id, spent, in_period(day_spent, earlier_day, day) as day_spent, in_period(month_spent, earlier_day, month_first) as month_spent
+    from ledger_checkpoint_key where checkpoint_id = earlier
     union all
-    select key_id, -credits from ledger_entry
+    select key_id, -credits, in_period(-credits, (began_at at time zone 'UTC')::date, day),
+      in_period(-credits, (began_at at time zone 'UTC')::date, month_first)
+    from ledger_entry
     where id > since and id <= through and kind in ('settle', 'adjust') and key_id is not null) sums group by key_id;
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;

@@ -6,7 +6,18 @@ import { setKey } from '../../../commands/projects/set-key.ts';
 import { listModels } from '../../../db/models.ts';
 import { listKeys } from '../../../db/keys.ts';
 import { command, flag, group, option } from '../define-command.ts';
-import { cleared, count, ipRanges, moment, names, rowLimit, scopeNames, shortText, smallCount } from '../input.ts';
+import {
+  cleared,
+  count,
+  ipRanges,
+  metadataPairs,
+  moment,
+  names,
+  rowLimit,
+  scopeNames,
+  shortText,
+  smallCount,
+} from '../input.ts';
 import { database, databaseAndSecrets, type DatabaseDeps } from '../operator-deps.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
@@ -21,6 +32,7 @@ const create = command({
   input: {
     project: option('<id>', shortText).describe('project that pays'),
     name: option('<name>', shortText.default('')).describe('display name'),
+    metadata: option('<pairs>', metadataPairs.exactOptional()).describe('notes of yours, as team=ads,env=test or JSON'),
     scopes: option('<names>', scopeNames.exactOptional()).describe(
       'what the key may do: some of chat,media,read (default: all)',
     ),
@@ -33,6 +45,12 @@ const create = command({
     ),
     budget: option('<credits>', orNull(count(0))).describe(
       'allow this many credits over its lifetime (default: unlimited)',
+    ),
+    budgetDaily: option('<credits>', orNull(count(0))).describe(
+      'allow this many credits each day, UTC (default: unlimited)',
+    ),
+    budgetMonthly: option('<credits>', orNull(count(0))).describe(
+      'allow this many credits each month, UTC (default: unlimited)',
     ),
     inFlight: option('<requests>', cleared(smallCount)).describe(
       'allow this many tasks and chats in flight, or none (default: KEY_IN_FLIGHT_DEFAULT, else the limit of its project)',
@@ -82,12 +100,17 @@ const list = command({
       budget: row.budget,
       spent: row.spent,
       reserved: row.reserved,
+      today: ofBudget(row.usedToday, row.budgetDaily),
+      month: ofBudget(row.usedThisMonth, row.budgetMonthly),
       expires_at: time(row.expiresAt),
       last_used_at: time(row.lastUsedAt),
     });
     return listReport(rows, toLine, { nothing: 'There are no keys.', limit });
   },
 });
+
+const ofBudget = (used: number, budget: number | null): number | string =>
+  budget === null ? used : `${used} of ${budget}`;
 
 const id = shortText.describe('key id, such as key_…');
 
@@ -96,6 +119,9 @@ const set = command({
   input: {
     id,
     name: option('<name>', shortText.exactOptional()).describe('display name'),
+    metadata: option('<pairs>', cleared(metadataPairs)).describe(
+      'notes of yours, as team=ads,env=test or JSON, or none',
+    ),
     scopes: option('<names>', scopeNames.exactOptional()).describe('what the key may do: some of chat,media,read'),
     ip: option('<ranges>', cleared(ipRanges)).describe(
       'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any',
@@ -105,17 +131,20 @@ const set = command({
     budget: option('<credits>', cleared(count(0))).describe(
       'allow this many credits over its lifetime, including those already spent, or none',
     ),
+    budgetDaily: option('<credits>', cleared(count(0))).describe('allow this many credits each day, UTC, or none'),
+    budgetMonthly: option('<credits>', cleared(count(0))).describe('allow this many credits each month, UTC, or none'),
     inFlight: option('<requests>', cleared(smallCount)).describe('allow this many tasks and chats in flight, or none'),
     expires: option('<time>', cleared(moment)).describe(
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none',
     ),
   },
   needs: database,
-  async run(deps, { id: keyId, inFlight, expires, ip, ...same }, actor) {
+  async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {
     const limits = await setKey(deps, {
       keyId,
       changes: {
         ...same,
+        ...(metadata !== undefined && { metadata: metadata ?? {} }),
         ...(ip !== undefined && { ipRanges: ip }),
         ...(inFlight !== undefined && { inFlightMax: inFlight }),
         ...(expires !== undefined && { expiresAt: expires }),
