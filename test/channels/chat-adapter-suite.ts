@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import { createUpstreamCaller, type UpstreamCaller, type UpstreamTimeouts } from '../../src/channels/call-upstream.ts';
 import type { Adapter, CallOptions, Upstream } from '../../src/channels/channel.ts';
 import { toUpstreamChat, type ChatReply, type UpstreamChat } from '../../src/domain/chat.ts';
 import { unsupportedBy } from '../../src/domain/chat-supports.ts';
@@ -80,23 +80,27 @@ export function chatAdapterSuite(of: ChatFamily): void {
   describe(`the ${of.family} adapter`, () => {
     let sandbox: Sandbox;
     let replies: ReplyServer;
-    let caller: UpstreamCaller;
+    const callers: UpstreamCaller[] = [];
     let adapter: ChatAdapter;
-
     beforeAll(async () => {
       sandbox = await createSandbox();
       replies = await createReplyServer();
-      caller = createUpstreamCaller({ idleBodyMs: 1_500 });
-      const created = of.create(caller);
-      if (!isChatAdapter(created)) throw new Error('not a chat adapter');
-      adapter = created;
+      adapter = adapterWith({});
     });
     afterAll(async () => {
-      await caller.close();
+      await Promise.all(callers.map((caller) => caller.close()));
       await Promise.all([sandbox.close(), replies.close()]);
     });
 
-    const options = (): CallOptions => ({ signal: AbortSignal.timeout(20_000), headersMs: 800, timeoutMs: 5_000 });
+    function adapterWith(timeouts: Partial<UpstreamTimeouts>): ChatAdapter {
+      const caller = createUpstreamCaller(timeouts);
+      callers.push(caller);
+      const created = of.create(caller);
+      if (!isChatAdapter(created)) throw new Error('not a chat adapter');
+      return created;
+    }
+
+    const options = (): CallOptions => ({ signal: AbortSignal.timeout(60_000) });
     const inSandbox = (channel = 'sandbox-a'): Upstream => ({
       channelId: channel,
       baseUrl: `${sandbox.url}/${channel}/${of.family}`,
@@ -227,9 +231,6 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['flagged', { kind: 'refused', errorClass: 'content_policy', clientCode: 'content_policy_violation' }],
       ['auth', { kind: 'transient', errorClass: 'account', status: 401 }],
       ['forbidden', { kind: 'transient', errorClass: 'forbidden', status: 403 }],
-      ['hang', { kind: 'transient', errorClass: 'interrupted', timedOut: 'unanswered' }],
-      ['stall', { kind: 'transient', errorClass: 'interrupted', timedOut: 'answering' }],
-      ['never', { kind: 'transient', errorClass: 'interrupted' }],
       ['reset', { kind: 'transient', errorClass: 'interrupted' }],
       ['malformed', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
       ['empty', { kind: 'transient', errorClass: 'unreadable', status: 200 }],
@@ -238,6 +239,21 @@ export function chatAdapterSuite(of: ChatFamily): void {
       ['late_fail', { kind: 'transient', errorClass: 'provider_error', status: 500 }],
     ])('classifies the failure of a chat: %s', async (word, expected) => {
       expect(await chat(`suite fail ${word} [[fail=${word}]]`)).toMatchObject(expected);
+      expect((await hits(`suite fail ${word} `)).map(({ kind }) => kind)).toEqual(['chat']);
+    });
+
+    // Each has its own limit, because on a busy machine any answer may be late.
+    it.each<[string, Partial<UpstreamTimeouts>, Partial<Attempt<ChatReply>>]>([
+      ['hang', { headersMs: 500 }, { timedOut: 'unanswered' }],
+      ['stall', { idleBodyMs: 500 }, { timedOut: 'answering' }],
+      ['never', { headersMs: 500 }, {}],
+    ])('interrupts a chat that meets %s', async (word, timeouts, expected) => {
+      const request = asking(`suite fail ${word} [[fail=${word}]]`);
+      expect(await adapterWith(timeouts).chat(inSandbox(), request, options())).toMatchObject({
+        kind: 'transient',
+        errorClass: 'interrupted',
+        ...expected,
+      });
       expect((await hits(`suite fail ${word} `)).map(({ kind }) => kind)).toEqual(['chat']);
     });
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     env: {
       CATALOG_FILE: relative(projectFolder, catalogFolder),
-      SUBMIT_AT_ONCE_TIMEOUT_SECONDS: '6',
+      SUBMIT_AT_ONCE_TIMEOUT_SECONDS: '15',
     },
   });
   // All families except fal serve the shipped models. fal serves the model behind the chained gateway.
@@ -149,7 +149,7 @@ describe('a synchronous picture', () => {
       [taskId],
     );
     await gateway.startWorker();
-    expect(await gateway.poll(apiKey, taskId, { secondsMax: 50 })).toMatchObject({
+    expect(await gateway.poll(apiKey, taskId, { secondsMax: 90 })).toMatchObject({
       status: 'failed',
       error: { code: 'upstream_outcome_unknown' },
     });

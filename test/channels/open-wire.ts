@@ -20,7 +20,7 @@ export async function openWire({ create, credential, basePath = '', submitted = 
   const caller = createUpstreamCaller();
   const adapter = create(caller);
   const upstream: Upstream = { channelId: 'c', baseUrl: `${replies.url}${basePath}`, credential };
-  const options = (): CallOptions => ({ signal: AbortSignal.timeout(5_000) });
+  const options = (): CallOptions => ({ signal: AbortSignal.timeout(30_000) });
   const request = (over: Partial<MediaRequest>): MediaRequest => ({
     type: 'video',
     model: 'm',

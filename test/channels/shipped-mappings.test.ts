@@ -91,7 +91,7 @@ describe('a mapping of the shipped catalog', () => {
           ...(audioUrl && { audioUrl }),
           ...(mapping.inputs && { inputNames: mapping.inputs }),
         };
-        const attempt = await adapter?.submitMedia?.(upstream, request, { signal: AbortSignal.timeout(10_000) });
+        const attempt = await adapter?.submitMedia?.(upstream, request, { signal: AbortSignal.timeout(30_000) });
         expect([body, attempt]).toEqual([
           body,
           expect.objectContaining({ kind: expect.stringMatching(/^(ok|done)$/) }),

@@ -139,7 +139,7 @@ describe('a misbehaving upstream', () => {
     serve((response) => pour(response.writeHead(200, type), ' ', 50));
     upstreams[2]?.serve();
     upstreams[1]?.serve((_request, response) => void response.writeHead(200, type).end('{"choices": []}'));
-    const { name, baseUrl } = await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '3' });
+    const { name, baseUrl } = await gateway.startApi({ CHAT_ATTEMPT_TIMEOUT_SECONDS: '6' });
     const answer = await ask({ baseUrl });
     await gateway.kill(name, 'SIGTERM');
     expect(verdictOf(answer)).toBe('200');

@@ -41,7 +41,7 @@ describe('a running task', () => {
       return {
         ...project,
         model,
-        taskId: await gateway.accept(project.apiKey, mediaRoutes.image, imageRequest(model, 12_000)),
+        taskId: await gateway.accept(project.apiKey, mediaRoutes.image, imageRequest(model, 20_000)),
       };
     };
     const [lowered, revoked, disabled, dearer, removed] = await Promise.all([
@@ -137,14 +137,14 @@ describe('a read-only database', () => {
 
 describe('an API server whose database connections are all in use', () => {
   it('answers 503 to requests that get no connection in time, and serves again once one is free', async () => {
-    const { env } = gateway;
     const { apiKey } = await gateway.project({ credits: 100 });
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox' });
     await gateway.poll(apiKey, taskId);
-    Object.assign(env, { DATABASE_POOL_MAX: '1', DATABASE_CONNECT_TIMEOUT_MS: '500' });
-    const { name, baseUrl } = await gateway.startApi();
-    delete env['DATABASE_POOL_MAX'];
-    delete env['DATABASE_CONNECT_TIMEOUT_MS'];
+    const { name, baseUrl } = await gateway.startApi({
+      DATABASE_POOL_MAX: '1',
+      DATABASE_CONNECT_TIMEOUT_MS: '2000',
+      DATABASE_STATEMENT_TIMEOUT_MS: '5000',
+    });
     // The task itself has ended, so it would be answered from memory.
     const read = () => gateway.get(apiKey, `/api/v1/tasks/${taskId}/attempts`, { baseUrl });
     await eventually(async () => (await read()).status === 200);

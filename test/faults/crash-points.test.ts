@@ -199,7 +199,7 @@ const accept = (project: TestProject, prompt: string, fields: Record<string, unk
 async function recordCrash(place: Place, name: string, project: TestProject, prompt: string = place): Promise<void> {
   const how = await Promise.race([
     gateway.exited(name),
-    new Promise<string>((resolve) => setTimeout(resolve, 45_000, 'it still runs').unref()),
+    new Promise<string>((resolve) => setTimeout(resolve, 120_000, 'it still runs').unref()),
   ]);
   const [task] = await sql<{ id: string }>('select id from task where project_id = $1 order by id limit 1', [
     project.projectId,
@@ -391,7 +391,7 @@ describe('an API server that is killed', () => {
         if (reply.status !== 200) expect(reply.status).toBe(409);
         return reply.status === 200 && reply;
       },
-      { secondsMax: 40 },
+      { secondsMax: 90 },
     );
     expect(await chatFacts(gateway, requestIdOf(answer))).toMatchObject({ state: 'settled', settledAmount: 5 });
     expect(await gateway.hits('chat_after_upstream_before_settle', 'chat')).toHaveLength(2);
@@ -486,7 +486,7 @@ describe('a worker that is killed', () => {
     expect([1, 2]).toContain(expiredBytesLeft);
     await eventually(
       async () => (await runsOf(gateway, 'scheduled-maintenance')).some(({ state }) => state === 'succeeded'),
-      { secondsMax: 40, what: 'the end of another run' },
+      { secondsMax: 90, what: 'the end of another run' },
     );
     expect(await stateOf(project)).toMatchObject({ files: 0, ended: 1, money: 'settled' });
     expect(expiredBytes()).toBe(0);

@@ -31,19 +31,19 @@ export async function insist(
   apiKey: string,
   given: { prompt: string; key: string; baseUrl?: string },
 ): Promise<string> {
-  const until = Date.now() + 60_000;
+  const until = Date.now() + 120_000;
   for (;;) {
     const isLast = Date.now() > until;
     const answer = await tryCreate(gateway, apiKey, given);
     if (answer?.status === 202) return answer.taskId;
     if (isLast)
-      throw new Error(`The create was not accepted within 60 s: ${answer?.status} ${JSON.stringify(answer?.body)}`);
+      throw new Error(`The create was not accepted within 120 s: ${answer?.status} ${JSON.stringify(answer?.body)}`);
     await sleep(200);
   }
 }
 
 /** Waits until every task of the project has ended and returns the admitted tasks. */
-export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 60): Promise<Ended[]> {
+export async function endsOf(gateway: Gateway, projectId: string, secondsMax = 120): Promise<Ended[]> {
   await eventually(secondsMax, async () => {
     const [row] = await gateway.database.query<{ open: number }>(
       'open-tasks',

@@ -14,7 +14,7 @@ import {
 let gateway: Gateway;
 
 beforeAll(async () => {
-  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '10' } });
+  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '5', SUBMIT_TIMEOUT_SECONDS: '10' } });
 });
 afterAll(() => gateway.stop());
 
@@ -45,7 +45,7 @@ describe('fifty running tasks', () => {
       });
     });
     const running = (count: number) =>
-      eventually(60, async () => {
+      eventually(90, async () => {
         const n = await countAttempts(gateway, projectId, 'a.operation is not null');
         return n >= count || `${n} of ${count} jobs run`;
       });

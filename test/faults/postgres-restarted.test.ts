@@ -22,8 +22,8 @@ beforeAll(async () => {
     temporalClient: true,
     env: {
       ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
-      SUBMIT_TIMEOUT_SECONDS: '4',
-      VIDEO_DEADLINE_SECONDS: '8',
+      SUBMIT_TIMEOUT_SECONDS: '15',
+      VIDEO_DEADLINE_SECONDS: '16',
     },
   });
 });
@@ -38,11 +38,11 @@ describe('while PostgreSQL is restarted', () => {
     const before = gateway.pids();
     const running = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        insist(gateway, apiKey, { prompt: `postgres restarts, ${index} [[latency=3000]]`, key: `before-${index}` }),
+        insist(gateway, apiKey, { prompt: `postgres restarts, ${index} [[latency=6000]]`, key: `before-${index}` }),
       ),
     );
     await eventually(
-      20,
+      60,
       async () => (await countAttempts(gateway, projectId, 'a.operation is not null')) === 10 || 'too few jobs run',
     );
 
@@ -80,7 +80,7 @@ describe('while PostgreSQL is restarted', () => {
     const accept = (words: string) =>
       gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: `away at the deadline ${words}` });
     // The first job never ends. The second job ends while its result cannot be written.
-    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=6500]]')]);
+    const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=13000]]')]);
     const everyJobRuns = async () =>
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
     await eventually(10, everyJobRuns);
@@ -99,7 +99,7 @@ describe('while PostgreSQL is restarted', () => {
       expect(end).toMatchObject({ status: 'failed', errorCode: 'task_timeout', creditsCharged: 0 });
     for (const taskId of taskIds) {
       const closedAs = async () => (await gateway.temporal.client.workflow.getHandle(taskId).describe()).status.name;
-      await eventually(20, async () => (await closedAs()) !== 'RUNNING' || `the workflow of ${taskId} still runs`);
+      await eventually(60, async () => (await closedAs()) !== 'RUNNING' || `the workflow of ${taskId} still runs`);
       expect(['COMPLETED', 'CANCELLED']).toContain(await closedAs());
     }
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });

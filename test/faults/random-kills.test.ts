@@ -175,7 +175,7 @@ async function runToTheEnd(): Promise<Map<string, Answer>> {
   try {
     for (const { places, afterTries } of run!.kills) {
       const goal = tries.length + afterTries;
-      await Promise.race([clients, eventually(() => Promise.resolve(tries.length >= goal))]);
+      await Promise.race([clients, eventually(() => Promise.resolve(tries.length >= goal), { secondsMax: 120 })]);
       await killAndReplace(places);
     }
   } finally {

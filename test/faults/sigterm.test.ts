@@ -18,7 +18,7 @@ let otherApi: string;
 beforeAll(async () => {
   gateway = await startGateway({
     apis: 2,
-    env: { SHUTDOWN_READY_DELAY_SECONDS: '8', WORKER_SHUTDOWN_FORCE_SECONDS: '15' },
+    env: { SHUTDOWN_READY_DELAY_SECONDS: '12', WORKER_SHUTDOWN_FORCE_SECONDS: '15' },
   });
   otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
 });
@@ -64,14 +64,14 @@ describe('SIGTERM under load', () => {
     const taskIds = await Promise.all(
       Array.from({ length: crowd }, (_, index) =>
         insist(gateway, apiKey, {
-          prompt: `a worker is stopped, ${index} [[latency=3000]]`,
+          prompt: `a worker is stopped, ${index} [[latency=6000]]`,
           key: `worker-${index}`,
           baseUrl: otherApi,
         }),
       ),
     );
     await eventually(
-      20,
+      60,
       async () => (await countAttempts(gateway, projectId, 'a.operation is not null')) >= 15 || 'too few jobs run',
     );
     const next = gateway.startWorker();

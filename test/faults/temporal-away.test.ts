@@ -62,12 +62,12 @@ describe('after Temporal has lost its database', () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        tryCreate(gateway, apiKey, { prompt: `temporal is lost, ${index} [[latency=6000]]`, key: `lost-${index}` }),
+        tryCreate(gateway, apiKey, { prompt: `temporal is lost, ${index} [[latency=8000]]`, key: `lost-${index}` }),
       ),
     );
     expect(answers.map((answer) => answer?.status)).toEqual(answers.map(() => 202));
     await eventually(
-      20,
+      60,
       async () => (await countAttempts(gateway, projectId, 'a.operation is not null')) >= 10 || 'too few jobs run',
     );
     await temporal.stop();
@@ -87,13 +87,16 @@ describe('after Temporal has lost its database', () => {
 
   it('every parked job is collected by a new workflow and ends its task once', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-    for (let index = 0; index < 10; index++)
-      await insist(gateway, apiKey, {
-        prompt: `parked without temporal, ${index} [[latency=12000]]`,
-        key: `parked-${index}`,
-      });
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        insist(gateway, apiKey, {
+          prompt: `parked without temporal, ${index} [[latency=15000]]`,
+          key: `parked-${index}`,
+        }),
+      ),
+    );
     await eventually(
-      40,
+      60,
       async () =>
         (await countAttempts(gateway, projectId, 'a.next_poll_at is not null')) === 10 || 'too few are parked',
     );

@@ -18,7 +18,7 @@ let submitting: { projectId: string };
 let operationsBefore: unknown[];
 
 beforeAll(async () => {
-  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '4' } });
+  gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '10' } });
   const accepted = async (prompt: string, key: string): Promise<{ projectId: string }> => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
     await insist(gateway, apiKey, { prompt, key });
@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const attemptsReach = ({ projectId }: { projectId: string }, count: number, condition: string) =>
-  eventually(20, async () => {
+  eventually(60, async () => {
     const n = await countAttempts(gateway, projectId, condition);
     return n >= count || `${n} of ${count} attempts where ${condition}`;
   });
@@ -95,7 +95,7 @@ describe('creates while no worker runs', () => {
         [waiting.taskId],
       );
       expect(late).toHaveLength(1);
-      await eventually(10, async () => {
+      await eventually(30, async () => {
         const { status, headers, body } = await ask();
         if (status !== 503) return `still ${status}`;
         expect(body).toMatchObject({ error: { code: 'overloaded' } });
@@ -107,7 +107,7 @@ describe('creates while no worker runs', () => {
     }
     const ends = await endsOf(gateway, projectId);
     expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['succeeded']));
-    await eventually(10, async () => (await ask()).status === 202 || 'still overloaded');
+    await eventually(30, async () => (await ask()).status === 202 || 'still overloaded');
     await endsOf(gateway, projectId);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });

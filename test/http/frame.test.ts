@@ -432,7 +432,7 @@ describe('the rate limit of a route whose handler counts requests', () => {
       return Promise.resolve({ admitted, remaining: Math.max(0, 2 - counted), resetSeconds: 60, retryAfterSeconds });
     };
     const deps = { authenticate: () => Promise.resolve(limited), rateLimiter: { hit } };
-    strict = await startFrame({ routes: own, settings: { REQUEST_TIMEOUT_SECONDS: '0.2' }, deps });
+    strict = await startFrame({ routes: own, settings: { REQUEST_TIMEOUT_SECONDS: '1' }, deps });
   });
   beforeEach(() => {
     counted = 0;

@@ -158,7 +158,7 @@ describe('probes', () => {
 describe('shutdown', () => {
   it('reports not ready immediately, still serves during the ready delay, and finishes running requests', async () => {
     const { route, inside, release } = gate();
-    const frame = await start({ routes: [route], settings: { SHUTDOWN_READY_DELAY_SECONDS: '2' } });
+    const frame = await start({ routes: [route], settings: { SHUTDOWN_READY_DELAY_SECONDS: '4' } });
     const call = enter(frame);
     await until(() => inside() === 1);
     const closed = frame.close();

@@ -14,7 +14,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
     temporalClient: true,
-    env: { POLL_INLINE_SECONDS: '0.2', VIDEO_DEADLINE_SECONDS: '8', CANCEL_WAIT_SECONDS: '5' },
+    env: { POLL_INLINE_SECONDS: '0.2', VIDEO_DEADLINE_SECONDS: '12', CANCEL_WAIT_SECONDS: '5' },
   });
   // The other families of the catalog's models answer the submit with the result, or cannot be asked to stop.
   await gateway.database.query('', `update channel set enabled = (adapter = 'fal')`);
@@ -26,7 +26,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   const together = sideBySide();
 
   together('runs without an activity, and its result is collected with one submit and one charge', async () => {
-    const { apiKey, projectId, taskId, mark } = await parked('a fox [[latency=4000]]');
+    const { apiKey, projectId, taskId, mark } = await parked('a fox [[latency=8000]]');
     expect((await workflow(taskId).describe()).raw.pendingActivities ?? []).toEqual([]);
     const task = await gateway.poll(apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { charged: 4, refunded: 0 } });
@@ -38,7 +38,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
 
   together('that fails is followed by the next channel', async () => {
     const { apiKey, taskId } = await parked(
-      'a fox [[fail=late_fail on=sandbox-a]] [[fail=late_fail on=sandbox-b]] [[latency=2000]]',
+      'a fox [[fail=late_fail on=sandbox-a]] [[fail=late_fail on=sandbox-b]] [[latency=4000]]',
     );
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
     const outcomes = (await attemptsOf(gateway.database, taskId)).map(({ outcome }) => outcome);
@@ -66,8 +66,8 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   });
 
   together('is not canceled for its client while it is generating, and its result is collected', async () => {
-    const { apiKey, taskId } = await parked('a fox [[latency=3000]]');
-    await eventually(async () => (await ageOf(taskId)) > 1.6, { what: 'the second half of the job' });
+    const { apiKey, taskId } = await parked('a fox [[latency=12000]]');
+    await eventually(async () => (await ageOf(taskId)) > 6.2, { what: 'the second half of the job' });
     const refused = await gateway.create(apiKey, `/api/v1/tasks/${taskId}/cancel`, '');
     expect(refused).toMatchObject({ status: 409, body: { error: { code: 'task_not_cancelable' } } });
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
@@ -99,7 +99,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   });
 
   together('is parked again by a run that finds it unfinished, and only if the workflow can wait', async () => {
-    const { apiKey, taskId, mark } = await parked('a fox [[latency=6000]]');
+    const { apiKey, taskId, mark } = await parked('a fox [[latency=10000]]');
     await workflow(taskId).terminate();
     const [row] = await gateway.database.query<{ channelId: string }>(
       '',
@@ -122,7 +122,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   });
 
   together('whose workflow was terminated starts it again when the job has ended', async () => {
-    const { apiKey, taskId, mark } = await parked('a fox [[latency=4000]]');
+    const { apiKey, taskId, mark } = await parked('a fox [[latency=8000]]');
     await workflow(taskId).terminate();
     expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded', attempts: 1 });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
@@ -132,7 +132,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
 
 describe('a worker that is killed while its jobs are parked', () => {
   it('leaves them to the next worker, which collects each result with one submit and one charge', async () => {
-    const jobs = await Promise.all(Array.from({ length: 10 }, () => parked('a fox [[latency=5000]]')));
+    const jobs = await Promise.all(Array.from({ length: 10 }, () => parked('a fox [[latency=8000]]')));
     await gateway.kill('worker-1');
     await gateway.startWorker();
     for (const { apiKey, taskId, mark } of jobs) {

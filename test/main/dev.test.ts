@@ -331,7 +331,7 @@ async function until<T>(look: () => T | null): Promise<T> {
 
 async function query(url: string, text: string): Promise<unknown[]> {
   for (let tries = 1; ; tries++) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 30_000 });
     client.on('error', () => {});
     try {
       await client.connect();

@@ -147,7 +147,7 @@ describe('the embedded Temporal server', () => {
       port: 0,
       uiPort: 0,
     });
-    const connection = await Connection.connect({ address: server.address, connectTimeout: 5_000 });
+    const connection = await Connection.connect({ address: server.address, connectTimeout: 30_000 });
     try {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'default' });
       expect(Object.keys(customAttributes ?? {})).toEqual(
@@ -246,7 +246,7 @@ describe('the guardian', () => {
 });
 
 async function query(url: string, text: string, values?: unknown[]): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 30_000 });
   await client.connect();
   try {
     const { rows } = await client.query<Record<string, unknown>>(text, values);
@@ -257,7 +257,7 @@ async function query(url: string, text: string, values?: unknown[]): Promise<unk
 }
 
 async function withClient<T>(address: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const connection = await Connection.connect({ address, connectTimeout: 5_000 });
+  const connection = await Connection.connect({ address, connectTimeout: 30_000 });
   try {
     return await use(new Client({ connection }));
   } finally {

@@ -9,7 +9,7 @@ import { describeStreaming } from './streaming.ts';
 /** One gateway for all client libraries, because its start takes longer than the tests of one library. */
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway({ env: { RATE_LIMIT_REST_SECONDS: '8' } });
+  gateway = await startGateway({ env: { RATE_LIMIT_REST_SECONDS: '12' } });
 });
 afterAll(() => gateway?.stop());
 

@@ -19,7 +19,7 @@ export interface CreateOptions {
 export interface PollOptions {
   /** Ends the polling. The default is the end of the task. */
   until?: (task: Task) => boolean;
-  /** The time limit, 60 s by default. At least one poll is made after it. */
+  /** The time limit, 120 s by default. At least one poll is made after it. */
   secondsMax?: number;
 }
 
@@ -63,7 +63,7 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
       if (answer.status !== 202) throw new Error(`expected 202, got ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer.taskId;
     },
-    async poll(apiKey, taskId, { until = hasEnded, secondsMax = 60 } = {}) {
+    async poll(apiKey, taskId, { until = hasEnded, secondsMax = 120 } = {}) {
       const begunAt = Date.now();
       for (;;) {
         const elapsedMs = Date.now() - begunAt;
@@ -88,7 +88,7 @@ export function createApiClient({ baseUrl, sandboxUrl }: { baseUrl: string; sand
 
 export const hasEnded = (task: Task): boolean => ['succeeded', 'failed', 'canceled'].includes(task.status);
 
-const answerMs = 20_000;
+const answerMs = 60_000;
 /** A long wait is polled less often, because each poll costs CPU time that the other test files need. */
 const pollPauseMs = (elapsedMs: number): number => Math.min(60 + elapsedMs / 10, 300);
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Calls `ask` until it returns something else than null, undefined or false, and returns that. Throws after `secondsMax` (30 by
+ * Calls `ask` until it returns something else than null, undefined or false, and returns that. Throws after `secondsMax` (60 by
  * default), but only after one more call, because a call may take long and this process may have been delayed.
  */
 export async function eventually<T>(
   ask: () => Promise<T | null | undefined | false>,
-  { secondsMax = 30, what = 'what the test waits for' } = {},
+  { secondsMax = 60, what = 'what the test waits for' } = {},
 ): Promise<T> {
   const begunAt = Date.now();
   for (;;) {

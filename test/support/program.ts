@@ -25,7 +25,7 @@ interface ProgramOptions {
 
 /**
  * Starts a program of `src/main` and waits for its ready line. It dies with us, for it watches the other end of its standard
- * input. Rejects, with it gone, when it is not ready within a minute.
+ * input. Rejects, with it gone, when it is not ready within two and a half minutes.
  */
 export async function startProgram({ name, env, logFile }: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a');
@@ -79,7 +79,7 @@ export const compileCache = (): Record<string, string> => {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 };
 
-const readyMs = 60_000;
+const readyMs = 150_000;
 const graceMs = 5_000;
 
 /** The address that a ready line names, undefined for another line: the log goes to standard output too. */

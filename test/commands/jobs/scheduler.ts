@@ -33,7 +33,7 @@ export async function callJob(
   const response = await fetch(`${baseUrl}/api/internal/jobs/${name}`, {
     method,
     headers: token === '' ? {} : { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
   });
   return {
     status: response.status,

@@ -8,18 +8,27 @@ import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 import { accountOf, attemptsOf, entriesOf } from '../../support/rows.ts';
 import { sideBySide } from '../../support/side-by-side.ts';
+import { untilCalled } from '../../support/until-called.ts';
+import { chat, verdictOf } from '../chat/chats.ts';
 import { startHoldingUpstream, type HoldingUpstream } from './holding-upstream.ts';
 
 let gateway: Gateway;
 let upstream: HoldingUpstream;
 let project: TestProject;
-let directUrls: { id: string; baseUrl: string }[];
+/** How long a cancel waits for a submit in flight: time enough for a release of the test to reach the worker and the API server. */
+const cancelWaitSeconds = 6;
 beforeAll(async () => {
-  gateway = await startGateway({ temporalClient: true, env: { CANCEL_WAIT_SECONDS: '2' } });
+  gateway = await startGateway({
+    temporalClient: true,
+    env: { CANCEL_WAIT_SECONDS: String(cancelWaitSeconds) },
+  });
   upstream = await startHoldingUpstream(gateway.sandboxUrl);
   project = await gateway.project({ credits: 10_000 });
-  await sql(`update channel set enabled = (adapter = 'fal')`);
-  directUrls = await sql<{ id: string; baseUrl: string }>('select id, base_url from channel');
+  await sql(`update channel set enabled = (${usedFamilies}), base_url = replace(base_url, $1, $2)`, [
+    gateway.sandboxUrl,
+    upstream.url,
+  ]);
+  await untilCalled(gateway, () => upstream.calls() > 0);
 });
 afterAll(async () => {
   await gateway.stop();
@@ -42,10 +51,7 @@ describe('a cancel request', () => {
   });
 
   together('for a running job is refused with 409, and the task succeeds and is charged', async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
-    // The sandbox refuses to cancel a job in the second half of its latency.
-    const [submit] = await gateway.hits(mark, 'submit');
-    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    const { taskId, mark } = await running('a fox');
     expectRefused(await cancel(taskId));
     const task = await gateway.poll(project.apiKey, taskId);
     expect(task).toMatchObject({ status: 'succeeded', credits: { charged: 4, refunded: 0 }, error: null });
@@ -55,9 +61,7 @@ describe('a cancel request', () => {
   });
 
   together('that was refused prevents further attempts: a job that fails later ends the task as canceled', async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=4000 fail=late_fail]]');
-    const [submit] = await gateway.hits(mark, 'submit');
-    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+    const { taskId, mark } = await running('a fox [[fail=late_fail]]');
     expectRefused(await cancel(taskId));
     const task = await gateway.poll(project.apiKey, taskId);
     expect(task).toMatchObject({ status: 'canceled', attempts: 1, credits: { charged: 0, refunded: 4 } });
@@ -80,9 +84,7 @@ describe('a cancel request', () => {
   );
 
   together('after a refused one is refused immediately, without a cancel call to the upstream', async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=5000]]');
-    const [submit] = await gateway.hits(mark, 'submit');
-    await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_700 - Date.now()));
+    const { taskId, mark } = await running('a fox');
     expectRefused(await cancel(taskId));
     expectRefused(await cancel(taskId));
     expect(await gateway.hits(mark, 'cancel')).toEqual([]);
@@ -97,14 +99,12 @@ describe('a cancel request', () => {
     await expectStays(taskId, 'canceled');
   });
 
-  for (const [how, prompt, status, stops] of [
-    ['waits in the queue', 'a fox [[fail=never]]', 'canceled', 1],
-    ['is running', 'a fox [[latency=4000]]', 'succeeded', 0],
+  for (const [how, begin, status, stops] of [
+    ['waits in the queue', () => submitted('a fox [[fail=never]]'), 'canceled', 1],
+    ['is running', () => running('a fox'), 'succeeded', 0],
   ] as const) {
     together(`for a job that ${how} is decided by the sweep if its API server was killed`, async () => {
-      const { taskId, mark } = await submitted(prompt);
-      const [submit] = await gateway.hits(mark, 'submit');
-      if (status === 'succeeded') await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 2_200 - Date.now()));
+      const { taskId, mark } = await begin();
       await abandonCancel(taskId);
       expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status, attempts: 1 });
       expect(await gateway.hits(mark, 'cancel')).toHaveLength(stops);
@@ -148,10 +148,10 @@ describe('a cancel', () => {
   });
 
   it('leaves a running job alone if the provider would stop and bill it, and the result is delivered', async () => {
-    await sql(`update channel set enabled = (adapter = 'replicate')`);
+    await drawOnly('replicate');
     try {
       // The provider answers the create call only after five seconds, when the job is already running.
-      const { taskId, mark } = await submitted('a fox [[latency=8500]]', { model: 'flux-1.1-pro' });
+      const { taskId, mark } = await submitted('a fox [[latency=9900]]', { model: twoFamilies });
       expectRefused(await cancel(taskId));
       const task = await gateway.poll(project.apiKey, taskId);
       expect(task).toMatchObject({ status: 'succeeded', attempts: 1, credits: { refunded: 0 } });
@@ -159,18 +159,19 @@ describe('a cancel', () => {
       expect(await gateway.hits(mark, 'cancel')).toEqual([]);
       await expectStays(taskId, 'succeeded');
     } finally {
-      await sql(`update channel set enabled = (adapter = 'fal')`);
+      await drawOnly('fal');
     }
   });
 
   it("is refused with 409 if the channel's credential cannot be decrypted, and the task succeeds and is charged", async () => {
-    const { taskId, mark } = await submitted('a fox [[latency=4000]]');
+    const { taskId, mark } = await submitted('a fox [[latency=10000]]');
     const kept = await sql<{ id: string; credential: string }>('select id, credential from channel');
     const foreign = createSealer([{ id: 'm9', secret: Buffer.alloc(32, 9) }]);
     await sql('update channel set credential = $1', [foreign.seal('key', 'channel|credential|chn_elsewhere')]);
     try {
-      // Until the API server has received the notification about the change.
-      await sleep(500);
+      await eventually(async () => verdictOf(await chat(gateway, project.apiKey, 'hello')) !== '200', {
+        what: 'the change in the API server',
+      });
       expectRefused(await cancel(taskId));
     } finally {
       for (const { id, credential } of kept) {
@@ -183,8 +184,14 @@ describe('a cancel', () => {
   });
 
   it('waits for the answer of a submit in flight and stops its job', async () => {
-    const { taskId, mark } = await heldSubmit('a fox [[fail=never]]', 1_000);
-    expectCanceled(await cancel(taskId));
+    const { taskId, mark, answer } = await heldSubmit('a fox [[fail=never]]');
+    const canceling = cancel(taskId);
+    await eventually(
+      async () =>
+        (await sql(`select 1 from task where id = $1 and cancel_requested_at is not null`, [taskId])).length > 0,
+    );
+    answer();
+    expectCanceled(await canceling);
     await workflowClosed(taskId);
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     expect(await gateway.hits(mark, 'cancel')).toHaveLength(1);
@@ -192,8 +199,9 @@ describe('a cancel', () => {
   });
 
   it('is refused with 409 while the submit stays unanswered, and the task succeeds and is charged', async () => {
-    const { taskId, mark } = await heldSubmit('a fox', 4_000);
+    const { taskId, mark, answer } = await heldSubmit('a fox');
     expectRefused(await cancel(taskId));
+    answer();
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded', credits: { charged: 4 } });
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
     await expectStays(taskId, 'succeeded');
@@ -213,13 +221,13 @@ describe('a cancel', () => {
 
 describe('a second cancel', () => {
   it('at the same time gets the same answer as the first', async () => {
-    upstream.hold('POST', 0);
-    // Longer than a cancel waits for a submit.
-    upstream.hold('PUT', 3_000);
-    await pointChannelsAt(upstream.url);
     const { taskId, mark } = await submitted('a fox [[fail=never]]');
-    const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(taskId)));
-    await pointChannelsAt(gateway.sandboxUrl);
+    const answer = upstream.hold('PUT');
+    const cancels = Promise.all(Array.from({ length: 5 }, () => cancel(taskId)));
+    // Longer than a cancel waits for a submit.
+    await sleep((cancelWaitSeconds + 1) * 1_000);
+    answer();
+    const answers = await cancels;
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     await workflowClosed(taskId);
     expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
@@ -281,6 +289,11 @@ describe('a cancel that races with success', () => {
 /** The latencies and waits below repeat after 400 races at the earliest, so each of these races meets another instant. */
 const races = 60;
 
+/** Of media tasks, and of the chats that show what the API server knows of its channels. */
+const usedFamilies = `adapter in ('fal', 'openai')`;
+/** A model of `fal` and `replicate`. */
+const twoFamilies = 'flux-1.1-pro';
+
 const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
   gateway.database.query<Row>('', text, values);
 
@@ -313,29 +326,30 @@ async function submitted(
   return created;
 }
 
-/** A task whose submit the upstream has received and answers after `heldMs`. */
-async function heldSubmit(prompt: string, heldMs: number): Promise<{ taskId: string; mark: string }> {
-  upstream.hold('POST', heldMs);
-  await pointChannelsAt(upstream.url);
-  try {
-    const created = await create(prompt);
-    await eventually(async () => (await gateway.hits(created.mark, 'submit')).length > 0, { what: 'the submit' });
-    return created;
-  } finally {
-    await pointChannelsAt(gateway.sandboxUrl);
-  }
+/** A task whose job is in the second half of its latency, when the sandbox refuses to cancel the job. */
+async function running(prompt: string): Promise<{ taskId: string; mark: string }> {
+  const created = await submitted(`${prompt} [[latency=12000]]`);
+  const [submit] = await gateway.hits(created.mark, 'submit');
+  await sleep(Math.max(0, Date.parse(submit?.at ?? '') + 6_200 - Date.now()));
+  return created;
 }
 
-/** Points every channel at the sandbox or at a proxy in front of it. */
-async function pointChannelsAt(url: string): Promise<void> {
-  for (const channel of directUrls) {
-    await sql('update channel set base_url = $2 where id = $1', [
-      channel.id,
-      channel.baseUrl.replace(gateway.sandboxUrl, url),
-    ]);
-  }
-  // Until the worker has received the notification about the change.
-  await sleep(300);
+/** A task whose submit the upstream has received and answers when `answer` is called. */
+async function heldSubmit(prompt: string): Promise<{ taskId: string; mark: string; answer: () => void }> {
+  const answer = upstream.hold('POST');
+  const created = await create(prompt);
+  await eventually(async () => (await gateway.hits(created.mark, 'submit')).length > 0, { what: 'the submit' });
+  return { ...created, answer };
+}
+
+/** Disables the media channels of all other families, and waits until the worker draws none of them. */
+async function drawOnly(family: 'fal' | 'replicate'): Promise<void> {
+  await sql(`update channel set enabled = (adapter = $1) where adapter in ('fal', 'replicate')`, [family]);
+  await eventually(async () => {
+    const { taskId, mark } = await create('a fox [[latency=0]]', project.apiKey, twoFamilies);
+    await gateway.poll(project.apiKey, taskId);
+    return (await gateway.hits(mark, 'submit')).every((hit) => hit.family === family);
+  });
 }
 
 const cancel = (taskId: string, apiKey = project.apiKey): Promise<Answer> =>

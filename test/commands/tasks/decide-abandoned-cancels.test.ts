@@ -119,13 +119,15 @@ describe('a cancel that was refused', () => {
 describe('a second cancel', () => {
   it('waits for the first, however slow the provider is, and gets the same answer', async () => {
     const task = await submitted();
+    const deps = { ...task.deps, config: configWith({ CANCEL_WAIT_SECONDS: '0.5' }) };
     stop = async () => {
       await sleep(1_500);
       return 'stopped';
     };
-    const first = cancel(task);
+    const hasty = { ...task, deps };
+    const first = cancel(hasty);
     await eventually(() => Promise.resolve(stops.length > 0));
-    const answers = await Promise.all([first, cancel(task), cancel(task)]);
+    const answers = await Promise.all([first, cancel(hasty), cancel(hasty)]);
     expect(answers).toMatchObject([{ status: 'canceled' }, { status: 'canceled' }, { status: 'canceled' }]);
     expect(stops).toEqual(['spare']);
     await task.abandon();
@@ -218,14 +220,16 @@ describe("an operator's cancel", () => {
 
 const forceCancel = (deps: CancelDeps, taskId: string) => forceCancelTask(deps, { taskId, actor: 'test' });
 const secret = Buffer.alloc(32, 3);
-const config = loadConfig({
-  DATABASE_URL: 'postgresql://127.0.0.1/none',
-  KEY_PEPPERS: `p1:${secret.toString('base64')}`,
-  MASTER_KEYS: `m1:${secret.toString('base64')}`,
-  POLL_INTERVAL_MIN_MS: '20',
-  POLL_INTERVAL_MAX_MS: '50',
-  CANCEL_WAIT_SECONDS: '0.8',
-});
+const configWith = (own: Record<string, string> = {}) =>
+  loadConfig({
+    DATABASE_URL: 'postgresql://127.0.0.1/none',
+    KEY_PEPPERS: `p1:${secret.toString('base64')}`,
+    MASTER_KEYS: `m1:${secret.toString('base64')}`,
+    POLL_INTERVAL_MIN_MS: '20',
+    POLL_INTERVAL_MAX_MS: '50',
+    ...own,
+  });
+const config = configWith();
 const logger = pino({ level: 'silent' });
 const sealer = createSealer([{ id: 'm1', secret }]);
 const newChannels = () =>

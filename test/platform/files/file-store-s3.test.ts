@@ -172,7 +172,7 @@ describe('the S3 driver', () => {
     const large = Buffer.alloc(1_900_000);
     await expect(store.put(KEY, large, { ...options, maxBytes: large.length })).rejects.toThrow();
     const { socket } = await arrived.promise;
-    await eventually(() => Promise.resolve(socket.destroyed), { secondsMax: 3, what: 'the end of the connection' });
+    await eventually(() => Promise.resolve(socket.destroyed), { what: 'the end of the connection' });
     await expectNothingKept();
   });
 
