@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { chat, chatBody, chatRoute, verdictOf } from '../commands/chat/chats.ts';
+import { chat, chatBody, chatModel, chatRoute, verdictOf } from '../commands/chat/chats.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 
 /** The only channel of the model in these tests, so that another project has no other when it rests. */
@@ -11,7 +11,10 @@ export const onlyChannel = 'sandbox-a-openai';
 export const keepOnlyChannel = ({ database }: Gateway): Promise<unknown> =>
   database.query('test-only-channel', 'update channel set enabled = (name = $1)', [onlyChannel]);
 
-/** Sends `perSecond` prompts a second for some seconds, waits for every answer and returns the number of each verdict. */
+/**
+ * Sends `perSecond` prompts a second for some seconds, waits for every answer and returns the number of each verdict. While
+ * `inFlightMax` of them wait for their answer, no further prompt is sent.
+ */
 export async function sendPrompts(
   gateway: Gateway,
   {
@@ -19,37 +22,49 @@ export async function sendPrompts(
     perSecond,
     seconds,
     scripts,
-  }: { from: TestProject; perSecond: number; seconds: number; scripts: readonly string[] },
+    model = chatModel,
+    inFlightMax = Infinity,
+  }: {
+    from: TestProject;
+    perSecond: number;
+    seconds: number;
+    scripts: readonly string[];
+    model?: string;
+    inFlightMax?: number;
+  },
 ): Promise<Record<string, number>> {
-  const sent: Promise<void>[] = [];
+  const open = new Set<Promise<unknown>>();
   const counts: Record<string, number> = {};
   const began = performance.now();
   for (let n = 0; n < perSecond * seconds; n++) {
     await sleep(Math.max(0, began + (n * 1_000) / perSecond - performance.now()));
+    while (open.size >= inFlightMax) await Promise.race(open);
     const baseUrl = gateway.baseUrls[n % gateway.baseUrls.length] ?? gateway.baseUrl;
     const prompt = `attack ${n} [[${scripts[n % scripts.length] ?? ''}]]`;
-    sent.push(
-      verdictOfPrompt(`${baseUrl}${chatRoute}`, from.apiKey, prompt).then((verdict) => {
+    const answered = verdictOfPrompt(`${baseUrl}${chatRoute}`, from.apiKey, chatBody(prompt, { model })).then(
+      (verdict) => {
         counts[verdict] = (counts[verdict] ?? 0) + 1;
-      }),
+        open.delete(answered);
+      },
     );
+    open.add(answered);
   }
-  await Promise.all(sent);
+  await Promise.all(open);
   return counts;
 }
 
 /** Longer than a chat may take (`CHAT_DEADLINE_SECONDS`). */
 const answerMs = 150_000;
 
-async function verdictOfPrompt(url: string, apiKey: string, prompt: string): Promise<string> {
+async function verdictOfPrompt(url: string, apiKey: string, body: object): Promise<string> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(chatBody(prompt)),
+    body: JSON.stringify(body),
     signal: AbortSignal.timeout(answerMs),
   });
-  const body = Refusal.safeParse(await answer.json()).data;
-  return body ? `${answer.status} ${body.error.code}` : String(answer.status);
+  const refusal = Refusal.safeParse(await answer.json()).data;
+  return refusal ? `${answer.status} ${refusal.error.code}` : String(answer.status);
 }
 const Refusal = z.object({ error: z.object({ code: z.string() }) });
 
@@ -63,14 +78,20 @@ export interface Served {
 /** Chats from some clients, on every API server, with a pause after each, until `isOver`. Each client makes at least one chat. */
 export async function chatUntil(
   gateway: Gateway,
-  { from, clients, pauseMs, isOver }: { from: TestProject; clients: number; pauseMs: number; isOver: () => boolean },
+  {
+    from,
+    clients,
+    pauseMs,
+    isOver,
+    model = chatModel,
+  }: { from: TestProject; clients: number; pauseMs: number; isOver: () => boolean; model?: string },
 ): Promise<Served> {
   const served: Served = { verdicts: {}, times: [] };
   const client = async (index: number): Promise<void> => {
     const baseUrl = gateway.baseUrls[index % gateway.baseUrls.length];
     do {
       const began = performance.now();
-      const answer = await chat(gateway, from.apiKey, 'hello [[latency=20]]', { baseUrl });
+      const answer = await chat(gateway, from.apiKey, 'hello [[latency=20]]', { baseUrl, fields: { model } });
       served.times.push(performance.now() - began);
       const verdict = `${verdictOf(answer)} after ${answer.headers.get('x-tollgate-attempts') ?? 0}`;
       served.verdicts[verdict] = (served.verdicts[verdict] ?? 0) + 1;
@@ -89,11 +110,11 @@ export const troubles = ({ logFolder, baseUrls }: Gateway): number =>
     .split('\n')
     .filter((line) => /the circuit breaker of a channel tripped|a channel needs an operator/.test(line)).length;
 
-/** The rows of the channel's health that stopped calls, now or since its last success. */
-export const stops = ({ database }: Gateway): Promise<{ modelId: string; reason: string | null }[]> =>
+/** The rows of the channel's health that stopped calls of this model, now or since its last success. */
+export const stops = ({ database }: Gateway, model: string): Promise<{ modelId: string; reason: string | null }[]> =>
   database.query(
     'test-stops',
     `select h.model_id, h.reason from channel_health h join channel c on c.id = h.channel_id
-     where c.name = $1 and (h.trips > 0 or h.unavailable_until is not null or h.alarm is not null)`,
-    [onlyChannel],
+     where c.name = $1 and h.model_id in ($2, '*') and (h.trips > 0 or h.unavailable_until is not null or h.alarm is not null)`,
+    [onlyChannel, model],
   );

@@ -155,8 +155,11 @@ describe('an API server that is killed while it streams', () => {
 describe('a streamed chat whose settlement PostgreSQL does not take', () => {
   it('ends with an error event and is given back once PostgreSQL answers, from each family', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
-    // The last of the API servers, which the tests below use too.
-    const { baseUrl } = await gateway.startApi();
+    // The last of the API servers, which the tests below use too. The time limit for statements is that of production.
+    const { baseUrl } = await gateway.startApi({
+      DATABASE_CONNECT_TIMEOUT_MS: '1000',
+      DATABASE_STATEMENT_TIMEOUT_MS: '3000',
+    });
     const streamed = await streamFromEach(
       gateway,
       apiKey,
@@ -170,7 +173,7 @@ describe('a streamed chat whose settlement PostgreSQL does not take', () => {
       expect(each.text.split(' ')).toHaveLength(60);
     }
     await eventually(async () => (await accountOf(gateway.database, projectId).catch(() => null))?.reserved === 0, {
-      secondsMax: 40,
+      secondsMax: 90,
       what: 'the end of the holds',
     });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
