@@ -8,13 +8,19 @@ interface AnthropicWords {
   toUsage: (json: unknown) => ChatUsage | null;
 }
 
+/** The blocks of one answer that are not over with one event, by their number among all blocks. */
+interface OpenBlocks {
+  /** Our number of each tool call: we count the calls alone. */
+  calls: Map<number, number>;
+  thoughts: Map<number, { text: string; signature: string }>;
+}
+
 /**
  * The events of a streamed message (https://platform.claude.com/docs/en/build-with-claude/streaming, read 2026-11-22). `message_start`
  * has the count of the input, `message_delta` that of the output; the output count of the first is a placeholder.
  */
 export const anthropicEvents = (words: AnthropicWords): EventReader => {
-  /** Anthropic counts all blocks of the answer, we count its tool calls. */
-  const calls = new Map<number, number>();
+  const blocks: OpenBlocks = { calls: new Map(), thoughts: new Map() };
   let input: EventFields = {};
   return {
     read(json) {
@@ -26,12 +32,13 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
           return usage ? [{ kind: 'usage', usage }] : [];
         }
         case 'content_block_start':
-          return startOfBlock(event, calls);
+          return startOfBlock(event, blocks);
         case 'content_block_delta':
-          return pieceOfBlock(event, calls);
+          return pieceOfBlock(event, blocks);
+        case 'content_block_stop':
+          return endOfBlock(event, blocks);
         case 'message_delta':
           return endOfMessage(event, input, words);
-        case 'content_block_stop':
         case 'message_stop':
         case 'ping':
           return [];
@@ -43,26 +50,53 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
   };
 };
 
-function startOfBlock(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
+function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): ChatDelta[] | null {
   const block = fieldsIn(event.content_block);
-  if (block?.type === 'text' && textIn(block.text)) return [{ kind: 'text', text: String(block.text) }];
-  if (block?.type !== 'tool_use') return [];
-  const [id, name, place] = [textIn(block.id), textIn(block.name), indexIn(event.index)];
-  if (name === undefined || place === undefined) return null;
-  const index = calls.size;
-  calls.set(place, index);
-  return [{ kind: 'tool_call', index, id: id ?? `call_${index}`, name, arguments: '' }];
+  const place = indexIn(event.index);
+  switch (block?.type) {
+    case 'text': {
+      const text = textIn(block.text);
+      return text === undefined ? [] : [{ kind: 'text', text }];
+    }
+    case 'thinking': {
+      const text = textIn(block.thinking) ?? '';
+      if (place !== undefined) thoughts.set(place, { text, signature: textIn(block.signature) ?? '' });
+      return text === '' ? [] : [{ kind: 'reasoning', text }];
+    }
+    case 'redacted_thinking': {
+      const signature = textIn(block.data);
+      if (signature === undefined) return [];
+      return [{ kind: 'signed_thought', thought: { kind: 'anthropic_redacted', text: '', signature } }];
+    }
+    case 'tool_use': {
+      const [id, name] = [textIn(block.id), textIn(block.name)];
+      if (name === undefined || place === undefined) return null;
+      const index = calls.size;
+      calls.set(place, index);
+      return [{ kind: 'tool_call', index, id: id ?? `call_${index}`, name, arguments: '' }];
+    }
+    default:
+      return [];
+  }
 }
 
-function pieceOfBlock(event: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] | null {
+function pieceOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): ChatDelta[] {
   const delta = fieldsIn(event.delta);
+  const place = indexIn(event.index) ?? -1;
+  const thought = thoughts.get(place);
   switch (delta?.type) {
     case 'text_delta':
       return [{ kind: 'text', text: textIn(delta.text) ?? '' }];
-    case 'thinking_delta':
-      return [{ kind: 'reasoning', text: textIn(delta.thinking) ?? '' }];
+    case 'thinking_delta': {
+      const text = textIn(delta.thinking) ?? '';
+      if (thought) thought.text += text;
+      return [{ kind: 'reasoning', text }];
+    }
+    case 'signature_delta':
+      if (thought) thought.signature = textIn(delta.signature) ?? '';
+      return [];
     case 'input_json_delta': {
-      const index = calls.get(indexIn(event.index) ?? -1);
+      const index = calls.get(place);
       // Arguments of a tool that the provider itself runs are none of ours.
       return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(delta.partial_json) ?? '' }];
     }
@@ -71,10 +105,18 @@ function pieceOfBlock(event: EventFields, calls: ReadonlyMap<number, number>): C
   }
 }
 
+function endOfBlock({ index }: EventFields, { thoughts }: OpenBlocks): ChatDelta[] {
+  const thought = thoughts.get(indexIn(index) ?? -1);
+  if (!thought || thought.signature === '') return [];
+  return [{ kind: 'signed_thought', thought: { kind: 'anthropic', ...thought } }];
+}
+
 function endOfMessage(event: EventFields, input: EventFields, words: AnthropicWords): ChatDelta[] {
   const usage = words.toUsage({ ...input, ...fieldsIn(event.usage) });
   const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
-  const reason = textIn(fieldsIn(event.delta)?.stop_reason);
-  if (reason !== undefined) deltas.push({ kind: 'finish', reason: words.stopReasons[reason] ?? 'stop' });
-  return deltas;
+  const delta = fieldsIn(event.delta);
+  const [reason, stopSequence] = [textIn(delta?.stop_reason), textIn(delta?.stop_sequence)];
+  if (reason === undefined) return deltas;
+  const named = stopSequence !== undefined && { stopSequence };
+  return [...deltas, { kind: 'finish', reason: words.stopReasons[reason] ?? 'stop', ...named }];
 }

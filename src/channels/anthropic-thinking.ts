@@ -1,35 +1,64 @@
 import { unsentMembers, type UpstreamChat } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
+import { asksForThoughts } from '../domain/thoughts.ts';
 import { isNamed, noEffect } from '../domain/unsent-parameters.ts';
 
 /** The least budget that Anthropic accepts. */
 const budgetMin = 1_024;
 
+/** What a request says about thinking, in Anthropic's fields. */
+interface AnthropicThinking {
+  thinking?: JsonObject;
+  effort?: string;
+}
+
 /**
- * How a request's `reasoning_effort` is sent to Anthropic, by the catalog's `thinking`. Newer models decide themselves how long they
+ * How a client's `thinking` and effort are sent to Anthropic, by the catalog's `thinking`. Newer models decide themselves how long they
  * think (`adaptive`) and refuse a budget, older ones know only a budget
  * (https://platform.claude.com/docs/en/build-with-claude/thinking, read on 2026-11-22).
  */
-export function thinkingOf({ extra, traits, maxTokens, messages, toolChoice }: UpstreamChat): {
-  thinking?: JsonObject;
-  effort?: string;
-} {
-  const effort = extra.reasoning_effort;
-  if (!traits?.thinking || !isEffort(effort)) return {};
-  if (effort === 'none') return { thinking: { type: 'disabled' } };
-  // Anthropic refuses thinking beside a forced tool.
-  const isForced = toolChoice === 'required' || typeof toolChoice === 'object';
-  if (traits.thinking === 'adaptive') {
-    // Without `display` the newest models return no text of their thoughts.
-    const thinking = isForced ? undefined : { type: 'adaptive', display: 'summarized' };
-    return { ...(thinking && { thinking }), effort: levels[effort] };
+export function thinkingOf(request: UpstreamChat): AnthropicThinking {
+  const { traits, extra, thinking } = request;
+  const effort = isEffort(extra.reasoning_effort) ? extra.reasoning_effort : undefined;
+  const isAsked = effort !== undefined || asksForThoughts(thinking);
+  if (!traits?.thinking || (!isAsked && thinking?.mode !== 'off')) return {};
+  if (effort === 'none' || thinking?.mode === 'off') {
+    return { thinking: { type: 'disabled' }, ...(traits.thinking === 'adaptive' && levelOf(effort)) };
   }
-  // With a budget, the turn that called the tools must begin with its signed thoughts, which a client of ours does not have.
-  const isToolTurn = messages.at(-1)?.role === 'tool';
-  const budget = isForced || isToolTurn ? null : thinkingBudget(effort, maxTokens, budgetMin);
-  return budget === null ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
+  return traits.thinking === 'adaptive' ? adaptive(request, effort) : budgeted(request, effort ?? 'medium');
 }
+
+function adaptive({ toolChoice, thinking }: UpstreamChat, effort: Effort | undefined): AnthropicThinking {
+  if (thinking?.mode === 'model' || isForced(toolChoice)) return levelOf(effort);
+  // Without `display` the newest models return no text of their thoughts.
+  return { thinking: { type: 'adaptive', display: thinking?.display ?? 'summarized' }, ...levelOf(effort) };
+}
+
+function budgeted(request: UpstreamChat, effort: Exclude<Effort, 'none'>): AnthropicThinking {
+  const { thinking, maxTokens, toolChoice, messages } = request;
+  // With a budget, the turn that called the tools must begin with its signed thoughts, which not every client has.
+  const isToolTurn = messages.at(-1)?.role === 'tool' && !beginsWithThoughts(request);
+  if (thinking?.mode === 'model' || isForced(toolChoice) || isToolTurn) return {};
+  const asked = thinking?.budgetTokens;
+  const budget = asked === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(asked, maxTokens - 1);
+  if (budget === null || budget < budgetMin) return {};
+  const { display } = thinking ?? {};
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...(display !== undefined && { display }) } };
+}
+
+/** Whether the turn that called the tools has its signed thoughts. */
+function beginsWithThoughts({ messages }: UpstreamChat): boolean {
+  const turn = messages.findLast(({ role }) => role === 'assistant');
+  return turn?.role === 'assistant' && (turn.thoughts ?? []).some(({ kind }) => kind !== 'openai');
+}
+
+/** Anthropic refuses thinking beside a forced tool. */
+const isForced = (toolChoice: UpstreamChat['toolChoice']): boolean =>
+  toolChoice === 'required' || typeof toolChoice === 'object';
+
+const levelOf = (effort: Effort | undefined): { effort?: string } =>
+  effort === undefined || effort === 'none' ? {} : { effort: levels[effort] };
 
 const levels = {
   minimal: 'low',

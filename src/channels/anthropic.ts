@@ -11,6 +11,7 @@ import {
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { SignedThought } from '../domain/thoughts.ts';
 import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { ReadError } from './classify-outcome.ts';
@@ -43,6 +44,9 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       // "stop_sequences: each stop sequence must contain non-whitespace"
       blankStops: false,
       extra: false,
+      toolImages: true,
+      prefill: true,
+      thoughts: ['anthropic', 'anthropic_redacted'],
       translates: ['reasoning_effort'],
     },
     chatWarnings: samplingWarnings,
@@ -124,7 +128,10 @@ function toBlocks(message: ChatMessage): JsonValue[] {
     const mark = parts.findLast(({ cacheControl }) => cacheControl)?.cacheControl;
     const content = parts.map(({ cacheControl: _, ...part }) => toBlock(part));
     const id = plainId(message.toolCallId);
-    return [{ type: 'tool_result', tool_use_id: id, ...(content.length > 0 && { content }), ...cached(mark) }];
+    const failed = message.isError && { is_error: true };
+    return [
+      { type: 'tool_result', tool_use_id: id, ...(content.length > 0 && { content }), ...failed, ...cached(mark) },
+    ];
   }
   const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
   if (message.role !== 'assistant') return blocks;
@@ -133,8 +140,15 @@ function toBlocks(message: ChatMessage): JsonValue[] {
     id: plainId(call.id),
     name: call.name,
     input: objectIn(call.arguments) ?? {},
+    ...cached(call.cacheControl),
   }));
-  return [...blocks, ...calls];
+  return [...(message.thoughts ?? []).flatMap(toThinking), ...blocks, ...calls];
+}
+
+/** A turn begins with its thoughts, unchanged. */
+function toThinking({ kind, text, signature }: SignedThought): JsonObject[] {
+  if (kind === 'anthropic') return [{ type: 'thinking', thinking: text, signature }];
+  return kind === 'anthropic_redacted' ? [{ type: 'redacted_thinking', data: signature }] : [];
 }
 
 function toBlock(part: ChatPart): JsonObject {
@@ -156,6 +170,8 @@ const Block = z.object({
   type: z.string(),
   text: z.string().optional(),
   thinking: z.string().optional(),
+  signature: z.string().nullish(),
+  data: z.string().optional(),
   id: z.string().optional(),
   name: z.string().optional(),
   input: z.record(z.string(), z.json()).nullish(),
@@ -164,6 +180,7 @@ const Reply = z.object({
   type: z.literal('message').optional(),
   content: z.array(Block),
   stop_reason: z.string().nullish(),
+  stop_sequence: z.string().nullish().catch(null),
   usage: z.unknown().optional(),
 });
 const Usage = z.object({
@@ -180,11 +197,13 @@ function toReply(json: unknown): ChatReply | null {
   if (!reply) return null;
   const texts = reply.content.filter(({ type }) => type === 'text').map(({ text }) => text ?? '');
   const thoughts = reply.content.flatMap(({ type, thinking }) => (type === 'thinking' && thinking ? [thinking] : []));
+  const signed = reply.content.flatMap(toThought);
   const uses = reply.content.filter(({ type }) => type === 'tool_use');
   if (uses.some(({ name }) => !name)) return null;
   return {
     content: texts.length > 0 ? texts.join('') : null,
     ...(thoughts.length > 0 && { reasoning: thoughts.join('\n\n') }),
+    ...(signed.length > 0 && { thoughts: signed }),
     refusal: null,
     toolCalls: uses.map(({ id, name, input }, index) => ({
       id: id || `call_${index}`,
@@ -192,8 +211,14 @@ function toReply(json: unknown): ChatReply | null {
       arguments: JSON.stringify(input ?? {}),
     })),
     finishReason: stopReasons[reply.stop_reason ?? 'end_turn'] ?? 'stop',
+    ...(typeof reply.stop_sequence === 'string' && { stopSequence: reply.stop_sequence }),
     usage: toUsage(reply.usage),
   };
+}
+
+function toThought({ type, thinking, signature, data }: z.infer<typeof Block>): SignedThought[] {
+  if (type === 'thinking' && signature) return [{ kind: 'anthropic', text: thinking ?? '', signature }];
+  return type === 'redacted_thinking' && data ? [{ kind: 'anthropic_redacted', text: '', signature: data }] : [];
 }
 
 const stopReasons: Readonly<Record<string, FinishReason>> = {

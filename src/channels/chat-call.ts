@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { partsOf, textOf, type ChatMessage, type ChatPart } from '../domain/chat.ts';
+import { partsOf, textOf, type ChatMessage, type ChatPart, type ToolMessage } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
 /**
@@ -42,6 +42,12 @@ export function toTurns(
     else turns.push({ role, parts });
   }
   return turns;
+}
+
+/** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
+export function resultText({ content, isError }: ToolMessage): string {
+  const text = textOf(content);
+  return isError && !/error/i.test(text.slice(0, 100)) ? `Error: ${text}` : text;
 }
 
 /** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */

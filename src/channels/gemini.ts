@@ -117,15 +117,22 @@ function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
   return { toolConfig: { functionCallingConfig: config } };
 }
 
-/** The client's own `thinkingConfig`, or `reasoning_effort` as a level (Gemini 3) or as a budget of tokens (Gemini 2.5). */
-function toThinking({ gemini, extra, traits, maxTokens }: UpstreamChat): JsonObject | undefined {
+/**
+ * The client's own `thinkingConfig`, or its effort as a level (Gemini 3) or as a budget of tokens (Gemini 2.5). A client that lets the
+ * model decide how long it thinks is shown the thoughts.
+ */
+function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat): JsonObject | undefined {
   if (gemini?.thinkingConfig) return gemini.thinkingConfig;
-  const effort = extra.reasoning_effort;
-  if (!traits?.thinking || !isEffort(effort)) return undefined;
-  if (traits.thinking === 'adaptive') return { thinkingLevel: levels[effort], includeThoughts: effort !== 'none' };
+  if (!traits?.thinking) return undefined;
+  const effort = thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
+  const isShown = thinking?.display !== 'omitted';
+  if (!isEffort(effort)) return thinking?.mode === 'adaptive' ? { includeThoughts: isShown } : undefined;
+  const includeThoughts = isShown && effort !== 'none';
+  if (traits.thinking === 'adaptive') return { thinkingLevel: levels[effort], includeThoughts };
   if (effort === 'none') return { thinkingBudget: 0 };
-  const budget = thinkingBudget(effort, maxTokens, budgetMin);
-  return { ...(budget !== null && { thinkingBudget: budget }), includeThoughts: true };
+  const asked = thinking?.budgetTokens;
+  const budget = asked === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(asked, maxTokens);
+  return { ...(budget !== null && { thinkingBudget: budget }), includeThoughts };
 }
 
 /** Gemini 3 always thinks, and `MINIMAL` is its least. */
@@ -156,8 +163,9 @@ function toParts(
   if (message.role === 'tool') {
     const name = names.get(message.toolCallId) ?? message.toolCallId;
     const text = textOf(message.content);
-    // A function's result must be an object. Other text goes into one, under the key that Google's guide uses.
-    return [{ functionResponse: { id: message.toolCallId, name, response: objectIn(text) ?? { result: text } } }];
+    const key = message.isError ? 'error' : 'result';
+    // A function's result must be an object. Other text goes into one, under the keys that Google's guide uses.
+    return [{ functionResponse: { id: message.toolCallId, name, response: objectIn(text) ?? { [key]: text } } }];
   }
   const parts: JsonValue[] = partsOf(message.content).map(toPart);
   if (message.role !== 'assistant') return parts;

@@ -2,7 +2,7 @@ import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
-import { toResponsesReply } from './openai-responses.ts';
+import { toResponsesReply, toSignedThought } from './openai-responses.ts';
 
 /**
  * The events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last one
@@ -24,6 +24,8 @@ export const responsesEvents = (): EventReader => {
           return [{ kind: 'reasoning', text: textIn(event.delta) ?? '' }];
         case 'response.output_item.added':
           return startOfCall(event, calls);
+        case 'response.output_item.done':
+          return endOfThought(event);
         case 'response.function_call_arguments.delta': {
           const index = calls.get(indexIn(event.output_index) ?? -1);
           return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(event.delta) ?? '' }];
@@ -55,4 +57,9 @@ function endOfResponse(event: EventFields): ChatDelta[] | 'blocked' | null {
   if (reply === null || reply instanceof FailedAnswer) return null;
   const { usage, finishReason } = reply;
   return [...(usage ? [{ kind: 'usage' as const, usage }] : []), { kind: 'finish', reason: finishReason }];
+}
+
+function endOfThought({ item }: EventFields): ChatDelta[] {
+  const thought = toSignedThought(item);
+  return thought ? [{ kind: 'signed_thought', thought }] : [];
 }

@@ -3,15 +3,18 @@ import {
   partsOf,
   textOf,
   type ChatMessage,
+  type ChatPart,
   type ChatReply,
   type ChatUsage,
   type ResponseFormat,
+  type ToolMessage,
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject } from '../domain/json.ts';
+import { asksForThoughts, type SignedThought, type Thinking } from '../domain/thoughts.ts';
 import type { RequestBody } from './call-upstream.ts';
-import { count } from './chat-call.ts';
+import { count, resultText } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 
 /**
@@ -19,7 +22,8 @@ import { FailedAnswer } from './classify-outcome.ts';
  *
  * Read on 2026-11-22: the types of `openai` 7.57.0 and https://platform.openai.com/docs/api-reference/responses.
  *
- * Nothing is stored (`store: false`), so the whole conversation is sent each time. The model's thoughts between two turns are not.
+ * Nothing is stored (`store: false`), so the whole conversation is sent each time. The model's thoughts between two turns are sent if the
+ * client has them encrypted.
  */
 export const responsesSupports: ChatSupports = {
   httpsImages: true,
@@ -31,6 +35,8 @@ export const responsesSupports: ChatSupports = {
   stopMax: 0,
   blankStops: false,
   extra: true,
+  toolImages: true,
+  thoughts: ['openai'],
 };
 
 /** The body of `POST /responses`. */
@@ -39,6 +45,7 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
   const { reasoning_effort: effort, verbosity, ...extra } = { ...request.extra, ...request.fixed };
   const { reasoning_effort: _effort, verbosity: _verbosity, ...fixed } = request.fixed ?? {};
   const text = { ...(responseFormat && { format: toFormat(responseFormat) }), ...(verbosity && { verbosity }) };
+  const reasoning = { ...(effort !== undefined && { effort }), ...toSummary(request.thinking) };
   return {
     // First, so that a further field cannot replace a priced one.
     ...extra,
@@ -48,7 +55,8 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
     temperature: request.temperature,
     top_p: request.topP,
     user: request.user,
-    ...(effort !== undefined && { reasoning: { effort } }),
+    ...(Object.keys(reasoning).length > 0 && { reasoning }),
+    ...(request.thinking?.isSigned && { include: ['reasoning.encrypted_content'] }),
     ...(Object.keys(text).length > 0 && { text }),
     ...(request.tools.length > 0 && {
       tools: request.tools.map(toTool),
@@ -60,6 +68,13 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
     // Last, because the catalog's word stands.
     ...fixed,
   };
+}
+
+/** A client that asks for thoughts in Anthropic's words is shown them. */
+function toSummary(thinking: Thinking | undefined): JsonObject {
+  const isShown = asksForThoughts(thinking) && thinking?.display !== 'omitted';
+  const summary = thinking?.summary ?? (isShown ? 'auto' : undefined);
+  return summary === undefined ? {} : { summary };
 }
 
 function toFormat({ type, ...schema }: ResponseFormat): JsonObject {
@@ -77,28 +92,42 @@ const toTool = ({ name, description, parameters, strict }: UpstreamChat['tools']
 
 function toItems(message: ChatMessage): RequestBody[] {
   if (message.role === 'tool') {
-    return [{ type: 'function_call_output', call_id: message.toolCallId, output: textOf(message.content) }];
+    return [{ type: 'function_call_output', call_id: message.toolCallId, output: toOutput(message) }];
   }
   if (message.role !== 'assistant') return [{ role: message.role, content: toContent(message) }];
   const text = textOf(message.content);
   const calls = message.toolCalls.map(({ id, name, arguments: given }) => ({
     ...{ type: 'function_call', call_id: id, name, arguments: given },
   }));
-  return [...(text === '' ? [] : [{ role: 'assistant', content: text }]), ...calls];
+  const thoughts = (message.thoughts ?? []).filter(({ kind }) => kind === 'openai').map(toReasoning);
+  return [...thoughts, ...(text === '' ? [] : [{ role: 'assistant', content: text }]), ...calls];
 }
 
+/** Text, or parts if there are images among them. */
+function toOutput(message: ToolMessage): string | RequestBody[] {
+  const parts = partsOf(message.content);
+  return parts.some(({ type }) => type === 'image') ? parts.map(toInputPart) : resultText(message);
+}
+
+const toReasoning = ({ id, text, signature }: SignedThought): RequestBody => ({
+  type: 'reasoning',
+  id,
+  summary: text === '' ? [] : [{ type: 'summary_text', text }],
+  encrypted_content: signature,
+});
+
 const toContent = ({ content }: ChatMessage): string | RequestBody[] =>
-  typeof content === 'string'
-    ? content
-    : partsOf(content).map((part) =>
-        part.type === 'text'
-          ? { type: 'input_text', text: part.text }
-          : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' },
-      );
+  typeof content === 'string' ? content : partsOf(content).map(toInputPart);
+
+const toInputPart = (part: ChatPart): RequestBody =>
+  part.type === 'text'
+    ? { type: 'input_text', text: part.text }
+    : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' };
 
 const Part = z.object({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 const Item = z.object({
   type: z.string(),
+  id: z.string().nullish().catch(null),
   content: z.array(Part).nullish().catch(null),
   summary: z
     .array(z.object({ text: z.string() }))
@@ -107,6 +136,7 @@ const Item = z.object({
   call_id: z.string().nullish(),
   name: z.string().nullish(),
   arguments: z.string().nullish(),
+  encrypted_content: z.string().nullish().catch(null),
 });
 const Response = z.object({
   object: z.literal('response'),
@@ -139,12 +169,14 @@ export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedA
   const texts = parts.flatMap(({ type, text }) => (type === 'output_text' && text ? [text] : []));
   const refusals = parts.flatMap(({ type, refusal }) => (type === 'refusal' && refusal ? [refusal] : []));
   const thoughts = output.flatMap(({ type, summary }) => (type === 'reasoning' ? (summary ?? []) : []));
+  const signed = output.flatMap((item) => toSignedThought(item) ?? []);
   const calls = output.filter(({ type }) => type === 'function_call');
   if (calls.some(({ name }) => !name)) return null;
   const cut = incomplete?.reason === 'content_filter' ? 'content_filter' : 'length';
   return {
     content: texts.length > 0 ? texts.join('') : null,
     ...(thoughts.length > 0 && { reasoning: thoughts.map(({ text }) => text).join('\n\n') }),
+    ...(signed.length > 0 && { thoughts: signed }),
     refusal: refusals.length > 0 ? refusals.join('') : null,
     toolCalls: calls.map(({ call_id: id, name, arguments: given }, index) => ({
       id: id || `call_${index}`,
@@ -154,6 +186,14 @@ export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedA
     finishReason: status === 'incomplete' ? cut : calls.length > 0 ? 'tool_calls' : 'stop',
     usage: toUsage(response.usage),
   };
+}
+
+/** The thought in an item of an answer, if the provider encrypted it for the client to send back. */
+export function toSignedThought(json: unknown): SignedThought | null {
+  const item = Item.safeParse(json).data;
+  if (item?.type !== 'reasoning' || !item.encrypted_content) return null;
+  const text = (item.summary ?? []).map(({ text: part }) => part).join('\n\n');
+  return { kind: 'openai', text, signature: item.encrypted_content, ...(item.id && { id: item.id }) };
 }
 
 function toUsage(json: unknown): ChatUsage | null {

@@ -12,7 +12,7 @@ import type {
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
-import { ModelList, count } from './chat-call.ts';
+import { ModelList, count, resultText } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
@@ -121,7 +121,8 @@ function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
 
 function toMessage(message: ChatMessage): RequestBody {
   if (message.role === 'tool') {
-    return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content) };
+    const content = message.isError ? resultText(message) : toContent(message.content);
+    return { role: 'tool', tool_call_id: message.toolCallId, content };
   }
   // OpenAI accepts `developer` and `system`, compatible providers accept `system` only.
   const role = message.role === 'developer' ? 'system' : message.role;

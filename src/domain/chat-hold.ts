@@ -174,5 +174,6 @@ function* textsOfMessage(message: ChatMessage): Generator<string> {
   yield message.role === 'tool' ? message.toolCallId : (message.name ?? '');
   if (message.role !== 'assistant') return;
   if (message.reasoning !== undefined) yield message.reasoning;
+  for (const { text, signature } of message.thoughts ?? []) yield* [text, signature];
   for (const { id, name, arguments: text, signature } of message.toolCalls) yield* [id, name, text, signature ?? ''];
 }

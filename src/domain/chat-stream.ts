@@ -1,11 +1,14 @@
 import type { ChatReply, ChatUsage, FinishReason, ToolCall } from './chat.ts';
+import type { SignedThought } from './thoughts.ts';
 
 /** A piece of an answer as it is written. Texts are to be appended to what came before. */
 export type ChatDelta =
   | { kind: 'text' | 'refusal' | 'reasoning'; text: string }
+  /** Ends the thought whose text came before as `reasoning`, and repeats that text. */
+  | { kind: 'signed_thought'; thought: SignedThought }
   /** `index` tells the calls of an answer apart. The id and the name come with the first piece of a call. */
   | { kind: 'tool_call'; index: number; id?: string; name?: string; arguments: string; signature?: string }
-  | { kind: 'finish'; reason: FinishReason }
+  | { kind: 'finish'; reason: FinishReason; stopSequence?: string }
   /** Counts so far. A later one replaces those of an earlier one that it has. */
   | { kind: 'usage'; usage: ChatUsage };
 
@@ -15,8 +18,9 @@ export const isContent = ({ kind }: ChatDelta): boolean => kind !== 'finish' && 
 /** Joins the pieces of one answer. */
 export class ReplyCollector {
   readonly #texts = { text: [] as string[], refusal: [] as string[], reasoning: [] as string[] };
+  readonly #thoughts: SignedThought[] = [];
   readonly #calls = new Map<number, ToolCall>();
-  #finish: FinishReason | null = null;
+  #finish: Extract<ChatDelta, { kind: 'finish' }> | null = null;
   #usage: ChatUsage | null = null;
 
   /** Whether the provider has said why the answer ends. */
@@ -35,11 +39,14 @@ export class ReplyCollector {
       case 'reasoning':
         this.#texts[delta.kind].push(delta.text);
         return;
+      case 'signed_thought':
+        this.#thoughts.push(delta.thought);
+        return;
       case 'tool_call':
         this.#addToCall(delta);
         return;
       case 'finish':
-        this.#finish = delta.reason;
+        this.#finish = delta;
         return;
       case 'usage':
         this.#usage = mergedUsage(this.#usage, delta.usage);
@@ -63,8 +70,10 @@ export class ReplyCollector {
       content: text.length > 0 ? text.join('') : null,
       refusal: refusal.length > 0 ? refusal.join('') : null,
       ...(reasoning.length > 0 && { reasoning: reasoning.join('') }),
+      ...(this.#thoughts.length > 0 && { thoughts: this.#thoughts }),
       toolCalls: [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' })),
-      finishReason: this.#finish ?? 'stop',
+      finishReason: this.#finish?.reason ?? 'stop',
+      ...(this.#finish?.stopSequence !== undefined && { stopSequence: this.#finish.stopSequence }),
       usage: this.#usage,
     };
   }
@@ -82,12 +91,20 @@ function mergedUsage(before: ChatUsage | null, later: ChatUsage): ChatUsage {
 
 /** A finished answer as the pieces of a stream. */
 export function toDeltas(reply: ChatReply): ChatDelta[] {
-  const deltas: ChatDelta[] = [];
-  if (reply.reasoning) deltas.push({ kind: 'reasoning', text: reply.reasoning });
+  const deltas = deltasOfThoughts(reply);
   if (reply.content) deltas.push({ kind: 'text', text: reply.content });
   if (reply.refusal) deltas.push({ kind: 'refusal', text: reply.refusal });
   reply.toolCalls.forEach((call, index) => deltas.push({ kind: 'tool_call', index, ...call }));
-  deltas.push({ kind: 'finish', reason: reply.finishReason });
+  const { finishReason: reason, stopSequence } = reply;
+  deltas.push({ kind: 'finish', reason, ...(stopSequence !== undefined && { stopSequence }) });
   if (reply.usage) deltas.push({ kind: 'usage', usage: reply.usage });
   return deltas;
+}
+
+function deltasOfThoughts({ reasoning, thoughts = [] }: ChatReply): ChatDelta[] {
+  if (thoughts.length === 0) return reasoning ? [{ kind: 'reasoning', text: reasoning }] : [];
+  return thoughts.flatMap((thought): ChatDelta[] => [
+    ...(thought.text === '' ? [] : [{ kind: 'reasoning' as const, text: thought.text }]),
+    { kind: 'signed_thought', thought },
+  ]);
 }

@@ -1,7 +1,8 @@
 import type { UpstreamMapping } from './catalog.ts';
-import { isDataUri, listImages, withoutUnsent, type ChatRequest } from './chat.ts';
+import { isDataUri, listImages, withoutUnsent, type ChatMessage, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
 import { isEffort } from './reasoning.ts';
+import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
 import { passThroughDefault, withoutEffect } from './pass-through.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
@@ -20,6 +21,12 @@ export interface ChatSupports {
   blankStops: boolean;
   /** Whether listed further fields are passed through. */
   extra: boolean;
+  /** Images in the results of tools. */
+  toolImages?: true;
+  /** Continues an answer whose beginning is the last message. */
+  prefill?: true;
+  /** The kinds of signed thoughts that the family takes back. */
+  thoughts?: readonly ThoughtKind[];
   /** Whether the family takes the fields of Gemini's own request. */
   gemini?: true;
   /** The further fields that the family translates. */
@@ -37,6 +44,8 @@ export function unsupportedBy(
 ): string | null {
   const fields: [field: string, isSupported: boolean][] = [
     ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],
+    ['messages', supports.toolImages === true || !request.messages.some(hasToolImage)],
+    ['messages', supports.prefill === true || request.isPrefilled !== true],
     ['response_format', supports.jsonObject || request.responseFormat?.type !== 'json_object'],
     ['response_format', supports.jsonSchema || request.responseFormat?.type !== 'json_schema'],
     ['seed', supports.seed || request.seed === undefined],
@@ -53,6 +62,9 @@ export function unsupportedBy(
   ];
   return fields.find(([, isSupported]) => !isSupported)?.[0] ?? null;
 }
+
+const hasToolImage = ({ role, content }: ChatMessage): boolean =>
+  role === 'tool' && typeof content !== 'string' && content.some(({ type }) => type === 'image');
 
 /** A family that translates `parallel_tool_calls` takes it without a list. */
 const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] =>
@@ -71,6 +83,9 @@ type MappingLimits = Partial<
 function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, request: ChatRequest): string | null {
   const choice = request.toolChoice;
   if (mapping.no_forced_tools && (choice === 'required' || typeof choice === 'object')) return 'tool_choice';
+  // A family that translates efforts thinks only where the catalog says how.
+  if (supports.translates?.includes('reasoning_effort') && !mapping.thinking && asksForThoughts(request.thinking))
+    return 'thinking';
   const effort = request.extra.reasoning_effort;
   if (effort === undefined || !supports.translates?.includes('reasoning_effort')) return null;
   return mapping.thinking && isEffort(effort) ? null : 'reasoning_effort';

@@ -1,6 +1,7 @@
 import type { Model, UpstreamMapping } from './catalog.ts';
 import { GatewayError } from './errors.ts';
 import type { JsonObject } from './json.ts';
+import type { SignedThought, Thinking, ThoughtKind } from './thoughts.ts';
 
 /** The canonical chat request. Dialects translate into it, adapters translate from it (rules "Chat"). */
 export interface ChatRequest {
@@ -26,6 +27,10 @@ export interface ChatRequest {
   seed?: number;
   /** The client's identifier of its end user. */
   user?: string;
+  /** How the client wants the model to think, beside its effort (`extra.reasoning_effort`). */
+  thinking?: Thinking;
+  /** The last message is the beginning of the answer, which the model continues. */
+  isPrefilled?: true;
   /** Fields of Gemini's own request, which other families cannot take. */
   gemini?: { thinkingConfig?: JsonObject; safetySettings?: JsonObject[] };
   /** Further fields, as the client sent them. They are sent to channels whose `pass_through` lists them; every other is refused. */
@@ -35,15 +40,33 @@ export interface ChatRequest {
 export type ChatMessage =
   | { role: 'system' | 'developer'; content: ChatContent; name?: string }
   | { role: 'user'; content: ChatContent; name?: string }
-  /** `reasoning`: the thoughts that an earlier answer came with. Sent to mappings with `keeps_reasoning` only. */
-  | { role: 'assistant'; content: ChatContent | null; toolCalls: ToolCall[]; reasoning?: string; name?: string }
+  | AssistantMessage
+  | ToolMessage;
+
+export interface AssistantMessage {
+  role: 'assistant';
+  content: ChatContent | null;
+  toolCalls: ToolCall[];
+  /** The thoughts that an earlier answer came with. Sent to mappings with `keeps_reasoning` only. */
+  reasoning?: string;
+  /** The same, as their own family wants them back. */
+  thoughts?: SignedThought[];
+  name?: string;
+}
+
+export interface ToolMessage {
+  role: 'tool';
   /** The id of the tool call that this message answers. Dialects check that an earlier assistant message has this call. */
-  | { role: 'tool'; toolCallId: string; content: ChatContent };
+  toolCallId: string;
+  content: ChatContent;
+  /** The tool failed, and the content says why. */
+  isError?: true;
+}
 
 export type ChatContent = string | ChatPart[];
 export type ChatPart = (
   | { type: 'text'; text: string }
-  /** `url` is an https URL or a base64 `data:` URI. Only user messages have images. */
+  /** `url` is an https URL or a base64 `data:` URI. Only user and tool messages have images. */
   | { type: 'image'; url: string; detail?: string }
 ) & { cacheControl?: CacheControl };
 
@@ -57,6 +80,7 @@ export interface ToolCall {
   arguments: string;
   /** Opaque reasoning state that the provider expects back with the call (Gemini: `thoughtSignature`). */
   signature?: string;
+  cacheControl?: CacheControl;
 }
 
 export interface ChatTool {
@@ -78,10 +102,14 @@ export interface ChatReply {
   content: string | null;
   /** The model's thoughts, or a summary of them, if the provider shows them. No part of the answer. */
   reasoning?: string;
+  /** The signed thoughts, in order. If there are any, their texts are all of `reasoning`. */
+  thoughts?: SignedThought[];
   /** The model's own explanation of why it does not answer. */
   refusal: string | null;
   toolCalls: ToolCall[];
   finishReason: FinishReason;
+  /** The stop sequence that ended the answer, if the provider names it. */
+  stopSequence?: string;
   /** Null if the provider reported no usage, or none that can be read as counts. */
   usage: ChatUsage | null;
 }
@@ -162,13 +190,21 @@ export const partsOf = (content: ChatContent | null): ChatPart[] =>
     (part) => part.type === 'image' || part.text !== '',
   );
 
-/** The request without the thoughts of earlier answers. */
-export const withoutReasoning = (request: ChatRequest): ChatRequest => ({
+/** The request with only those thoughts of earlier answers that a provider is sent. */
+export const withThoughts = (
+  request: ChatRequest,
+  { isReasoningKept, kinds }: { isReasoningKept: boolean; kinds: readonly ThoughtKind[] },
+): ChatRequest => ({
   ...request,
   messages: request.messages.map((message) => {
     if (message.role !== 'assistant') return message;
-    const { reasoning: _, ...said } = message;
-    return said;
+    const { reasoning, thoughts = [], ...said } = message;
+    const sent = thoughts.filter(({ kind }) => kinds.includes(kind));
+    return {
+      ...said,
+      ...(isReasoningKept && reasoning !== undefined && { reasoning }),
+      ...(sent.length > 0 && { thoughts: sent }),
+    };
   }),
 });
 

@@ -1,6 +1,7 @@
 import type { ModelPrivate } from './catalog.ts';
 import type { ChatReply, ChatRequest } from './chat.ts';
 import type { JsonValue } from './json.ts';
+import { asksForThoughts } from './thoughts.ts';
 
 /** OpenAI's levels of `reasoning_effort`, which the other families translate. */
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -19,6 +20,10 @@ export function thinkingBudget(effort: Exclude<Effort, 'none'>, maxTokens: numbe
 
 const budgets = { minimal: 128, low: 1_024, medium: 2_048, high: 4_096, xhigh: 8_192, max: 16_384 } as const;
 
+/** The effort that is nearest to a budget of tokens, for models that take no budget. No higher than what all models know. */
+export const effortOfBudget = (tokens: number): Effort =>
+  tokens <= budgets.low ? 'low' : tokens <= budgets.medium ? 'medium' : 'high';
+
 /**
  * The request with a length that leaves room for the thoughts of its model, if the client names none. A length that the client names
  * stands, because it bounds what the client pays (docs/DECISIONS.md, "Chat families").
@@ -27,11 +32,12 @@ export const withRoomToThink = (request: ChatRequest, limits: ModelPrivate['max_
   limits && request.isDefaultLength ? { ...request, maxTokens: limits.default } : request;
 
 /** Whether a model thinks before it answers this request: always, as its entry says, or because the request asks for it. */
-export function thinksFirst({ extra, gemini }: ChatRequest, limits: ModelPrivate['max_tokens']): boolean {
+export function thinksFirst({ extra, gemini, thinking }: ChatRequest, limits: ModelPrivate['max_tokens']): boolean {
   const effort = extra.reasoning_effort;
   const config = gemini?.thinkingConfig;
   return (
     limits !== undefined ||
+    asksForThoughts(thinking) ||
     (isEffort(effort) && effort !== 'none') ||
     (config !== undefined && config.thinkingBudget !== 0)
   );

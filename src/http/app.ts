@@ -127,6 +127,8 @@ const enter =
   (route: Route): AppMiddleware =>
   async (ctx, next) => {
     ctx.state.route = route;
+    // Anthropic's SDKs read the id of a request from this header.
+    if (route.dialect === 'anthropic') ctx.set('request-id', ctx.state.requestId);
     await next();
   };
 

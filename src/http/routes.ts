@@ -7,7 +7,9 @@ import { geminiGeneration } from './routes/gemini.ts';
 import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { createImage, createVideo } from './routes/media.ts';
+import { countTokens, messages } from './routes/messages.ts';
 import { listModels, showModel } from './routes/models.ts';
+import { responses } from './routes/responses.ts';
 import { listTasksRoute, taskListQuery } from './routes/task-list.ts';
 import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
@@ -36,6 +38,8 @@ const anyScope = { scopes } as const;
 const get = { ...client, method: 'GET', body: 'none' } as const;
 const postJson = { ...client, method: 'POST', body: 'json' } as const;
 const post = { ...client, method: 'POST', body: 'none' } as const;
+/** The SDKs' beta methods name themselves in the query. */
+const anthropic = { ...postJson, ...chat, dialect: 'anthropic', query: ['beta'] } as const;
 
 /** Every route of the service with its authentication, error dialect, body and handler. */
 export const createRoutes = (deps: RouteDeps): readonly Route[] => [
@@ -43,6 +47,9 @@ export const createRoutes = (deps: RouteDeps): readonly Route[] => [
   { ...get, ...anyScope, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, ...chat, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
   { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
+  { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
+  { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
+  { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
   {
     ...post,
     ...media,

@@ -10,6 +10,8 @@ export interface ChatAsked {
   tools: string[];
   /** The tool that the request forces, or `any` if it forces any one of them. */
   forced: { name: string } | 'any' | null;
+  /** The texts at which the answer ends. */
+  stops: string[];
   /** The JSON schema that the answer must follow. `{}` allows any JSON. */
   schema: object | null;
 }
@@ -18,6 +20,8 @@ export interface ChatAnswered {
   text: string;
   tool: { id: string; name: string; arguments: Fields } | null;
   finish: 'stop' | 'length' | 'tool' | 'empty';
+  /** The stop sequence that ended the text. */
+  stop?: string;
   /** Tokens, with the cached input and the thoughts in the totals. Null if the script omits them. */
   usage: { input: number; output: number; cached: number; thoughts: number } | null;
   /** What the model thought before it answered. Empty if it did not. */
@@ -110,9 +114,11 @@ function write(
       finish: tokens > most ? 'length' : 'stop',
     };
   }
-  const whole = `Sandbox answer to: ${echoOf(prompt)}`;
-  const text = cut(whole, asked.maxTokens * bytesPerToken);
-  return { text, tool: null, finish: text === whole ? 'stop' : 'length' };
+  const echo = `Sandbox answer to: ${echoOf(prompt)}`;
+  const stop = asked.stops.find((text) => echo.includes(text));
+  if (stop !== undefined) return { text: echo.slice(0, echo.indexOf(stop)), tool: null, finish: 'stop', stop };
+  const text = cut(echo, asked.maxTokens * bytesPerToken);
+  return { text, tool: null, finish: text === echo ? 'stop' : 'length' };
 }
 
 const bytesPerToken = 4;
@@ -168,6 +174,10 @@ function sampleOf(schema: object, depth: number): unknown {
   return type === 'null' ? null : 'sandbox';
 }
 const sampleDepthMax = 16;
+
+/** The strings of a list, or a single one. */
+export const stringsOf = (value: unknown): string[] =>
+  [value].flat().filter((one): one is string => typeof one === 'string');
 
 /** A short hash of a text. */
 export const hashOf = (text: string): string => hash('sha1', text).slice(0, 8);

@@ -1,7 +1,7 @@
 import type { RateState } from '../../db/rate-limiter.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';
-import { checkChatModel, isDataUri, withoutReasoning, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
+import { checkChatModel, isDataUri, withThoughts, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
 import type { GatewayError } from '../../domain/errors.ts';
@@ -29,13 +29,17 @@ export function prepareChat(
 ): PreparedChat {
   checkChatModel(entry.model, asked);
   checkImageUrls({ egress }, asked);
-  // Thoughts that no provider is sent must not be paid for.
-  const isKept = Object.values(entry.private.upstream).some(({ keeps_reasoning: keeps }) => keeps === true);
-  const request = withRoomToThink(isKept ? asked : withoutReasoning(asked), entry.private.max_tokens);
-  const hold = chatHold(request, entry.private.image_tokens);
-  checkContext(entry, hold);
   const supportsOf = (family: string, api: UpstreamMapping['api']) =>
     api === 'responses' ? adapters[family]?.responsesSupports : adapters[family]?.chatSupports;
+  const upstream = Object.entries(entry.private.upstream);
+  // Thoughts that no provider is sent must not be paid for.
+  const sent = withThoughts(asked, {
+    isReasoningKept: upstream.some(([, { keeps_reasoning: keeps }]) => keeps === true),
+    kinds: upstream.flatMap(([family, { api }]) => supportsOf(family, api)?.thoughts ?? []),
+  });
+  const request = withRoomToThink(sent, entry.private.max_tokens);
+  const hold = chatHold(request, entry.private.image_tokens);
+  checkContext(entry, hold);
   const families = familiesTaking(entry.private.upstream, supportsOf, request);
   const credits = heldCredits(entry.model.pricing, hold);
   return { entry, request, hold, credits, families };

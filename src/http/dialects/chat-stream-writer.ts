@@ -1,9 +1,12 @@
 import type { ChatDelta } from '../../domain/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 
 /** What every event of a streamed answer says. */
 export interface StreamAbout extends Pick<ChatAnswer, 'id' | 'created' | 'model'> {
+  /** The id under which the request is logged. */
+  requestId: string;
   /** Whether the client asked for a last event with the counts (OpenAI: `stream_options.include_usage`). */
   includeUsage: boolean;
 }
@@ -27,3 +30,7 @@ export interface ChatStreamWriter {
 
 /** One event with a JSON object. Compact JSON has no line breaks, which would divide the event. */
 export const dataEvent = (json: string): string => `data: ${json}\n\n`;
+
+/** The same with a name, by which some SDKs tell events apart. */
+export const namedEvent = (name: string, json: JsonObject): string =>
+  `event: ${name}\n${dataEvent(JSON.stringify(json))}`;

@@ -1,7 +1,7 @@
 import type { FinishReason, ToolCall } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
-import { JsonRecord } from './chat-fields.ts';
+import { callArguments } from './call-arguments.ts';
 
 /** Writes the generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
 export function geminiResponse({ id, model, reply, usage, warning }: ChatAnswer): JsonObject {
@@ -53,14 +53,6 @@ export const finishWords = {
 } satisfies Record<FinishReason, string>;
 
 export function toCallPart({ id, name, arguments: text, signature }: ToolCall): JsonObject | null {
-  const args = objectOf(text);
+  const args = callArguments(text);
   return args && { functionCall: { id, name, args }, ...(signature !== undefined && { thoughtSignature: signature }) };
-}
-
-function objectOf(text: string): JsonObject | null {
-  try {
-    return JsonRecord.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
 }

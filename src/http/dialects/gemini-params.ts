@@ -1,18 +1,9 @@
-import { GatewayError } from '../../domain/errors.ts';
+import { inWords } from './dialect-words.ts';
 
-/**
- * Renames the field of a refusal by the shared checks to Gemini's name of it. Other errors pass unchanged: refusals of the Gemini
- * reader already use Gemini's names.
- */
-export function inGeminiWords(error: unknown): unknown {
-  const word = error instanceof GatewayError && error.param !== undefined ? geminiWords[error.param] : undefined;
-  if (!(error instanceof GatewayError) || error.param === undefined || word === undefined) return error;
-  const { code, param, retryAfterSeconds, shouldRetry, taskId, cause } = error;
-  const message = error.message.replaceAll(new RegExp(`\\b${param}\\b`, 'g'), word);
-  return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, cause });
-}
+/** Refusals of the shared checks in Gemini's words. */
+export const inGeminiWords = (error: unknown): unknown => inWords(words, error);
 
-const geminiWords: Readonly<Partial<Record<string, string>>> = {
+const words = {
   messages: 'contents',
   prompt: 'contents',
   image: 'contents',

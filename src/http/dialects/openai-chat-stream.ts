@@ -50,6 +50,8 @@ export function openaiStream({ id, created, model, includeUsage }: StreamAbout):
 function joined(deltas: readonly ChatDelta[]): ChatDelta[] {
   const all: ChatDelta[] = [];
   for (const delta of deltas) {
+    // A signature has no field in this dialect.
+    if (delta.kind === 'signed_thought') continue;
     const last = all.at(-1);
     if (last?.kind === 'text' && delta.kind === 'text') all[all.length - 1] = { ...last, text: last.text + delta.text };
     else all.push(delta);

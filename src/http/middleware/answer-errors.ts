@@ -80,7 +80,7 @@ function answer(ctx: AppContext, refusal: GatewayError): void {
   const wait = refusal.retryAfterSeconds ?? (status === 503 && refusal.shouldRetry !== false ? 1 : undefined);
   if (wait !== undefined) ctx.set('retry-after', String(Math.max(1, Math.ceil(wait))));
   const dialect = ctx.state.route?.dialect ?? dialectOfPath(ctx.path);
-  const body = Buffer.from(JSON.stringify(errorBodyOf[dialect](refusal, status)));
+  const body = Buffer.from(JSON.stringify(errorBodyOf[dialect](refusal, status, ctx.state.requestId)));
   ctx.status = status;
   ctx.type = 'json';
   ctx.body = body;

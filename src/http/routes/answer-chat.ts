@@ -35,6 +35,8 @@ export interface ChatDialect {
    * named in `x-tollgate-clamped`.
    */
   clampedField?: string;
+  /** The beginning of the answer's id. By default OpenAI's. */
+  idPrefix?: string;
   /** Renames the field of a refusal by the shared checks to this dialect's name of it. */
   inItsWords?(error: unknown): unknown;
   write(answer: ChatAnswer): JsonObject;
@@ -87,7 +89,8 @@ export async function beginChat(
   return {
     replayed,
     about: {
-      id: `chatcmpl-${requestId.replace(/^req_/, '')}`,
+      id: `${dialect.idPrefix ?? 'chatcmpl-'}${requestId.replace(/^req_/, '')}`,
+      requestId,
       created: Math.floor(Date.now() / 1000),
       model: prepared.entry.model.id,
     },

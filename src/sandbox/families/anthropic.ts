@@ -7,6 +7,7 @@ import {
   objectOf,
   objectsOf,
   strangeField,
+  stringsOf,
   textOfParts,
   turnOf,
   type ChatAnswered,
@@ -35,18 +36,17 @@ export const anthropic: Family = async (call) => {
   return answerChat(call, toAsked(input), {
     refusals,
     stream: input.stream === true ? streamWords(`msg_sbx${hashOf(call.body)}`, input.model) : undefined,
-    answer: ({ text, tool, finish, usage, thoughts }) => ({
+    answer: ({ text, tool, finish, stop, usage, thoughts }) => ({
       id: `msg_sbx${hashOf(call.body)}`,
       type: 'message',
       role: 'assistant',
       model: input.model,
       content: [
-        ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: 'c2FuZGJveA==' }]),
+        ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: signatureOf(thoughts) }]),
         ...(text === '' ? [] : [{ type: 'text', text }]),
         ...(tool ? [{ type: 'tool_use', id: tool.id, name: tool.name, input: tool.arguments }] : []),
       ],
-      stop_reason: reasonOf[finish],
-      stop_sequence: null,
+      ...stopOf(finish, stop),
       ...(usage && {
         usage: toUsage(usage),
       }),
@@ -54,6 +54,13 @@ export const anthropic: Family = async (call) => {
   });
 };
 
+/** A signature belongs to its text, so that a changed text is noticed when it comes back. */
+const signatureOf = (thoughts: string) => `sig_${hashOf(thoughts)}`;
+
+const stopOf = (finish: ChatAnswered['finish'], stop: string | undefined) => ({
+  stop_reason: stop === undefined ? reasonOf[finish] : 'stop_sequence',
+  stop_sequence: stop ?? null,
+});
 const reasonOf = { stop: 'end_turn', empty: 'end_turn', length: 'max_tokens', tool: 'tool_use' };
 
 const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
@@ -69,12 +76,16 @@ const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
 /** Events as https://platform.claude.com/docs/en/build-with-claude/streaming describes them (read on 2026-11-22). */
 const streamWords =
   (id: string, model: unknown) =>
-  ({ tool, finish, usage }: ChatAnswered): StreamWords => {
+  ({ tool, finish, stop, usage, thoughts }: ChatAnswered): StreamWords => {
     const event = (type: string, members: Fields) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
     let index = -1;
     let block: 'thinking' | 'text' | null = null;
-    const closed = () => (block === null ? '' : event('content_block_stop', { index }));
+    const signed = () => {
+      const delta = { type: 'signature_delta', signature: signatureOf(thoughts) };
+      return block === 'thinking' ? event('content_block_delta', { index, delta }) : '';
+    };
+    const closed = () => (block === null ? '' : signed() + event('content_block_stop', { index }));
     const opened = (content_block: Fields) => event('content_block_start', { index: (index += 1), content_block });
     const counts = usage && toUsage(usage);
     const given = JSON.stringify(tool?.arguments ?? {});
@@ -107,7 +118,7 @@ const streamWords =
               event('content_block_stop', { index }),
             ]
           : [];
-        const delta = { stop_reason: reasonOf[finish], stop_sequence: null };
+        const delta = stopOf(finish, stop);
         return [
           closed(),
           ...called,
@@ -150,7 +161,19 @@ function complaintAbout(input: Fields): string | null {
   const blocks = messages.flatMap(({ content }) => objectsOf(content));
   if (blocks.some(({ type, text }) => type === 'text' && text === ''))
     return 'messages: text content blocks must be non-empty';
-  return null;
+  return complaintAboutThoughts(messages, thinking?.type === 'enabled');
+}
+
+/** Thoughts must come back unchanged. With a budget, the turn that called a tool must begin with them. */
+function complaintAboutThoughts(messages: Fields[], isBudgeted: boolean): string | null {
+  const blocks = messages.flatMap(({ content }) => objectsOf(content));
+  const isChanged = ({ type, thinking, signature }: Fields) =>
+    type === 'thinking' && signature !== signatureOf(typeof thinking === 'string' ? thinking : '');
+  if (blocks.some(isChanged)) return 'messages: Invalid `signature` in `thinking` block';
+  const [first] = objectsOf(messages.findLast(({ role }) => role === 'assistant')?.content);
+  const isResult = objectsOf(messages.at(-1)?.content).some(({ type }) => type === 'tool_result');
+  const hasThoughts = first?.type === 'thinking' || first?.type === 'redacted_thinking';
+  return isBudgeted && isResult && !hasThoughts ? 'messages: Expected `thinking` or `redacted_thinking`' : null;
 }
 
 function toAsked(input: Fields): ChatAsked {
@@ -161,6 +184,7 @@ function toAsked(input: Fields): ChatAsked {
       ...objectsOf(input.messages).flatMap(toMessages),
     ],
     maxTokens: typeof input.max_tokens === 'number' ? input.max_tokens : 0,
+    stops: stringsOf(input.stop_sequences),
     tools: namesOf(objectsOf(input.tools)),
     forced:
       choice?.type === 'tool' && typeof choice.name === 'string'

@@ -6,6 +6,7 @@ import {
   objectOf,
   objectsOf,
   strangeField,
+  stringsOf,
   textOfParts,
   turnOf,
   type ChatAnswered,
@@ -148,7 +149,7 @@ function chat(call: FamilyCall): Reply {
               parts: [
                 ...(thoughts === '' ? [] : [{ text: thoughts, thought: true }]),
                 ...(text === '' ? [] : [{ text }]),
-                ...(tool ? [{ functionCall: { name: tool.name, args: tool.arguments } }] : []),
+                ...(tool ? [toCallPart(tool)] : []),
               ],
             }),
           },
@@ -161,6 +162,24 @@ function chat(call: FamilyCall): Reply {
       responseId: `sbx${hashOf(call.body)}`,
     }),
   });
+}
+
+/** A signature belongs to its call, so that a changed call is noticed when it comes back. */
+const signatureOf = (name: unknown, args: unknown) => `sig_${hashOf(`${stringOf(name)} ${JSON.stringify(args)}`)}`;
+const toCallPart = ({ name, arguments: args }: NonNullable<ChatAnswered['tool']>): Fields => ({
+  functionCall: { name, args },
+  thoughtSignature: signatureOf(name, args),
+});
+/** Google's own value for a signature that the client lost. */
+const unsigned = 'skip_thought_signature_validator';
+function isChanged({ functionCall, thoughtSignature: signature }: Fields): boolean {
+  const call = objectOf(functionCall);
+  return (
+    call !== null &&
+    signature !== undefined &&
+    signature !== unsigned &&
+    signature !== signatureOf(call.name, call.args)
+  );
 }
 
 const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
@@ -190,7 +209,7 @@ const streamWords =
         return event([{ text, ...(isThought && { thought: true }) }]);
       },
       get close() {
-        const parts = tool ? [{ functionCall: { name: tool.name, args: tool.arguments } }] : [{ text: '' }];
+        const parts = tool ? [toCallPart(tool)] : [{ text: '' }];
         return event(parts, { finishReason: finish === 'length' ? 'MAX_TOKENS' : 'STOP' }, usage);
       },
       error: `data: ${JSON.stringify({ error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE' } })}\r\n\r\n`,
@@ -208,7 +227,8 @@ function complaintAbout(input: Fields): string | null {
   if (contents.some(({ role }) => role !== undefined && role !== 'user' && role !== 'model')) {
     return 'Please use a valid role: user, model.';
   }
-  return contents.some(({ parts }) => objectsOf(parts).length === 0) ? 'contents.parts must not be empty.' : null;
+  if (contents.some(({ parts }) => objectsOf(parts).length === 0)) return 'contents.parts must not be empty.';
+  return contents.some(({ parts }) => objectsOf(parts).some(isChanged)) ? 'Thought signature is not valid.' : null;
 }
 
 const unknownName = (name: string): string =>
@@ -224,6 +244,7 @@ function toAsked(input: Fields): ChatAsked {
       ...(system === '' ? [] : [{ role: 'system' as const, text: system }]),
       ...objectsOf(input.contents).flatMap(toMessages),
     ],
+    stops: stringsOf(config?.stopSequences),
     maxTokens: typeof config?.maxOutputTokens === 'number' ? config.maxOutputTokens : 8_192,
     tools: namesOf(objectsOf(input.tools).flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))),
     forced: calling?.mode !== 'ANY' ? null : typeof allowed === 'string' ? { name: allowed } : 'any',

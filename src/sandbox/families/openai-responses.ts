@@ -33,16 +33,29 @@ export function answerResponses(
   const unanswered = unansweredCall(objectsOf(input.input));
   if (unanswered !== undefined)
     return problem(400, 'invalid_value', `No tool output found for function call ${unanswered}.`);
+  if (objectsOf(input.input).some(isChanged))
+    return problem(400, 'invalid_encrypted_content', 'The encrypted content could not be verified.');
   return answerChat(call, toAsked(input), {
     refusals,
-    answer: (answered) => toResponse(call, input.model, answered),
-    stream: input.stream === true ? streamWords(call, input.model) : undefined,
+    answer: (answered) => toResponse(call, input, answered),
+    stream: input.stream === true ? streamWords(call, input) : undefined,
   });
 }
 
+/** The encrypted thoughts belong to their summary, so that a changed one is noticed when it comes back. */
+const encrypted = (thoughts: string) => `enc_${hashOf(thoughts)}`;
+const isChanged = ({ type, summary, encrypted_content: content }: Fields) =>
+  type === 'reasoning' && content !== undefined && content !== encrypted(textOfParts(summary));
+
+const toReasoning = (thoughts: string, { include }: Fields): Fields => ({
+  ...{ id: 'rs_sbx', type: 'reasoning', summary: [{ type: 'summary_text', text: thoughts }] },
+  ...(Array.isArray(include) &&
+    include.includes('reasoning.encrypted_content') && { encrypted_content: encrypted(thoughts) }),
+});
+
 const toResponse = (
   call: FamilyCall,
-  model: unknown,
+  input: Fields,
   { text, tool, finish, usage, thoughts }: ChatAnswered,
 ): Fields => ({
   id: `resp_sbx${hashOf(call.body)}`,
@@ -51,11 +64,9 @@ const toResponse = (
   status: finish === 'length' ? 'incomplete' : 'completed',
   error: null,
   incomplete_details: finish === 'length' ? { reason: 'max_output_tokens' } : null,
-  model,
+  model: input.model,
   output: [
-    ...(thoughts === ''
-      ? []
-      : [{ id: 'rs_sbx', type: 'reasoning', summary: [{ type: 'summary_text', text: thoughts }] }]),
+    ...(thoughts === '' ? [] : [toReasoning(thoughts, input)]),
     ...(text === '' ? [] : [toMessage(text)]),
     ...(tool
       ? [
@@ -80,31 +91,41 @@ const toResponse = (
 
 /** Events as https://platform.openai.com/docs/api-reference/responses-streaming describes them (read on 2026-11-22). */
 const streamWords =
-  (call: FamilyCall, model: unknown) =>
+  (call: FamilyCall, input: Fields) =>
   (answered: ChatAnswered): StreamWords => {
     const event = (type: string, members: Fields) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
-    const { tool } = answered;
+    const { tool, thoughts } = answered;
+    let isThinking = false;
+    const closed = () => {
+      const item = toReasoning(thoughts, input);
+      return isThinking ? event('response.output_item.done', { output_index: 0, item }) : '';
+    };
     const given = JSON.stringify(tool?.arguments ?? {});
     const called = tool
       ? [
           event('response.output_item.added', {
-            output_index: 1,
+            output_index: 2,
             item: { type: 'function_call', call_id: tool.id, name: tool.name, arguments: '' },
           }),
           ...[given.slice(0, 3), given.slice(3)].map((delta) =>
-            event('response.function_call_arguments.delta', { output_index: 1, delta }),
+            event('response.function_call_arguments.delta', { output_index: 2, delta }),
           ),
         ]
       : [];
     const ending = answered.finish === 'length' ? 'response.incomplete' : 'response.completed';
     return {
       open: event('response.created', { response: { object: 'response', status: 'in_progress', output: [] } }),
-      piece: (delta, isThought) =>
-        isThought
+      piece(delta, isThought) {
+        const turn = isThought ? '' : closed();
+        isThinking = isThought;
+        return isThought
           ? event('response.reasoning_summary_text.delta', { output_index: 0, summary_index: 0, delta })
-          : event('response.output_text.delta', { output_index: 0, content_index: 0, delta }),
-      close: [...called, event(ending, { response: toResponse(call, model, answered) })].join(''),
+          : turn + event('response.output_text.delta', { output_index: 1, content_index: 0, delta });
+      },
+      get close() {
+        return [closed(), ...called, event(ending, { response: toResponse(call, input, answered) })].join('');
+      },
       error: event('error', { code: 'server_error', message: 'The server had an error.', param: null }),
     };
   };
@@ -126,6 +147,7 @@ function toAsked(input: Fields): ChatAsked {
   const format = objectOf(objectOf(input.text)?.format);
   return {
     messages: objectsOf(input.input).flatMap(toMessages),
+    stops: [],
     maxTokens: typeof input.max_output_tokens === 'number' ? input.max_output_tokens : 4_096,
     tools: namesOf(objectsOf(input.tools)),
     forced: typeof choice?.name === 'string' ? { name: choice.name } : input.tool_choice === 'required' ? 'any' : null,

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { isDataUri } from '../../domain/chat.ts';
+import { listOf } from '../validate.ts';
+import { FunctionName, itemsMax, JsonRecord, V1MaxTokens } from './chat-fields.ts';
+
+/**
+ * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
+ * 2026-11-22) that can be carried to every family or refused by name. Objects are strict, so that no field is dropped.
+ */
+export const CacheControl = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() });
+const cache_control = CacheControl.nullish();
+/** What the SDKs send back from an answer of ours, and what is without effect here. */
+const nothing = z.union([z.null(), z.array(z.never())]).optional();
+
+const Text = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control, citations: nothing });
+export type TextBlock = z.infer<typeof Text>;
+
+const ImageUrl = z
+  .string()
+  .max(10_000_000)
+  .refine((url) => !isDataUri(url) && URL.canParse(url), 'must be an https URL');
+const Image = z.strictObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('base64'),
+      media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+      data: z.base64().min(1).max(10_000_000),
+    }),
+    z.strictObject({ type: z.literal('url'), url: ImageUrl }),
+  ]),
+  cache_control,
+});
+export type ImageBlock = z.infer<typeof Image>;
+
+const contentOf = <Block extends z.ZodType>(block: Block) => z.union([z.string(), listOf(block, { max: itemsMax })]);
+const callId = z.string().min(1).max(512);
+
+const ToolResult = z.strictObject({
+  type: z.literal('tool_result'),
+  tool_use_id: callId,
+  content: contentOf(z.discriminatedUnion('type', [Text, Image])).nullish(),
+  is_error: z.boolean().nullish(),
+  cache_control,
+  toolset_name: z.null().optional(),
+});
+const ToolUse = z.strictObject({
+  type: z.literal('tool_use'),
+  id: callId,
+  name: FunctionName,
+  input: JsonRecord,
+  cache_control,
+  caller: z.strictObject({ type: z.literal('direct') }).nullish(),
+  toolset_name: z.null().optional(),
+});
+const Thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
+const RedactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string().min(1) });
+
+const AssistantBlock = z.discriminatedUnion('type', [Text, ToolUse, Thinking, RedactedThinking]);
+export type AssistantBlock = z.infer<typeof AssistantBlock>;
+const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult]);
+export type UserBlock = z.infer<typeof UserBlock>;
+
+const Message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), content: contentOf(UserBlock) }),
+  z.strictObject({ role: z.literal('assistant'), content: contentOf(AssistantBlock) }),
+  z.strictObject({ role: z.literal('system'), content: contentOf(Text) }),
+]);
+export type Message = z.infer<typeof Message>;
+
+const Tool = z.strictObject({
+  type: z.literal('custom').nullish(),
+  name: FunctionName,
+  description: z.string().nullish(),
+  input_schema: JsonRecord,
+  strict: z.boolean().nullish(),
+  cache_control,
+  allowed_callers: z.tuple([z.literal('direct')]).nullish(),
+  defer_loading: z.literal(false).nullish(),
+  // Only the pace of a stream depends on it.
+  eager_input_streaming: z.boolean().nullish(),
+});
+export type Tool = z.infer<typeof Tool>;
+
+const serial = { disable_parallel_tool_use: z.boolean().nullish() };
+const ToolChoice = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('auto'), ...serial }),
+  z.strictObject({ type: z.literal('any'), ...serial }),
+  z.strictObject({ type: z.literal('tool'), name: FunctionName, ...serial }),
+  z.strictObject({ type: z.literal('none') }),
+]);
+
+const display = z.enum(['summarized', 'omitted']).nullish();
+const ThinkingConfig = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('adaptive'), display }),
+  z.strictObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1_024).max(1_000_000), display }),
+  z.strictObject({ type: z.literal('disabled') }),
+]);
+
+/** The fields of a count of tokens. */
+const counted = {
+  model: z.string().min(1).max(200),
+  messages: listOf(Message, { min: 1, max: itemsMax }),
+  system: contentOf(Text).nullish(),
+  tools: z.array(Tool).max(128).nullish(),
+  tool_choice: ToolChoice.nullish(),
+  thinking: ThinkingConfig.nullish(),
+  output_config: z
+    .strictObject({
+      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      format: z.strictObject({ type: z.literal('json_schema'), schema: JsonRecord }).nullish(),
+    })
+    .nullish(),
+  cache_control,
+  speed: z.literal('standard').nullish(),
+};
+
+export const CountBody = z.strictObject({ ...counted, max_tokens: V1MaxTokens.nullish() });
+
+export const MessagesBody = z.strictObject({
+  ...counted,
+  max_tokens: V1MaxTokens,
+  // No longer among the types of the SDK; earlier versions send them.
+  temperature: z.number().min(0).max(1).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(1).max(1_000).nullish(),
+  stop_sequences: z.array(z.string().min(1).max(500)).max(16).nullish(),
+  metadata: z.strictObject({ user_id: z.string().max(512).nullish() }).nullish(),
+  service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  stream: z.boolean().nullish(),
+});

@@ -1,0 +1,17 @@
+import { GatewayError } from '../../domain/errors.ts';
+
+/** A dialect's names of the fields that the shared checks know. */
+export type DialectWords = Readonly<Partial<Record<string, string>>>;
+
+/**
+ * Renames the field of a refusal by the shared checks to the dialect's name of it. A place inside `messages` becomes the whole field,
+ * because a dialect may divide its messages otherwise. Other errors pass unchanged: refusals of a reader use the dialect's names.
+ */
+export function inWords(words: DialectWords, error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.param === undefined) return error;
+  const { code, param, retryAfterSeconds, shouldRetry, taskId, cause } = error;
+  const word = words[param] ?? (param.startsWith('messages.') ? words['messages'] : undefined);
+  if (word === undefined) return error;
+  const message = error.message.replaceAll(new RegExp(`\\b${param.replaceAll('.', '\\.')}\\b`, 'g'), word);
+  return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, cause });
+}

@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
+import { errorFields } from './openai.ts';
+import { ResponseItems, type ItemEvent } from './responses-items.ts';
+import { finishedResponse, itemsOf, openResponse, statusOf } from './responses-reply.ts';
+
+/**
+ * Writes the events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last
+ * one has the whole response, with what the answer cost. `asked` is the body of the request.
+ */
+export function responsesStream(about: Omit<StreamAbout, 'includeUsage'>, asked: JsonObject): ChatStreamWriter {
+  const items = new ResponseItems(itemsOf(about.id, asked));
+  let sequence = 0;
+  const write = ({ type, ...members }: ItemEvent): string =>
+    namedEvent(type, { type, sequence_number: sequence++, ...members });
+  const begin = (): string => {
+    if (sequence > 0) return '';
+    const response = openResponse(about, asked);
+    return write({ type: 'response.created', response }) + write({ type: 'response.in_progress', response });
+  };
+  return {
+    pieces(deltas) {
+      if (deltas.length === 0) return '';
+      const opening = begin();
+      return (
+        opening +
+        deltas
+          .flatMap((delta) => items.add(delta))
+          .map(write)
+          .join('')
+      );
+    },
+
+    end(answer) {
+      const { reply, usage, warning, credits, attempts } = answer;
+      const opening = begin();
+      const status = statusOf(reply);
+      const ending = items.end(status).map(write).join('');
+      const response = finishedResponse({ ...about, reply, usage }, asked, items.items);
+      const tollgate = { credits, attempts, ...(warning !== undefined && { warning }) };
+      return opening + ending + write({ type: `response.${status}`, response: { ...response, tollgate } });
+    },
+
+    // Nested as OpenAI sends it, and flat as its SDKs' types have it.
+    error(error) {
+      const fields = errorFields(error);
+      const { code, message, param } = fields;
+      return write({ type: 'error', error: fields, code, message, param });
+    },
+  };
+}

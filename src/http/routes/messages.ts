@@ -1,0 +1,60 @@
+import { prepareChat } from '../../commands/chat/prepare-chat.ts';
+import { findModelFor } from '../../commands/catalog/find-model.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { anthropicMessage } from '../dialects/anthropic-chat-reply.ts';
+import { inAnthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
+import { anthropicStream } from '../dialects/anthropic-chat-stream.ts';
+import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
+import { streamAnswer } from './chat-stream.ts';
+
+const dialect: ChatDialect = {
+  route: '/v1/messages',
+  idPrefix: 'msg_',
+  read: readMessages,
+  clampedField: 'max_tokens',
+  inItsWords: inAnthropicWords,
+  write: anthropicMessage,
+  stream: anthropicStream,
+};
+
+/** `POST /v1/messages`, as Anthropic's SDKs send it. */
+export const messages =
+  (deps: ChatRouteDeps): AppMiddleware =>
+  async (ctx) => {
+    demandVersion(ctx);
+    if (ctx.request.body?.['stream'] === true) return streamAnswer(deps, ctx, dialect);
+    const text = await answerChat(deps, ctx, dialect);
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = text;
+  };
+
+/**
+ * `POST /v1/messages/count_tokens`. Costs nothing and asks no provider: it answers the gateway's own estimate, which is billed where a
+ * provider reports no usage.
+ */
+export const countTokens =
+  (deps: ChatRouteDeps): AppMiddleware =>
+  async (ctx) => {
+    demandVersion(ctx);
+    const request = readTokenCount(ctx.request.body ?? {});
+    const entry = await findModelFor(deps, request.model, keyOf(ctx));
+    ctx.state.modelId = entry.model.id;
+    try {
+      const { hold } = prepareChat(deps, entry, request);
+      ctx.body = { input_tokens: Math.min(hold.likelyInputTokens, hold.inputTokens) };
+    } catch (error) {
+      throw inAnthropicWords(error);
+    }
+  };
+
+/**
+ * Every version of Anthropic's API is answered in one shape: the members of the later versions are added to those of the first. What a
+ * client switches on with `anthropic-beta` shows in fields of the body, which are read or refused one by one.
+ */
+function demandVersion(ctx: AppContext): void {
+  const version = ctx.get('anthropic-version');
+  if (version === '' || /^20\d\d-\d\d-\d\d$/.test(version)) return;
+  const message = `anthropic-version: ${quoted(version)} is not a date such as 2023-06-01.`;
+  throw new GatewayError('invalid_value', { message, param: 'anthropic-version' });
+}

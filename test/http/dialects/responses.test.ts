@@ -1,0 +1,291 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChatReply } from '../../../src/domain/chat.ts';
+import { isContent, toDeltas, type ChatDelta } from '../../../src/domain/chat-stream.ts';
+import { GatewayError } from '../../../src/domain/errors.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { responseObject } from '../../../src/http/dialects/responses-reply.ts';
+import { inResponsesWords, readResponses } from '../../../src/http/dialects/responses-request.ts';
+import { responsesStream } from '../../../src/http/dialects/responses-stream.ts';
+
+const read = (more: JsonObject = {}) => readResponses({ model: 'm', input: 'hello', ...more });
+const refusal = (more: JsonObject): { code?: string; param?: string | undefined } => {
+  try {
+    read(more);
+    return {};
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { code: error.code, param: error.param };
+  }
+};
+const call = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'look', arguments: '{"zoom":2}' };
+const signed = { include: ['reasoning.encrypted_content'] };
+
+describe('a Responses request', () => {
+  it('becomes a canonical request with the default length and the temperature of the model', () => {
+    expect(read()).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'hello' }],
+      tools: [],
+      maxTokens: 1_024,
+      isDefaultLength: true,
+      extra: {},
+    });
+  });
+
+  it('carries every setting that has a canonical name', () => {
+    const schema = { type: 'object' };
+    expect(
+      read({
+        instructions: 'Be brief.',
+        max_output_tokens: 50,
+        temperature: 0.5,
+        top_p: 0.9,
+        safety_identifier: 'u1',
+        tools: [{ type: 'function', name: 'look', description: 'Looks.', parameters: schema, strict: true }],
+        tool_choice: { type: 'function', name: 'look' },
+        parallel_tool_calls: false,
+        text: { format: { type: 'json_schema', name: 'n', schema, strict: true }, verbosity: 'low' },
+        reasoning: { effort: 'high', summary: 'auto' },
+        metadata: { a: 'b' },
+        ...signed,
+      }),
+    ).toMatchObject({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'hello' },
+      ],
+      maxTokens: 50,
+      temperature: 0.5,
+      topP: 0.9,
+      user: 'u1',
+      tools: [{ name: 'look', description: 'Looks.', parameters: schema, strict: true }],
+      toolChoice: { name: 'look' },
+      parallelToolCalls: false,
+      responseFormat: { type: 'json_schema', name: 'n', schema, strict: true },
+      thinking: { summary: 'auto', isSigned: true },
+      extra: { reasoning_effort: 'high', verbosity: 'low', metadata: { a: 'b' } },
+    });
+  });
+
+  it('joins the items of one turn of the model', () => {
+    const input: JsonObject[] = [
+      { role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'low' }] },
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'enc' },
+      {
+        type: 'message',
+        id: 'msg_1',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'Let me look.', annotations: [], logprobs: [] }],
+      },
+      call,
+      { ...call, call_id: 'c2' },
+      { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'a fox' }] },
+      { role: 'assistant', content: 'A fox.' },
+      { role: 'developer', content: 'In English.' },
+    ];
+    expect(read({ input }).messages).toEqual([
+      { role: 'user', content: [{ type: 'image', url: 'data:image/png;base64,AAAA', detail: 'low' }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Let me look.' }],
+        toolCalls: ['c1', 'c2'].map((id) => ({ id, name: 'look', arguments: '{"zoom":2}' })),
+        thoughts: [{ kind: 'openai', text: 'Hm.', signature: 'enc', id: 'rs_1' }],
+      },
+      { role: 'tool', toolCallId: 'c2', content: [{ type: 'text', text: 'a fox' }] },
+      { role: 'assistant', content: 'A fox.', toolCalls: [] },
+      { role: 'developer', content: 'In English.' },
+    ]);
+  });
+
+  it('takes values that change nothing', () => {
+    const harmless = { store: false, background: false, truncation: 'disabled', service_tier: 'auto', top_logprobs: 0 };
+    expect(read({ ...harmless, previous_response_id: null, store: null, stream: true })).toEqual(read());
+    expect(read(harmless)).toEqual(read());
+  });
+
+  it.each<[string, JsonObject, string]>([
+    ['store: true', { store: true }, 'store'],
+    ['an earlier response', { previous_response_id: 'resp_1' }, 'previous_response_id'],
+    ['work in the background', { background: true }, 'background'],
+    ['a conversation', { conversation: 'conv_1' }, 'conversation'],
+    ['a stored prompt', { prompt: { id: 'p' } }, 'prompt'],
+    ['a truncated input', { truncation: 'auto' }, 'truncation'],
+    ['a tool of the provider', { tools: [{ type: 'web_search' }] }, 'tools.0.type'],
+    ['an item that refers to a stored one', { input: [{ type: 'item_reference', id: 'i' }] }, 'input.0.type'],
+    ['a file', { input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input.0.content.0.type'],
+    ['an unknown field of an item', { input: [{ ...call, namespace: 'n' }] }, 'input.0.namespace'],
+    ['log probabilities', { include: ['message.output_text.logprobs'] }, 'include.0'],
+    ['a phase', { input: [{ role: 'assistant', content: 'a', phase: 'commentary' }] }, 'input.0.phase'],
+    [
+      'an output without its call',
+      { input: [{ type: 'function_call_output', call_id: 'x', output: '' }] },
+      'input.0.call_id',
+    ],
+    ['a choice without tools', { tool_choice: 'required' }, 'tool_choice'],
+    ['no input', { input: null }, 'input'],
+  ])('is refused by the name of the field: %s', (_name, more, param) => {
+    expect(refusal(more).param).toBe(param);
+  });
+
+  it('leaves further fields to the list of each channel', () => {
+    expect(read({ service_tier: 'flex' }).extra).toEqual({ service_tier: 'flex' });
+  });
+
+  it('gets the refusals of the shared checks in its own words', () => {
+    const error = new GatewayError('unsupported_parameter', {
+      param: 'response_format',
+      message: 'no response_format',
+    });
+    expect(inResponsesWords(error)).toMatchObject({ param: 'text.format', message: 'no text.format' });
+  });
+});
+
+const about = { id: 'resp_1', created: 1, model: 'm', requestId: 'req_1' };
+const replied = (more: Partial<ChatReply> = {}): ChatReply => ({
+  content: 'Hi.',
+  refusal: null,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: null,
+  ...more,
+});
+const usage = { input: 20, output: 7 };
+const write = (more: Partial<ChatReply> = {}, asked: JsonObject = {}) =>
+  responseObject({ ...about, usage, reply: replied(more) }, asked);
+
+describe('a response', () => {
+  it('has the items and counts of the answer, and repeats the request', () => {
+    expect(
+      write(
+        {
+          reasoning: 'Hm.',
+          toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }],
+          usage: { inputTokens: 20, outputTokens: 7, cachedTokens: 8, reasoningTokens: 3 },
+        },
+        { instructions: 'Be brief.', metadata: { a: 'b' } },
+      ),
+    ).toMatchObject({
+      id: 'resp_1',
+      object: 'response',
+      status: 'completed',
+      store: false,
+      instructions: 'Be brief.',
+      metadata: { a: 'b' },
+      output: [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
+        { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hi.' }] },
+        { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}', status: 'completed' },
+      ],
+      usage: {
+        input_tokens: 20,
+        input_tokens_details: { cached_tokens: 8 },
+        output_tokens: 7,
+        output_tokens_details: { reasoning_tokens: 3 },
+        total_tokens: 27,
+      },
+    });
+  });
+
+  it.each([
+    ['length', 'max_output_tokens'],
+    ['content_filter', 'content_filter'],
+  ] as const)('that ended by %s is incomplete', (finishReason, reason) => {
+    expect(write({ finishReason })).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason },
+      output: [{ status: 'incomplete' }],
+    });
+  });
+
+  it('has a refusal as a part of its own', () => {
+    expect(write({ content: null, refusal: 'No.' })).toMatchObject({
+      output: [{ type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] }],
+    });
+  });
+
+  it('brings encrypted thoughts and signatures of calls back unchanged, whoever wrote them, if the client asks for them', () => {
+    const reply = replied({
+      thoughts: [
+        { kind: 'openai', text: 'Hm.', signature: 'enc', id: 'rs_9' },
+        { kind: 'anthropic', text: 'Aha.', signature: 'sig/=' },
+        { kind: 'anthropic_redacted', text: '', signature: 'secret' },
+      ],
+      toolCalls: [{ id: 'call.1', name: 'look', arguments: '{}', signature: 'g.sig' }],
+    });
+    const { output } = write(reply, signed);
+    const input = [{ role: 'user', content: 'hello' }, ...(Array.isArray(output) ? output : [])];
+    expect(read({ input }).messages[1]).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Hi.' }],
+      thoughts: reply.thoughts,
+      toolCalls: reply.toolCalls,
+    });
+    expect(JSON.stringify(write(reply))).not.toContain('encrypted_content');
+  });
+});
+
+interface Event {
+  type: string;
+  sequence_number: number;
+  response?: JsonObject;
+  [field: string]: unknown;
+}
+const eventsOf = (text: string): Event[] =>
+  [...text.matchAll(/^event: ([\w.]+)\ndata: (.*)\n\n/gm)].map(([, name, data]) => {
+    const event = JSON.parse(data ?? '') as Event;
+    expect(event.type).toBe(name);
+    return event;
+  });
+
+describe('a streamed response', () => {
+  const streamed = (reply: ChatReply, deltas: ChatDelta[] = toDeltas(reply).filter(isContent)): Event[] => {
+    const writer = responsesStream(about, signed);
+    const pieces = deltas.map((delta) => writer.pieces([delta]));
+    return eventsOf(pieces.join('') + writer.end({ reply, usage, credits: 3, attempts: 1 }));
+  };
+
+  it('tells of each item and ends with the whole response and what it cost', () => {
+    const events = streamed(
+      replied({
+        thoughts: [{ kind: 'openai', text: 'Hm.', signature: 'enc' }],
+        toolCalls: [{ id: 'c1', name: 'look', arguments: '{"a":1}' }],
+        finishReason: 'tool_calls',
+      }),
+    );
+    expect(events.map(({ type }) => type.replace('response.', ''))).toEqual([
+      ...['created', 'in_progress'],
+      ...['output_item.added', 'reasoning_summary_part.added', 'reasoning_summary_text.delta'],
+      ...['reasoning_summary_text.done', 'reasoning_summary_part.done', 'output_item.done'],
+      ...['output_item.added', 'content_part.added', 'output_text.delta'],
+      ...['output_text.done', 'content_part.done', 'output_item.done'],
+      ...['output_item.added', 'function_call_arguments.delta'],
+      ...['function_call_arguments.done', 'output_item.done'],
+      'completed',
+    ]);
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+    const items = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
+    expect(events.at(-1)).toMatchObject({
+      response: { status: 'completed', output: items, tollgate: { credits: 3, attempts: 1 } },
+    });
+    expect(items).toMatchObject([{ type: 'reasoning', encrypted_content: 'enc' }, {}, { call_id: 'c1' }]);
+  });
+
+  it('keeps calls apart whose pieces are mixed', () => {
+    const pieces: ChatDelta[] = [
+      { kind: 'tool_call', index: 0, id: 'a', name: 'x', arguments: '{"a"' },
+      { kind: 'tool_call', index: 1, id: 'b', name: 'y', arguments: '{"b"' },
+      { kind: 'tool_call', index: 0, arguments: ':1}' },
+      { kind: 'tool_call', index: 1, arguments: ':2}' },
+    ];
+    expect(streamed(replied({ content: null }), pieces).at(-1)?.response?.output).toMatchObject([
+      { call_id: 'a', arguments: '{"a":1}' },
+      { call_id: 'b', arguments: '{"b":2}' },
+    ]);
+  });
+
+  it('ends with an error that all SDKs read if it breaks off', () => {
+    const events = eventsOf(responsesStream(about, {}).error(new GatewayError('upstream_error')));
+    expect(events).toMatchObject([{ code: 'upstream_error', error: { code: 'upstream_error', type: 'server_error' } }]);
+  });
+});
