@@ -6,7 +6,10 @@ export async function listModels(database: Database): Promise<CatalogEntry[]> {
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }
 
-/** Makes the catalog exactly these entries, in the transaction of `query`. Returns what changed. */
+/**
+ * Makes the catalog exactly these entries, in the transaction of `query`. A success at a channel under a provider's name that an entry no
+ * longer has says nothing about the new name, so it is forgotten. Returns what changed.
+ */
 export async function replaceModels(
   query: Query,
   entries: CatalogEntry[],
@@ -24,6 +27,12 @@ export async function replaceModels(
          private = excluded.private, updated_at = clock_timestamp()
          where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
        returning id, xmax = 0 as inserted
+     ), renamed as (
+       update channel_mapping_state s set succeeded_at = null
+       from channel c, model m, given g
+       where c.id = s.channel_id and m.id = s.model_id and g.id = m.id and s.succeeded_at is not null
+         and (m.private #> array['upstream', c.adapter, 'model'], m.private #> array['upstream', c.adapter, 'model_by'])
+           is distinct from (g.private #> array['upstream', c.adapter, 'model'], g.private #> array['upstream', c.adapter, 'model_by'])
      )
      select id, case when inserted then 'added' else 'changed' end as change from upserted
      union all select id, 'removed' from removed`,

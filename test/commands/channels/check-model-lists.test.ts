@@ -113,14 +113,28 @@ describe('the check of the model lists', () => {
   });
 
   it('leaves a mapping alone that succeeded in the last day, and not one whose last success is older', async () => {
+    await useCatalog(renamed('gpt-misspelt'));
     const [channel] = (await deps.channels.list()).channels.filter(({ id }) => id === channelId);
     if (!channel) throw new Error('no channel');
     const call = { modelId, projectId: 'prj_a', startedAt: performance.now() };
     await deps.channels.note(channel, call, ok);
-    await useCatalog(renamed('gpt-misspelt'));
     expect(await checkModelLists(deps)).toMatchObject({ unlisted: 0 });
     await db.query('', `update channel_mapping_state set succeeded_at = succeeded_at - interval '25 hours'`);
     expect(await checkModelLists(deps)).toMatchObject({ unlisted: 1 });
+  });
+
+  it('finds a misspelt name although calls under the name before it succeeded', async () => {
+    const channel = await deps.channels.find(channelId);
+    if (!channel) throw new Error('no channel');
+    await deps.channels.note(channel, { modelId, projectId: 'prj_a', startedAt: performance.now() }, ok);
+    // Another change of the entry forgets nothing.
+    await useCatalog(catalog.map((entry) => ({ ...entry, model: { ...entry.model, description: 'Another text.' } })));
+    const successes = () =>
+      db.query('', 'select succeeded_at from channel_mapping_state where succeeded_at is not null');
+    expect(await successes()).toHaveLength(1);
+    await useCatalog(renamed('gpt-misspelt'));
+    expect(await checkModelLists(deps)).toMatchObject({ unlisted: 1 });
+    expect(await isDrawn()).toBe(false);
   });
 
   it('draws a mapping again once a call with it succeeds', async () => {
