@@ -13,7 +13,8 @@ export const isNamed = (request: ChatRequest, member: keyof ChatRequest): boolea
 
 /** A sentence for the client about parameters without effect; null if there are none. */
 export function noEffect(names: readonly string[]): string | null {
-  if (names.length === 0) return null;
-  const them = names.length === 1 ? 'it' : 'them';
-  return `The model does not take ${names.join(', ')} in this request, so it was asked without ${them}.`;
+  const last = names.at(-1);
+  if (last === undefined) return null;
+  if (names.length === 1) return `The model does not take ${last} in this request, so it was asked without it.`;
+  return `The model does not take ${names.slice(0, -1).join(', ')} and ${last} in this request, so it was asked without them.`;
 }

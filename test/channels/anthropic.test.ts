@@ -230,7 +230,7 @@ describe('a chat for Anthropic', () => {
     const thinking = effort('high', 'adaptive');
     expect(warnings({ ...thinking, temperature: 0.7, isDefaultTemperature: true })).toEqual([]);
     expect(warnings({ ...thinking, temperature: 0.7, topK: 9 })).toEqual([
-      expect.stringContaining('does not take temperature, top_k'),
+      expect.stringContaining('does not take temperature and top_k'),
     ]);
   });
 

@@ -148,7 +148,7 @@ export const describeCompleteChat = (started: () => Gateway): void =>
 
       it('says which parameters of the client its model was not sent', async () => {
         const fields = { model: 'gpt-5-mini', temperature: 0.2, stop: ['END'] };
-        const warning = expect.stringContaining('does not take temperature, stop in this request');
+        const warning = expect.stringContaining('does not take temperature and stop in this request');
         const answer = await ask('sampled', { fields });
         expect(answer.body).toMatchObject({ choices: [{ finish_reason: 'stop' }], tollgate: { warning } });
         expect((await ask('not sampled', { fields: { model: 'gpt-5-mini' } })).body).not.toHaveProperty('tollgate');
