@@ -15,10 +15,9 @@ export interface TaskOptions {
 /** The fields of a create request that `readTaskOptions` reads. */
 export const taskOptionKeys = ['metadata', 'deadline_seconds', 'max_credits', 'dry_run'] as const;
 
-const KEYS_MAX = 16;
-const KEY_CHARACTERS_MAX = 40;
-const VALUE_CHARACTERS_MAX = 500;
-const DEADLINE_SECONDS_MIN = 30;
+/** What metadata may have at most. */
+export const metadataLimits = { keysMax: 16, keyCharactersMax: 40, valueCharactersMax: 500 } as const;
+export const DEADLINE_SECONDS_MIN = 30;
 
 /** Reads the options of a create request. Without a deadline of its own, the task has the type's limit. Throws `invalid_value`. */
 export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMax: number): TaskOptions {
@@ -32,12 +31,12 @@ export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMa
 
 function demandMember(name: string, value: unknown): asserts value is string {
   const param = `metadata.${quoted(name)}`;
-  if (name === '' || charactersOf(name) > KEY_CHARACTERS_MAX) {
-    throw invalid(param, `${param}: a key of metadata must have 1 to ${KEY_CHARACTERS_MAX} characters.`);
+  if (name === '' || charactersOf(name) > metadataLimits.keyCharactersMax) {
+    throw invalid(param, `${param}: a key of metadata must have 1 to ${metadataLimits.keyCharactersMax} characters.`);
   }
   if (typeof value !== 'string') throw invalid(param, `${param} must be a string, not ${quoted(value)}.`);
-  if (charactersOf(value) > VALUE_CHARACTERS_MAX) {
-    throw invalid(param, `${param} must have at most ${VALUE_CHARACTERS_MAX} characters.`);
+  if (charactersOf(value) > metadataLimits.valueCharactersMax) {
+    throw invalid(param, `${param} must have at most ${metadataLimits.valueCharactersMax} characters.`);
   }
 }
 
@@ -48,8 +47,8 @@ export function readMetadata(value: unknown): Record<string, string> | null {
     throw invalid('metadata', `metadata must be an object of strings, not ${quoted(value)}.`);
   }
   const given = Object.entries(value);
-  if (given.length > KEYS_MAX) {
-    throw invalid('metadata', `metadata must have at most ${KEYS_MAX} keys, not ${given.length}.`);
+  if (given.length > metadataLimits.keysMax) {
+    throw invalid('metadata', `metadata must have at most ${metadataLimits.keysMax} keys, not ${given.length}.`);
   }
   const members = given.map(([name, text]): [string, string] => {
     demandMember(name, text);

@@ -14,22 +14,26 @@ export interface Representation {
   body: Buffer;
   etag: string;
   coding?: 'br' | 'zstd' | 'gzip';
+  /** The media type. Absent: JSON. */
+  type?: string;
 }
 
 /**
- * Answers a JSON body, or 304 if the client has it. A cache of the client may store the answer but has to ask again before each use (RFC
+ * Answers a body, or 304 if the client has it. A cache of the client may store the answer but has to ask again before each use (RFC
  * 9111 §5.2.2.4), and no cache that others share may store it.
  */
-export function answerRepresentation(ctx: AppContext, { body, etag, coding }: Representation): void {
+export function answerRepresentation(ctx: AppContext, { body, etag, coding, type = jsonType }: Representation): void {
   ctx.set('ETag', etag);
   ctx.set('Cache-Control', 'private, no-cache');
   if (isNotModified(ctx, etag)) {
     ctx.status = 304;
     return;
   }
-  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  ctx.set('Content-Type', type);
   if (coding) ctx.set('Content-Encoding', coding);
   ctx.body = body;
 }
+
+const jsonType = 'application/json; charset=utf-8';
 
 const strong = (tag: string): string => tag.replace(/^W\//, '');

@@ -2,6 +2,7 @@ import { scopes } from '../domain/scope.ts';
 import type { HttpDeps } from './http-deps.ts';
 import type { Route } from './route.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
+import { documentationRoutes } from './routes/documentation.ts';
 import { showFile } from './routes/files.ts';
 import { geminiGeneration } from './routes/gemini.ts';
 import { legacyRoutes } from './routes/legacy.ts';
@@ -26,7 +27,8 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof legacyRoutes>[0] &
   Parameters<typeof jobRoutes>[0] &
   Parameters<typeof redeliverRoute>[0] &
-  Parameters<typeof uploadImageRoute>[0];
+  Parameters<typeof uploadImageRoute>[0] &
+  Parameters<typeof documentationRoutes>[0];
 
 const client = { auth: 'api_key', dialect: 'openai' } as const;
 /** The scopes that open a route. A client that creates tasks may read them without the scope of reading the whole project. */
@@ -42,7 +44,12 @@ const post = { ...client, method: 'POST', body: 'none' } as const;
 const anthropic = { ...postJson, ...chat, dialect: 'anthropic', query: ['beta'] } as const;
 
 /** Every route of the service with its authentication, error dialect, body and handler. */
-export const createRoutes = (deps: RouteDeps): readonly Route[] => [
+export function createRoutes(deps: RouteDeps): readonly Route[] {
+  const routes = serviceRoutes(deps);
+  return [...routes, ...documentationRoutes(deps, routes)];
+}
+
+const serviceRoutes = (deps: RouteDeps): Route[] => [
   { ...get, ...anyScope, path: '/api/v1/models', handler: listModels(deps) },
   { ...get, ...anyScope, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, ...chat, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },

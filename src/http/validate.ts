@@ -18,25 +18,29 @@ export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown
  * An array of `item`, checked up to the first item that is not accepted. `z.array` would list the errors of all items: 4 MB of
  * zeros would be two million errors, of which the client sees one.
  */
-export const listOf = <Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) =>
-  z
-    .array(z.unknown())
-    .min(min)
-    .max(max)
-    .transform((values, context): z.output<Item>[] => {
-      const items: z.output<Item>[] = [];
-      for (const [index, value] of values.entries()) {
-        const parsed = item.safeParse(value);
-        if (!parsed.success) {
-          const [first] = parsed.error.issues;
-          const issue = { ...first, input: value, path: [index, ...(first?.path ?? [])] };
-          context.issues.push(issue as z.core.$ZodRawIssue);
-          return z.NEVER;
-        }
-        items.push(parsed.data);
+export function listOf<Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) {
+  const list = z.array(z.unknown()).min(min).max(max);
+  items.set(list, item);
+  return list.transform((values, context): z.output<Item>[] => {
+    const parsedItems: z.output<Item>[] = [];
+    for (const [index, value] of values.entries()) {
+      const parsed = item.safeParse(value);
+      if (!parsed.success) {
+        const [first] = parsed.error.issues;
+        const issue = { ...first, input: value, path: [index, ...(first?.path ?? [])] };
+        context.issues.push(issue as z.core.$ZodRawIssue);
+        return z.NEVER;
       }
-      return items;
-    });
+      parsedItems.push(parsed.data);
+    }
+    return parsedItems;
+  });
+}
+
+const items = new WeakMap<z.core.$ZodType, z.ZodType>();
+
+/** The schema of each item of a list that `listOf` made, for those who describe a body. zod itself knows only the list. */
+export const itemOf = (list: z.core.$ZodType): z.ZodType | undefined => items.get(list);
 
 /** Any JSON. A body was parsed from JSON, so a second check of each of its values would only cost time. */
 export const anyJson = z.custom<JsonValue>((value) => value !== undefined);

@@ -17,7 +17,9 @@ const filesBelow = (folder: string, ending: string): string[] =>
 
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
-  ...readdirSync(new URL('docs', root)).map((name) => `docs/${name}`),
+  ...readdirSync(new URL('docs', root))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ];
 /** The cells of each row of a Markdown table that begins with a name in backticks. */
 const tableRows = (text: string): string[][] =>

@@ -13,7 +13,7 @@ export const toolsMax = 128;
 export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
-export const JsonRecord = z.custom<JsonObject>(isRecord, 'must be an object');
+export const JsonRecord = z.custom<JsonObject>(isRecord, 'must be an object').meta({ type: 'object' });
 
 export const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
 

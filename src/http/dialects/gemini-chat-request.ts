@@ -32,7 +32,7 @@ import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
  */
 export function readGeminiChat(model: string, body: unknown): ChatRequest {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
-  const asked = validate(Body, isObject ? withoutHarmless({ ...body }, harmless) : body);
+  const asked = validate(GeminiChatBody, isObject ? withoutHarmless({ ...body }, harmless) : body);
   const config = asked.generationConfig ?? {};
   const tools = (asked.tools ?? []).flatMap(({ functionDeclarations }) => (functionDeclarations ?? []).map(toTool));
   if (tools.length > toolsMax) throw refused('tools', `at most ${toolsMax} functions`);
@@ -148,7 +148,7 @@ const CallingConfig = aliased({
   allowedFunctionNames: z.array(FunctionName).max(toolsMax).nullish(),
 });
 
-const Body = aliased({
+export const GeminiChatBody = aliased({
   // Some SDKs repeat the path's model.
   model: z.string().optional(),
   contents: listOf(Content, { min: 1, max: itemsMax }),
@@ -163,7 +163,10 @@ const Body = aliased({
 });
 
 /** The fields that only Gemini itself takes. An empty field changes nothing. */
-function readGeminiFields({ generationConfig, safetySettings }: z.output<typeof Body>): ChatRequest['gemini'] {
+function readGeminiFields({
+  generationConfig,
+  safetySettings,
+}: z.output<typeof GeminiChatBody>): ChatRequest['gemini'] {
   const { includeThoughts, ...thinking } = generationConfig?.thinkingConfig ?? {};
   const thinkingConfig = given({ ...thinking, includeThoughts: includeThoughts || null });
   const fields = {

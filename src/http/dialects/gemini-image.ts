@@ -21,7 +21,7 @@ export interface GeminiImageRequest {
  * prompt is all texts in order, one per line. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
  */
 export function readGeminiImage(body: unknown): GeminiImageRequest {
-  const { contents, generationConfig } = validate(Body, body);
+  const { contents, generationConfig } = validate(GeminiImageBody, body);
   const parts = contents.flatMap((content) => content.parts);
   const { imageConfig, responseModalities, seed } = generationConfig ?? {};
   if (responseModalities && responseModalities.length > 0 && !responseModalities.includes('IMAGE')) {
@@ -40,7 +40,7 @@ const Part = aliased({ text: z.string().optional(), inlineData: InlineData.optio
   'must have exactly one of text and inlineData, because image models accept nothing else',
 );
 
-const Body = aliased({
+export const GeminiImageBody = aliased({
   // Some SDKs repeat the path's model.
   model: z.string().optional(),
   contents: listOf(

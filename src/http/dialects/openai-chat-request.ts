@@ -167,7 +167,8 @@ const Format = z.discriminatedUnion('type', [
   }),
 ]);
 
-const known = {
+/** The fields that are read, by name. */
+export const openaiChatFields = {
   model: z.string().min(1).max(200),
   messages: listOf(Message, { min: 1, max: itemsMax }),
   max_tokens: MaxTokens.nullish(),
@@ -192,11 +193,11 @@ const fixed = {
   n: z.int().min(1).max(128).nullish(),
   logprobs: z.boolean().nullish(),
 };
-const Body = z.object({ ...known, ...fixed }).catchall(anyJson);
+const Body = z.object({ ...openaiChatFields, ...fixed }).catchall(anyJson);
 const V1Body = Body.extend({ max_tokens: V1MaxTokens.nullish(), max_completion_tokens: V1MaxTokens.nullish() });
 
 /** Values that change nothing. A field with such a value is accepted and not sent. */
-const harmless: HarmlessValues = {
+export const harmlessChatFields: HarmlessValues = {
   n: [1],
   best_of: [1],
   logprobs: [false],
@@ -213,10 +214,10 @@ const harmless: HarmlessValues = {
 function furtherFields(asked: z.infer<typeof Body>): JsonObject {
   const unread = Object.fromEntries(
     Object.entries(asked).filter(
-      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(known, entry[0]),
+      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(openaiChatFields, entry[0]),
     ),
   );
-  const further = withoutHarmless(unread, harmless);
+  const further = withoutHarmless(unread, harmlessChatFields);
   const param = Object.keys(further).find((field) => neverPassedThrough.includes(field));
   if (param === undefined) return further;
   throw new GatewayError('unsupported_parameter', {

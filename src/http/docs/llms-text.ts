@@ -1,0 +1,56 @@
+import { errorTable, type ErrorCode } from '../../domain/errors.ts';
+import { statusOf } from '../error-status.ts';
+import { operations } from '../openapi/operations.ts';
+import { tags, type Catalog } from '../openapi/operation.ts';
+import { errorHelp } from './error-help.ts';
+
+/** `GET /llms.txt` (https://llmstxt.org): what a language model needs to write a client, in Markdown. */
+export function llmsText(baseUrl: string, catalog: Catalog): string {
+  const models = catalog.map(({ model }) => `- \`${model.id}\` (${model.type}): ${model.display_name}`);
+  const routes = Object.keys(tags).flatMap((tag) => [
+    `### ${tag}`,
+    '',
+    ...Object.entries(operations)
+      .filter(([, operation]) => operation.tag === tag)
+      .map(([name, { summary }]) => `- \`${name}\`: ${summary}`),
+    '',
+  ]);
+  const errors = (Object.keys(errorTable) as ErrorCode[]).map(
+    (code) => `- \`${code}\` (${statusOf[code]}): ${errorHelp[code].when}. ${errorHelp[code].remedy}`,
+  );
+  return `${[
+    '# Tollgate',
+    '',
+    '> A gateway for chats, pictures and videos of several providers, billed in credits. One API key, one base URL.',
+    '',
+    `- Base URL: ${baseUrl}`,
+    '- Authentication: `Authorization: Bearer sk-…` or `x-api-key: sk-…`. Never in the query.',
+    '- Chats speak the dialect of OpenAI: use its SDKs with `base_url` = the base URL + `/api/v1`.',
+    '- A picture or a video is a task: `POST` creates it (202), `GET /api/v1/tasks/{task_id}` reads it until `status` is `succeeded`, `failed` or `canceled`.',
+    '- Send `Idempotency-Key` with every POST that costs credits, and retry with the same key.',
+    '- Unknown fields and query parameters are refused with 400. `error.code` is the code to program against, `error.param` the field.',
+    '- Signed URLs in `output` need no key.',
+    '',
+    `- [OpenAPI 3.1 document](${baseUrl}/api/v1/openapi.json): every field of every route`,
+    `- [Reference](${baseUrl}/docs): the same as a page`,
+    `- [Error codes](${baseUrl}/docs/errors)`,
+    '',
+    '## Example',
+    '',
+    '```sh',
+    `curl ${baseUrl}/api/v1/images/generate -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`,
+    `  -d '{"model":"${catalog.find(({ model }) => model.type === 'image')?.model.id ?? 'MODEL'}","prompt":"a paper boat on a river"}'`,
+    '```',
+    '',
+    '## Models',
+    '',
+    ...models,
+    '',
+    '## Routes',
+    '',
+    ...routes,
+    '## Errors',
+    '',
+    ...errors,
+  ].join('\n')}\n`;
+}

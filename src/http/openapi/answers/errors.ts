@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../../domain/errors.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import type { DialectName } from '../../dialects/dialect.ts';
+
+const openai = z.object({
+  message: z.string().describe('A sentence for people. It names the field, the value and what is accepted.'),
+  type: z.string(),
+  param: z.string().nullable().describe('The field or query parameter at fault.'),
+  code: z.string().describe('The code to program against.'),
+  doc_url: z.string().optional().describe('The page about the code.'),
+});
+
+const anthropic = z.object({
+  type: z.string(),
+  message: z.string(),
+  details: z.object({
+    error_code: z.string().describe('The code to program against.'),
+    param: z.string().optional().describe('The field at fault.'),
+  }),
+});
+
+const gemini = z.object({
+  code: z.int().describe('The HTTP status.'),
+  message: z.string(),
+  status: z.string().describe('The word of google.rpc.Code.'),
+  details: z.array(z.record(z.string(), z.unknown())).describe('`reason` of the first one has our code in capitals.'),
+});
+
+/** The error body of each dialect. */
+export const errorBodies = {
+  openai: z.object({ error: openai }).meta({ id: 'Error' }),
+  anthropic: z
+    .object({ type: z.literal('error'), error: anthropic, request_id: z.string() })
+    .meta({ id: 'AnthropicError' }),
+  gemini: z.object({ error: gemini }).meta({ id: 'GeminiError' }),
+  legacy: z.object({ success: z.literal(false), error: openai }).meta({ id: 'LegacyError' }),
+  legacy_data: z.object({ success: z.literal(false), error: openai, data: z.null() }).meta({ id: 'LegacyDataError' }),
+} satisfies Record<DialectName, z.ZodType>;
+
+/** What a body with one of these codes has beyond its dialect's schema. Gemini's has the code too deep to say. */
+export function withCodes(dialect: DialectName, codes: readonly ErrorCode[]): JsonObject | null {
+  const values: JsonObject = { enum: [...codes] };
+  const has = (member: string, schema: JsonObject): JsonObject => ({
+    type: 'object',
+    properties: { [member]: schema },
+  });
+  if (dialect === 'gemini') return null;
+  if (dialect === 'anthropic') return has('error', has('details', has('error_code', values)));
+  return has('error', has('code', values));
+}

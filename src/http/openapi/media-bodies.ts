@@ -1,0 +1,124 @@
+import type { CatalogEntry, Model } from '../../domain/catalog.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { inputRule } from '../../domain/media-input.ts';
+import {
+  acceptedParameters,
+  listValues,
+  mediaInputKeys,
+  promptCharactersMax,
+  type AcceptedParameter,
+  type MediaInputKey,
+} from '../../domain/parameters.ts';
+import { DEADLINE_SECONDS_MIN, metadataLimits } from '../../domain/task-options.ts';
+import type { TaskType } from '../../domain/task.ts';
+import type { NamedSchemas } from './json-schema.ts';
+import type { Catalog } from './operation.ts';
+
+/**
+ * The body that creates a task: one schema for each model of the type, chosen by `model`. It is made from the same rules of the
+ * catalog by which `resolveMediaRequest` checks a body.
+ */
+export function createBody(catalog: Catalog, type: TaskType, named: NamedSchemas): JsonObject {
+  const entries = catalog.filter(({ model }) => model.type === type);
+  const refs = entries.map((entry) => {
+    const name = `Create_${entry.model.id}`;
+    named.set(name, modelBody(entry));
+    return [entry.model.id, `#/components/schemas/${name}`] as const;
+  });
+  if (refs.length === 0) return anyModelBody;
+  return {
+    oneOf: refs.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: 'model', mapping: Object.fromEntries(refs) },
+  };
+}
+
+const prompt = { type: 'string', minLength: 1, maxLength: promptCharactersMax, pattern: '\\S' };
+
+const envelope = {
+  callback_url: {
+    type: ['string', 'null'],
+    format: 'uri',
+    pattern: '^https://',
+    description: 'A public https URL. The task is sent to it when it has ended.',
+  },
+  metadata: {
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string', maxLength: metadataLimits.valueCharactersMax },
+    propertyNames: { minLength: 1, maxLength: metadataLimits.keyCharactersMax },
+    maxProperties: metadataLimits.keysMax,
+    description: 'Texts of your own by name. They are on the task and in its callback, and lists can filter by them.',
+  },
+  deadline_seconds: {
+    type: ['integer', 'null'],
+    minimum: DEADLINE_SECONDS_MIN,
+    description: 'After this time a task that has not ended fails. At most, and if absent, the limit of the type.',
+  },
+  max_credits: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    description: 'The most that the task may cost. A dearer request is 402 `max_credits_exceeded`.',
+  },
+  dry_run: { type: ['boolean', 'null'], description: 'Only tell the price: nothing is created.' },
+};
+
+/** Without a catalog: what every model takes. */
+const anyModelBody: JsonObject = {
+  type: 'object',
+  properties: { model: { type: 'string' }, prompt, ...envelope },
+  required: ['model', 'prompt'],
+};
+
+function modelBody(entry: CatalogEntry): JsonObject {
+  const { model, private: hidden } = entry;
+  const properties: JsonObject = { model: { const: model.id }, prompt };
+  if (model.parameters.negative_prompt === true) {
+    properties.negative_prompt = { type: ['string', 'null'], maxLength: promptCharactersMax };
+  }
+  for (const key of mediaInputKeys) {
+    if (model.parameters[key] === true) properties[key] = inputSchema(key, hidden.reference_images_max);
+  }
+  const fields = new Map((model.parameters.fields ?? []).map((field) => [field.key, field]));
+  for (const [key, accepted] of acceptedParameters(entry)) {
+    const field = fields.get(key);
+    const description = [field?.label, field?.description].filter(Boolean).join('. ');
+    properties[key] = { ...parameterSchema(accepted), ...(description !== '' && { description }) };
+    if (key === hidden.variant_field) {
+      properties.variant = { ...parameterSchema(accepted), description: `The same setting as ${key}.` };
+    }
+  }
+  return {
+    type: 'object',
+    title: model.display_name,
+    description: prices(model),
+    properties: { ...properties, ...envelope },
+    required: ['model', 'prompt'],
+    additionalProperties: false,
+  };
+}
+
+/** Null in an optional field means absent. */
+function parameterSchema(accepted: AcceptedParameter): JsonObject {
+  const values = listValues(accepted, 100);
+  const allowed: JsonObject =
+    accepted.kind === 'range' && values === undefined
+      ? { type: ['number', 'null'], minimum: accepted.min, maximum: accepted.max }
+      : { enum: [...(values ?? []), null] };
+  return { ...allowed, ...(accepted.default !== undefined && { default: accepted.default }) };
+}
+
+function inputSchema(key: MediaInputKey, referencesMax: number): JsonObject {
+  const { kind, maxBytes } = inputRule(key);
+  const description = `${kindNames[kind]} of up to ${maxBytes / 1e6} MB: a public https URL, the \`file_…\` id of an upload, or a base64 data URI.`;
+  const input = { type: 'string', pattern: '^(https://|file_|data:)' };
+  if (key !== 'reference_images') return { ...input, type: ['string', 'null'], description };
+  return { type: ['array', 'null'], items: input, minItems: 1, maxItems: referencesMax, description };
+}
+
+const kindNames = { image: 'A picture', video: 'A video', audio: 'A sound file' };
+
+function prices({ pricing, parameters }: Model): string {
+  const [first, ...rules] = parameters.pricingRules ?? [];
+  if (first === undefined) return `${pricing.credits_per_request} credits.`;
+  const others = rules.map(({ match, credits }) => `${credits} with ${match.value}`);
+  return `${[`${first.credits} credits with ${first.match.key} ${first.match.value}`, ...others].join(', ')}.`;
+}

@@ -1,0 +1,64 @@
+import type { z } from 'zod';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { NamedSchemas } from './json-schema.ts';
+
+/** What the document says about one route beyond its row of the route table. */
+export interface Operation {
+  /** A few words, the title of the operation. */
+  summary: string;
+  /** Markdown. */
+  description?: string;
+  tag: Tag;
+  /** Every parameter in the path and in the query, and headers that only this route reads. */
+  parameters?: readonly Parameter[];
+  body?: (catalog: Catalog, named: NamedSchemas) => Body;
+  /** By status, without the refusals. */
+  answers: Readonly<Record<number, Answer>>;
+  /** The refusals of this route beyond those of every route of its kind. */
+  errors?: readonly ErrorCode[];
+}
+
+/** The offered models, in the catalog's order. */
+export type Catalog = readonly CatalogEntry[];
+
+export const tags = {
+  Models: 'The models that a key may use, with their prices and parameters.',
+  Chat: 'Chat completions, whole or streamed.',
+  Images: 'Pictures, created as tasks.',
+  Videos: 'Videos, created as tasks.',
+  Tasks: 'Read, cancel and follow up tasks.',
+  Files: 'Results and uploads, by signed URL.',
+  Gemini: "Google's generateContent, for chat and image models.",
+  Legacy: 'The routes of the former platform. New clients do not need them.',
+  Documentation: 'This document and the pages about errors. They need no key.',
+} as const;
+export type Tag = keyof typeof tags;
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  description: string;
+  schema: z.ZodType;
+  required?: boolean;
+  /** `deepObject`: one query parameter for each member, `name[member]=value`. */
+  style?: 'deepObject';
+  example?: string | number;
+}
+
+/** By media type. */
+export type Body = Readonly<Record<string, { schema: JsonObject; examples?: Examples }>>;
+/** Each is sent to a gateway by a test. */
+export type Examples = Readonly<Record<string, { summary: string; value: JsonObject }>>;
+
+export interface Answer {
+  description: string;
+  /** By media type; absent for an answer without a body. */
+  content?: Readonly<Record<string, z.ZodType>>;
+  /** Headers of this answer by name, with what they say. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A JSON body of an answer. */
+export const json = (schema: z.ZodType): Answer['content'] => ({ 'application/json': schema });

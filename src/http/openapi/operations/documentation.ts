@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { json, type Operation } from '../operation.ts';
+import { notModified, validated } from './shared.ts';
+
+const page = { 'text/html': z.string() };
+
+export const documentationOperations: Record<string, Operation> = {
+  'GET /api/v1/openapi.json': {
+    summary: 'This document',
+    description: 'OpenAPI 3.1. It names the models of the catalog, whatever a key may use.',
+    tag: 'Documentation',
+    answers: {
+      200: {
+        description: 'The document.',
+        content: json(z.object({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) })),
+        headers: validated,
+      },
+      304: notModified,
+    },
+  },
+  'GET /llms.txt': {
+    summary: 'A guide for language models',
+    tag: 'Documentation',
+    answers: { 200: { description: 'Markdown.', content: { 'text/plain': z.string() } } },
+  },
+  'GET /docs': {
+    summary: 'The reference as a page',
+    tag: 'Documentation',
+    answers: { 200: { description: 'The page.', content: page } },
+  },
+  'GET /docs/assets/{name}': {
+    summary: 'A part of the pages',
+    tag: 'Documentation',
+    parameters: [{ name: 'name', in: 'path', description: 'The name of the file.', schema: z.string() }],
+    answers: {
+      200: { description: 'The file.', content: { 'text/css': z.string(), 'text/javascript': z.string() } },
+      304: notModified,
+    },
+    errors: ['not_found'],
+  },
+  'GET /docs/errors': {
+    summary: 'The error codes as a page',
+    tag: 'Documentation',
+    answers: { 200: { description: 'The page.', content: page } },
+  },
+  'GET /docs/errors/{code}': {
+    summary: 'One error code as a page',
+    tag: 'Documentation',
+    parameters: [{ name: 'code', in: 'path', description: 'The `code` of an error.', schema: z.string() }],
+    answers: { 200: { description: 'The page.', content: page } },
+    errors: ['not_found'],
+  },
+};

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { Model, ModelList } from '../answers/model.ts';
+import { json, type Operation } from '../operation.ts';
+import { notModified, validated } from './shared.ts';
+
+export const modelOperations: Record<string, Operation> = {
+  'GET /api/v1/models': {
+    summary: 'List the models',
+    description:
+      'Active models that the key may use, with their types, prices and parameters. `Accept-Encoding` may name `br`, `zstd` or `gzip`.',
+    tag: 'Models',
+    answers: { 200: { description: 'The models.', content: json(ModelList), headers: validated }, 304: notModified },
+  },
+  'GET /api/v1/models/{model}': {
+    summary: 'Read a model',
+    tag: 'Models',
+    parameters: [{ name: 'model', in: 'path', description: 'The id of a model.', schema: z.string() }],
+    answers: { 200: { description: 'The model.', content: json(Model), headers: validated }, 304: notModified },
+    errors: ['model_not_found'],
+  },
+};

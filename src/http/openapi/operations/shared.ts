@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../../domain/errors.ts';
+import type { Answer, Parameter } from '../operation.ts';
+
+/** The headers of a read that a client may ask for again with `If-None-Match`. */
+export const validated = { ETag: 'Send it as `If-None-Match`: the answer is 304 until the content changes.' };
+
+export const notModified: Answer = {
+  description: 'The client has this version (`If-None-Match`).',
+  headers: validated,
+};
+
+export const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    '1 to 255 printable ASCII characters. A retry with the same key and body returns the first answer and is not charged again. Kept for 48 hours.',
+  schema: z.string().regex(/^[\x21-\x7e]{1,255}$/),
+};
+
+export const replayed = {
+  'Idempotent-Replayed': '`true` if this answers an earlier request with the same `Idempotency-Key`.',
+};
+
+/** The parameters of a list that every list takes. */
+export const pageParameters: readonly Parameter[] = [
+  {
+    name: 'limit',
+    in: 'query',
+    description: 'The most items of a page; 20 if absent.',
+    schema: z.int().min(1).max(100),
+  },
+  { name: 'after', in: 'query', description: 'The `next_cursor` of the page before.', schema: z.string() },
+];
+
+/** What a chat or a Gemini answer cost. */
+export const cost = {
+  'x-tollgate-credits': 'The credits charged.',
+  'x-tollgate-attempts': 'The number of channels tried.',
+};
+
+/** The refusals of a request that names a model and is charged. */
+export const purchase: readonly ErrorCode[] = [
+  'model_not_found',
+  'model_not_allowed',
+  'model_type_mismatch',
+  'insufficient_credits',
+  'key_budget_exceeded',
+  'concurrency_limit_exceeded',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+  'no_channel_available',
+];
+
+/** The refusals of a request that waits for a provider. */
+export const answered: readonly ErrorCode[] = [
+  'content_policy_violation',
+  'context_length_exceeded',
+  'idempotency_result_gone',
+  'invalid_url',
+  'upstream_error',
+  'upstream_timeout',
+];
+
+/** The refusals of a request that creates a media task. */
+export const created: readonly ErrorCode[] = [
+  'invalid_url',
+  'invalid_callback_url',
+  'max_credits_exceeded',
+  'invalid_image',
+  'file_not_found',
+  'storage_quota_exceeded',
+];

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { taskStatuses, taskTypes } from '../../../domain/task.ts';
+import { AttemptList, Task, TaskList } from '../answers/task.ts';
+import { json, type Operation, type Parameter } from '../operation.ts';
+import { notModified, pageParameters, validated } from './shared.ts';
+
+const taskId: Parameter = {
+  name: 'task_id',
+  in: 'path',
+  description: 'The `task_id` of a create.',
+  schema: z.string(),
+};
+
+const unixSeconds = z.int().min(0).max(9_999_999_999);
+
+export const taskOperations: Record<string, Operation> = {
+  'GET /api/v1/tasks': {
+    summary: 'List tasks',
+    description: "The tasks of the key's project, newest first.",
+    tag: 'Tasks',
+    parameters: [
+      ...pageParameters,
+      { name: 'status', in: 'query', description: 'With this status.', schema: z.enum(taskStatuses) },
+      { name: 'type', in: 'query', description: 'Of this type.', schema: z.enum(taskTypes) },
+      { name: 'model', in: 'query', description: 'Of this model.', schema: z.string().max(200) },
+      { name: 'key_id', in: 'query', description: 'Created with this key.', schema: z.string().max(200) },
+      {
+        name: 'metadata',
+        in: 'query',
+        description: 'Whose metadata has these values under these names: `metadata[order]=7`.',
+        schema: z.record(z.string(), z.string()),
+        style: 'deepObject',
+      },
+      { name: 'created_after', in: 'query', description: 'Created at this time or later.', schema: unixSeconds },
+      { name: 'created_before', in: 'query', description: 'Created before this time.', schema: unixSeconds },
+    ],
+    answers: { 200: { description: 'A page of tasks.', content: json(TaskList) } },
+  },
+  'GET /api/v1/tasks/{task_id}': {
+    summary: 'Read a task',
+    description: 'Poll until `status` is `succeeded`, `failed` or `canceled`.',
+    tag: 'Tasks',
+    parameters: [taskId],
+    answers: { 200: { description: 'The task.', content: json(Task), headers: validated }, 304: notModified },
+    errors: ['task_not_found'],
+  },
+  'GET /api/v1/tasks/{task_id}/attempts': {
+    summary: "List a task's attempts",
+    description: 'Every provider call made for the task: times, outcome and class of error, never the provider.',
+    tag: 'Tasks',
+    parameters: [taskId],
+    answers: { 200: { description: 'The attempts, in order.', content: json(AttemptList) } },
+    errors: ['task_not_found'],
+  },
+  'POST /api/v1/tasks/{task_id}/cancel': {
+    summary: 'Cancel a task',
+    description: 'Its credits are refunded. A job that runs and cannot be stopped goes on: 409 `task_not_cancelable`.',
+    tag: 'Tasks',
+    parameters: [taskId],
+    answers: { 200: { description: 'The canceled task.', content: json(Task) } },
+    errors: ['task_not_found', 'task_not_cancelable'],
+  },
+  'POST /api/v1/tasks/{task_id}/callback/redeliver': {
+    summary: 'Send the callback again',
+    description: 'Of a task that has ended. The callback gets a new id.',
+    tag: 'Tasks',
+    parameters: [taskId],
+    answers: { 202: { description: 'The task.', content: json(Task) } },
+    errors: ['task_not_found', 'task_content_erased'],
+  },
+};

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { CountBody, MessagesBody } from '../../dialects/anthropic-chat-fields.ts';
+import { ResponsesBody } from '../../dialects/responses-fields.ts';
+import { AnthropicMessage, TokenCount } from '../answers/anthropic-message.ts';
+import { EventText } from '../answers/chat-completion.ts';
+import { OpenaiResponse } from '../answers/openai-response.ts';
+import { bodySchema } from '../json-schema.ts';
+import { json, type Operation, type Parameter } from '../operation.ts';
+import { answered, cost, idempotencyKey, purchase, replayed } from './shared.ts';
+
+const body = (request: z.ZodType): Pick<Operation, 'body'> => ({
+  body: (_catalog, named) => ({ 'application/json': { schema: bodySchema(request, named) } }),
+});
+
+const chat = (answer: z.ZodType): Pick<Operation, 'tag' | 'answers' | 'errors'> => ({
+  tag: 'Chat',
+  answers: {
+    200: {
+      description: 'The answer.',
+      content: { 'application/json': answer, 'text/event-stream': EventText },
+      headers: {
+        ...cost,
+        ...replayed,
+        'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.',
+        'x-tollgate-clamped': 'The field whose value was lowered to what the model writes.',
+      },
+    },
+  },
+  errors: [...purchase, ...answered],
+});
+
+const version: Parameter = {
+  name: 'anthropic-version',
+  in: 'header',
+  description: 'A date. Every version is answered in one shape.',
+  schema: z.string().regex(/^20\d\d-\d\d-\d\d$/),
+};
+
+/** What the SDKs send with their `beta` methods. */
+const beta: Parameter = { name: 'beta', in: 'query', description: 'Has no effect.', schema: z.string() };
+
+export const v1ChatOperations: Record<string, Operation> = {
+  'POST /v1/responses': {
+    summary: 'Create a response, for SDKs of OpenAI',
+    description:
+      'The Responses API. Nothing is stored: `store: true`, `previous_response_id` and `background` are refused. Send the items of earlier answers back in `input`.',
+    parameters: [idempotencyKey],
+    ...body(ResponsesBody.meta({ id: 'ResponsesRequest' })),
+    ...chat(OpenaiResponse),
+  },
+  'POST /v1/messages': {
+    summary: 'Create a message, for SDKs of Anthropic',
+    description: 'The Messages API, for every chat model.',
+    parameters: [version, beta, idempotencyKey],
+    ...body(MessagesBody.meta({ id: 'MessagesRequest' })),
+    ...chat(AnthropicMessage),
+  },
+  'POST /v1/messages/count_tokens': {
+    summary: 'Count the tokens of a message',
+    description: "The gateway's own estimate. It costs nothing and asks no provider.",
+    tag: 'Chat',
+    parameters: [version, beta],
+    ...body(CountBody.meta({ id: 'CountRequest' })),
+    answers: { 200: { description: 'The count.', content: json(TokenCount) } },
+    errors: ['model_not_found', 'model_not_allowed', 'model_type_mismatch', 'context_length_exceeded', 'invalid_url'],
+  },
+};

@@ -1,0 +1,33 @@
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { DescribedRoute } from './document.ts';
+
+/** The refusals that every route of this kind can answer, whatever its handler does. */
+export const errorsOfRoute = ({ auth, body }: Pick<DescribedRoute, 'auth' | 'body'>): ErrorCode[] => [
+  ...everywhere,
+  ...byAuth[auth],
+  ...byBody[body],
+];
+
+/** `invalid_value` and `unsupported_parameter` are also about headers and the query. */
+const everywhere: readonly ErrorCode[] = [
+  'invalid_value',
+  'unsupported_parameter',
+  'internal_error',
+  'service_unavailable',
+  'overloaded',
+];
+
+const byAuth = {
+  api_key: ['ambiguous_credentials', 'invalid_api_key', 'scope_not_allowed', 'ip_not_allowed', 'rate_limit_exceeded'],
+  job_token: ['ambiguous_credentials', 'invalid_job_token', 'rate_limit_exceeded'],
+  signed: [],
+  none: [],
+} satisfies Record<DescribedRoute['auth'], ErrorCode[]>;
+
+const received: ErrorCode[] = ['unsupported_media_type', 'payload_too_large', 'request_timeout'];
+
+const byBody = {
+  none: [],
+  json: [...received, 'invalid_json', 'missing_parameter'],
+  picture: [...received, 'invalid_multipart'],
+} satisfies Record<DescribedRoute['body'], ErrorCode[]>;

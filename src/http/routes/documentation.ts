@@ -1,0 +1,87 @@
+import type { CatalogCache } from '../../caches/catalog-cache.ts';
+import type { Config } from '../../config/load-config.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import { isOffered } from '../../domain/model-list.ts';
+import { etagOf } from '../../platform/crypto/hash.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
+import { docAssets } from '../docs/assets.ts';
+import { errorPage, errorsPage, isErrorCode } from '../docs/error-pages.ts';
+import { llmsText } from '../docs/llms-text.ts';
+import { referencePage } from '../docs/reference-page.ts';
+import { answerRepresentation } from '../etag.ts';
+import { openapiDocument, type DescribedRoute } from '../openapi/document.ts';
+import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../representations.ts';
+import type { Route } from '../route.ts';
+
+interface DocumentationDeps {
+  catalog: Pick<CatalogCache, 'entries'>;
+  config: { http: Pick<Config['http'], 'publicBaseUrl'> };
+}
+
+/**
+ * The document, the pages about it and `llms.txt`, all without a key. `described` are the other routes, which the document is about
+ * together with these.
+ */
+export function documentationRoutes(deps: DocumentationDeps, described: readonly DescribedRoute[]): Route[] {
+  const open = { method: 'GET', auth: 'none', dialect: 'openai', body: 'none' } as const;
+  const routes: Route[] = [
+    { ...open, path: '/api/v1/openapi.json', handler: showDocument(deps, () => [...described, ...routes]) },
+    { ...open, path: '/llms.txt', handler: showGuide(deps) },
+    { ...open, path: '/docs', handler: showPage(() => referencePage, referencePolicy) },
+    { ...open, path: '/docs/assets/:name', handler: showAsset },
+    { ...open, path: '/docs/errors', handler: showPage(errorsPage, pagePolicy) },
+    { ...open, path: '/docs/errors/:code', handler: showPage(errorPageOf, pagePolicy) },
+  ];
+  return routes;
+}
+
+/** The document is made and compressed once per catalog. It names offered models only, as a key without an allowlist sees them. */
+function showDocument({ catalog }: DocumentationDeps, routes: () => readonly DescribedRoute[]): AppMiddleware {
+  const rendered = perCatalog(() => new Map<'document', CodedBody>());
+  return async (ctx) => {
+    const entries = await catalog.entries();
+    const known = rendered(entries);
+    const document =
+      known.get('document') ?? renderCoded(renderJson(openapiDocument(routes(), entries.filter(isOffered))));
+    known.set('document', document);
+    await answerCoded(ctx, document);
+  };
+}
+
+const showGuide =
+  ({ catalog, config }: DocumentationDeps): AppMiddleware =>
+  async (ctx) => {
+    const baseUrl = config.http.publicBaseUrl.replace(/\/+$/, '') || ctx.origin;
+    const body = Buffer.from(llmsText(baseUrl, (await catalog.entries()).filter(isOffered)));
+    answerRepresentation(ctx, { body, etag: etagOf(body), type: 'text/plain; charset=utf-8' });
+  };
+
+/** Neither page loads anything from another host, and none may be shown in a frame. */
+const pagePolicy =
+  "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** Scalar writes styles into the page, makes object URLs for answers, and sends the requests of "try it" to this server. */
+const referencePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const showPage =
+  (html: (ctx: AppContext) => string, policy: string): AppMiddleware =>
+  (ctx) => {
+    const body = Buffer.from(html(ctx));
+    ctx.set('Content-Security-Policy', policy);
+    ctx.set('Referrer-Policy', 'no-referrer');
+    answerRepresentation(ctx, { body, etag: etagOf(body), type: 'text/html; charset=utf-8' });
+    return Promise.resolve();
+  };
+
+function errorPageOf({ params }: AppContext): string {
+  const code = params['code'] ?? '';
+  if (!isErrorCode(code)) throw new GatewayError('not_found', { message: `There is no error code ${quoted(code)}.` });
+  return errorPage(code);
+}
+
+const showAsset: AppMiddleware = async (ctx) => {
+  const name = ctx.params['name'] ?? '';
+  const asset = docAssets.get(name);
+  if (!asset) throw new GatewayError('not_found', { message: `There is no file ${quoted(name)} here.` });
+  await asset(ctx);
+};

@@ -1,0 +1,11 @@
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { createRoutes, type RouteDeps } from '../../../src/http/routes.ts';
+import type { Route } from '../../../src/http/route.ts';
+import { quickSettings } from '../../support/gateway-settings.ts';
+
+/** The route table. Its handlers have no dependencies and must not be called. */
+export function describedRoutes(): readonly Route[] {
+  const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
+  const config = loadConfig({ DATABASE_URL: 'postgresql://unused', KEY_PEPPERS, MASTER_KEYS });
+  return createRoutes({ config } as RouteDeps);
+}

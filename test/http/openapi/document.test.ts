@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { errorTable } from '../../../src/domain/errors.ts';
+import { isClientRoute, openapiDocument, operationName, templateOf } from '../../../src/http/openapi/document.ts';
+import { operations } from '../../../src/http/openapi/operations.ts';
+import { breakingChanges } from './breaking-changes.ts';
+import { describedRoutes } from './described-routes.ts';
+import { committedDocument, shippedModels } from './shipped-document.ts';
+
+const lastVersion = new URL('last-version.json', import.meta.url);
+
+const Operation = z.looseObject({
+  operationId: z.string(),
+  parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })).default([]),
+  responses: z.record(z.string(), z.looseObject({ description: z.string() })),
+});
+const Document = z.looseObject({
+  openapi: z.literal('3.1.0'),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({})) }),
+});
+
+describe('the OpenAPI document', () => {
+  const routes = describedRoutes().filter(isClientRoute);
+  let document: z.infer<typeof Document>;
+  let text: string;
+  beforeAll(async () => {
+    text = JSON.stringify(openapiDocument(routes, await shippedModels()));
+    document = Document.parse(JSON.parse(text));
+  });
+
+  it('describes every client route, and no other', () => {
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual(routes.map(operationName).sort());
+    expect(Object.keys(operations).sort()).toEqual(described);
+  });
+
+  it.each(routes.map((route) => [operationName(route), route] as const))(
+    'names every parameter in the path and the query of %s, and no other',
+    (_name, route) => {
+      const template = templateOf(route.path);
+      const { parameters = [] } = document.paths[template]?.[route.method.toLowerCase()] ?? {};
+      const named = (place: string) => parameters.filter((one) => one.in === place).map(({ name }) => name);
+      expect(named('query').sort()).toEqual((route.query ?? []).map((name) => name.replace('[]', '')).sort());
+      expect(named('path')).toEqual([...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    },
+  );
+
+  it('has an id of its own for each operation, and a schema for each reference', () => {
+    const ids = Object.values(document.paths).flatMap((path) => Object.values(path).map((one) => one.operationId));
+    expect(new Set(ids).size).toBe(ids.length);
+    const referred = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = '']) => name);
+    expect(referred.length).toBeGreaterThan(50);
+    expect(referred.filter((name) => !(name in document.components.schemas))).toEqual([]);
+  });
+
+  it('names every error code that a client can meet', () => {
+    // A job route has its own token; the two about paths belong to no route, beside those of the pages.
+    const elsewhere = ['invalid_job_token', 'method_not_allowed'];
+    const codes = Object.keys(errorTable).filter((code) => !elsewhere.includes(code));
+    expect(codes.filter((code) => !text.includes(`"${code}"`) && !text.includes(`\`${code}\``))).toEqual([]);
+  });
+
+  it('describes the body of each media model by the parameters of its catalog entry', async () => {
+    for (const { model } of await shippedModels()) {
+      if (model.type === 'chat') continue;
+      const schema = document.components.schemas[`Create_${model.id}`];
+      expect(schema).toMatchObject({ required: ['model', 'prompt'], additionalProperties: false });
+      const { img_size: sizes } = model.parameters;
+      if (sizes) expect(schema).toMatchObject({ properties: { img_size: { enum: [...sizes, null] } } });
+    }
+  });
+
+  it('breaks nothing that the last version promised', () => {
+    expect(breakingChanges(JSON.parse(readFileSync(lastVersion, 'utf8')), committedDocument())).toEqual([]);
+  });
+});
