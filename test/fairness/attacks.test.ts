@@ -29,7 +29,7 @@ it('a flood of requests with random keys is refused, while every request of a pr
 });
 
 it('a receiver that hangs delays no callback of another project, neither the first try nor a retry', async () => {
-  const { attacked, held } = await callbacksUnderAttack(gateway, { attackers: 100, samples: 1 });
+  const { attacked, held } = await callbacksUnderAttack(gateway, { attackers: 50, samples: 1 });
   // The times at full size are in docs/ISOLATION.md. Here both tries came before any call to the receiver that hangs had ended:
   // such a receiver gets sixteen calls of one worker at most, and the seventeenth as soon as one of them ends.
   expect(attacked).toHaveLength(1);
@@ -38,7 +38,7 @@ it('a receiver that hangs delays no callback of another project, neither the fir
 });
 
 it('videos that never end hold no place of a worker, and pictures of another project end as before', async () => {
-  const { quiet, attacked, holding } = await picturesBesideEndlessVideos(gateway, { videos: 100, pictures: 20 });
+  const { quiet, attacked, holding } = await picturesBesideEndlessVideos(gateway, { videos: 50, pictures: 20 });
   expect(holding).toBe(0);
   // The times at full size are in docs/ISOLATION.md.
   expect(attacked).toHaveLength(quiet.length);

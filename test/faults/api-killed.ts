@@ -55,7 +55,7 @@ export const describeApiKilled = (started: () => Gateway): void =>
         const { name, baseUrl } = await gateway.startApi();
         let answered = 0;
         await Promise.all(
-          Array.from({ length: 40 }, async (_, index) => {
+          Array.from({ length: 25 }, async (_, index) => {
             const answer = await tryCreate(gateway, apiKey, {
               prompt: `no retry follows, ${index} [[latency=50]]`,
               key: `alone-${index}`,
@@ -73,5 +73,5 @@ export const describeApiKilled = (started: () => Gateway): void =>
     });
   });
 
-const crowd = 60;
+const crowd = 40;
 const member = (index: number) => ({ prompt: `a crowd of clients, ${index} [[latency=50]]`, key: `door-${index}` });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-const crowd = 40;
+const crowd = 25;
 
 describe('SIGTERM under load', () => {
   it('makes an API server report not ready, and it accepts every create during the ready delay', async () => {

@@ -73,9 +73,9 @@ describe('npm start', () => {
     expect(readDev().pids.supervisor).toBe(run.child.pid);
   });
 
-  it('restarts every killed child on the same port, with the same dev.json and data', async () => {
-    const run = start({ servers: 'own' });
-    await run.ready();
+  it('restarts every killed child on the same port, and if it is killed, stops every child, and the next start keeps the data unless --fresh is given', async () => {
+    const killed = start({ servers: 'own' });
+    await killed.ready();
     const before = readDev();
     await query(before.database_url, 'CREATE TABLE kept AS SELECT 7 AS n');
     for (const name of ['api', 'postgres', 'temporal']) process.kill(before.pids[name] ?? 0, 'SIGKILL');
@@ -88,15 +88,9 @@ describe('npm start', () => {
     expect((await fetch(after.base_url)).status).toBe(200);
     expect((await fetch(after.temporal_ui_url)).status).toBe(200);
     expect(await query(after.database_url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
-  });
 
-  it('stops every child if it is killed, and the next start keeps the data unless --fresh is given', async () => {
-    const killed = start({ servers: 'own' });
-    await killed.ready();
-    const before = readDev();
-    await query(before.database_url, 'CREATE TABLE kept AS SELECT 7 AS n');
     killed.child.kill('SIGKILL');
-    await until(() => (Object.values(before.pids).every((pid) => processStart(pid) === null) ? true : null));
+    await until(() => (Object.values(after.pids).every((pid) => processStart(pid) === null) ? true : null));
 
     const next = start({ servers: 'own' });
     await next.ready();

@@ -16,7 +16,7 @@ export const quickSettings = {
   SUBMIT_TIMEOUT_SECONDS: '20',
   POLL_INTERVAL_MIN_MS: '50',
   POLL_INTERVAL_MAX_MS: '500',
-  STARTER_INTERVAL_MS: '200',
+  STARTER_INTERVAL_MS: '500',
   // A test that needs a job starts it. A job that runs by its Schedule would change the counts of other tests.
   JOB_CALLBACKS_SECONDS: '86400',
   JOB_STALE_TASKS_SECONDS: '86400',

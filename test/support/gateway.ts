@@ -7,10 +7,10 @@ import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { createTestDatabase } from './database.ts';
 import { quickSettings } from './gateway-settings.ts';
+import { leadChannelsTo } from './lead-channels.ts';
 import { startProgram, type Program } from './program.ts';
 import type { Operator } from './operator.ts';
 import { createRemoteOperator } from './run-helper-client.ts';
-import { leadChannelsTo } from './templates.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
 export type { KeyOptions, TestProject } from './operator.ts';

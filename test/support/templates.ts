@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { migrate } from '../../src/db/migrate.ts';
 import { createTestDatabase, runtimeRole } from './database.ts';
 import { quickSettings } from './gateway-settings.ts';
+import { placeholderUrl } from './lead-channels.ts';
 import { createOperator } from './operator.ts';
-import type { Database } from '../../src/db/database.ts';
 
 /**
  * Creates the two databases that the tests of a run copy, with the code of an installation. TEST_DATABASE_TEMPLATE is migrated.
@@ -27,13 +27,3 @@ export async function makeTemplates(): Promise<void> {
   process.env['TEST_DATABASE_TEMPLATE'] = migrated.name;
   process.env['TEST_GATEWAY_TEMPLATE'] = prepared.name;
 }
-
-/** Points the channels in a copy of TEST_GATEWAY_TEMPLATE at this sandbox. */
-export const leadChannelsTo = (sandboxUrl: string, database: Database): Promise<unknown> =>
-  database.query('test-lead-channels', 'update channel set base_url = replace(base_url, $1, $2)', [
-    placeholderUrl,
-    sandboxUrl,
-  ]);
-
-/** No server listens on this port. */
-const placeholderUrl = 'http://127.0.0.1:1';

@@ -23,9 +23,9 @@ beforeAll(async () => {
     env: {
       // No sweep, so that all work here is done by a job or by Temporal.
       SWEEP_INTERVAL_SECONDS: '3600',
-      JOB_CALLBACKS_SECONDS: '2',
-      JOB_STALE_TASKS_SECONDS: '2',
-      TEMPORAL_ENSURE_SECONDS: '1',
+      JOB_CALLBACKS_SECONDS: '3',
+      JOB_STALE_TASKS_SECONDS: '3',
+      TEMPORAL_ENSURE_SECONDS: '2',
       CALLBACK_PORTS: port,
       // After its first try a callback waits until the test calls endWait.
       CALLBACK_LADDER_SECONDS: '600,1,1,1,1',

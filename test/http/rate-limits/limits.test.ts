@@ -31,7 +31,7 @@ let config: Config;
 let held: HeldChannel;
 const actor = 'test';
 beforeAll(async () => {
-  gateway = await startGateway({ apis: 2, env: { AUTH_FAILURES_PER_MINUTE_MAX: '1000' } });
+  gateway = await startGateway({ apis: 2, workers: 0, env: { AUTH_FAILURES_PER_MINUTE_MAX: '1000' } });
   config = loadConfig(gateway.env);
   held = await openHeldChannel(gateway);
 });
