@@ -152,4 +152,15 @@ describe('tollgate channels verify', () => {
     expect(written.join('')).toMatch(/MODEL +UPSTREAM +LISTED +DRAWN +VERIFIED +RESULT\n/);
     expect(written.join('')).toContain('answers and accepts the credential');
   });
+
+  it('calls no model checked that it knows nothing about', async () => {
+    const textOf = async (channel: string): Promise<string> => {
+      const written: string[] = [];
+      await cli(['channels', 'verify', channel], settings, (text) => written.push(text));
+      return written.join('');
+    };
+    // Kling has no model list.
+    expect(await textOf('sandbox-a-kling')).toMatch(/\d models: 0 ok, 0 failed, \d not checked\./);
+    expect(await textOf('sandbox-a-gemini')).toMatch(/\d models: \d ok, 0 failed, 0 not checked\./);
+  });
 });

@@ -34,7 +34,8 @@ export const verify = command({
         : trouble
           ? `${test.name} failed: ${trouble.errorClass}. ${trouble.detail}`
           : `The adapter ${test.adapter} has no call that costs nothing, so only --live tests the credential.`;
-    const failures = mappings.filter((mapping) => !mapping.ok).length;
+    const results = mappings.map(resultOf);
+    const counted = (...of: string[]) => results.filter((result) => of.includes(result)).length;
     return {
       document: {
         channel_id: test.channelId,
@@ -60,7 +61,7 @@ export const verify = command({
         '',
         table(mappings.map(toLine), 'No model of the catalog is served by this channel.'),
         '',
-        `${mappings.length - failures} of ${mappings.length} models have no failure.` +
+        `${mappings.length} models: ${counted('ok')} ok, ${counted('failed')} failed, ${counted('not_asked', 'not_checked')} not checked.` +
           (live ? ` The calls cost ${usd(spent)} USD.` : ''),
       ].join('\n'),
       refused: !ok,
@@ -89,8 +90,12 @@ const toLine = ({ model, upstream, listed, drawn, verified, live, ok }: Verified
   drawn: drawn ? 'yes' : 'no',
   verified: verified && `${verified.on} ${verified.source}`,
   ...(live && liveLine(live)),
-  result: ok ? (live?.outcome ?? 'ok') : 'failed',
+  result: resultOf({ ok, live, listed }),
 });
+
+/** Without a list and without a call nothing is known about a model. */
+const resultOf = ({ ok, live, listed }: Pick<VerifiedMapping, 'ok' | 'live' | 'listed'>): string =>
+  ok ? (live?.outcome ?? (listed === null ? 'not_checked' : 'ok')) : 'failed';
 
 function liveLine(check: LiveCheck) {
   if (check.outcome === 'not_asked') return { ms: null, came_back: check.detail, cost_usd: null };
