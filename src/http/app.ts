@@ -16,6 +16,7 @@ import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
 import { holdPlace } from './middleware/hold-place.ts';
 import { readJson } from './middleware/read-json.ts';
+import { readJsonOrForm } from './middleware/read-json-or-form.ts';
 import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { demandKnownQuery } from './query.ts';
@@ -24,7 +25,7 @@ import type { Route } from './route.ts';
 
 /** The largest JSON body. */
 const BODY_MAX_BYTES = 4_000_000;
-/** The largest picture as it is sent. */
+/** The largest picture as it is sent, and the largest form with pictures. */
 const UPLOAD_MAX_BYTES = 10_000_000;
 /** Uploads that one process holds in memory while they arrive and are decoded: twelve of the largest. */
 const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
@@ -116,10 +117,13 @@ function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['
     total: UPLOADS_BUFFERED_MAX_BYTES,
     message: 'The server is receiving too many uploads at the same time. Try again in a few seconds.',
   });
+  const json = readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs: requestTimeoutSeconds * 1_000, memory: bodies });
+  const upload = { maxBytes: UPLOAD_MAX_BYTES, timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000, memory: pictures };
   return {
     none: [],
-    json: [readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs: requestTimeoutSeconds * 1_000, memory: bodies })],
-    picture: [readPicture({ maxBytes: UPLOAD_MAX_BYTES, timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000, memory: pictures })],
+    json: [json],
+    picture: [readPicture(upload)],
+    json_or_form: [readJsonOrForm(json, upload)],
   } satisfies Record<Route['body'], AppMiddleware[]>;
 }
 
@@ -191,8 +195,11 @@ const demandKnownCoding: AppMiddleware = async (ctx, next) => {
 /** 405 with `Allow` if only the method is wrong, otherwise 404; in the dialect of the path. */
 function refuseUnmatched(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
   return (ctx) => {
-    const { path: layers, pathAndMethod } = router.match(ctx.path, ctx.method);
+    const { path: matching, pathAndMethod } = router.match(ctx.path, ctx.method);
     if (pathAndMethod.length > 0) return Promise.resolve();
+    // The address of an action, such as `gemini:countTokens`, looks like that of a model.
+    const isAction = /\/models\/[^/]*:/.test(ctx.path);
+    const layers = matching.filter(({ path }) => !isAction || !String(path).endsWith('/:model'));
     const layer = layers[0];
     const route = layer && routes.find(({ path }) => path === layer.path);
     if (!route) throw new GatewayError('not_found');

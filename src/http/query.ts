@@ -30,12 +30,15 @@ export const queryValue = (ctx: AppContext, param: string): string | undefined =
   new URLSearchParams(ctx.querystring).get(param) || undefined;
 
 /** A whole number from 1 to `max`. Throws `invalid_value` for any other value. */
-export function queryLimit(ctx: AppContext, { fallback, max }: { fallback: number; max: number }): number {
-  const given = queryValue(ctx, 'limit');
+export function queryLimit(
+  ctx: AppContext,
+  { param = 'limit', fallback, max }: { param?: string; fallback: number; max: number },
+): number {
+  const given = queryValue(ctx, param);
   if (given === undefined) return fallback;
   const limit = /^\d{1,6}$/.test(given) ? Number(given) : 0;
   if (limit >= 1 && limit <= max) return limit;
-  throw refusedValue('limit', given, `a whole number from 1 to ${max}`);
+  throw refusedValue(param, given, `a whole number from 1 to ${max}`);
 }
 
 /** One of `values`, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */

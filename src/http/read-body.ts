@@ -58,7 +58,8 @@ export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise
   return value;
 }
 
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+/** Keys that could change a prototype. */
+export const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
   if (typeof value === 'string') {
@@ -82,8 +83,8 @@ function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
   }
 }
 
-/** PostgreSQL stores neither (22021, 22P05), and a lone surrogate cannot be sent upstream as UTF-8. */
-function demandStorable(text: string): void {
+/** Throws `invalid_json`. PostgreSQL stores neither (22021, 22P05), and a lone surrogate cannot be sent upstream as UTF-8. */
+export function demandStorable(text: string): void {
   if (text.includes('\0') || !text.isWellFormed()) {
     throw invalid('Strings must not contain NUL characters or lone surrogates.');
   }

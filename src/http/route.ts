@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { AppMiddleware } from './context.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { DialectName } from './dialects/dialect.ts';
@@ -24,8 +25,13 @@ interface CommonRoute {
   path: string;
   /** The dialect of this route's errors. */
   dialect: DialectName;
-  /** `json`: an object of up to 4 MB; `picture`: an upload of up to 10 MB; `none`: a body is not read. */
-  body: 'none' | 'json' | 'picture';
+  /** The same by the request, where SDKs of several vendors share the address. */
+  dialectBy?: (request: Pick<IncomingMessage, 'headers'>) => DialectName;
+  /**
+   * `json`: an object of up to 4 MB; `json_or_form`: the same, or a form of up to 10 MB; `picture`: an upload of up to 10 MB; `none`: a
+   * body is not read.
+   */
+  body: 'none' | 'json' | 'json_or_form' | 'picture';
   /** What refuses a request of this route before its body is read. */
   beforeBody?: readonly AppMiddleware[];
   /** The query parameters that the handler reads, none by default. Any other one is refused. */

@@ -1,19 +1,28 @@
+import { GatewayError } from '../domain/errors.ts';
 import { scopes } from '../domain/scope.ts';
+import type { AppContext, AppMiddleware } from './context.ts';
+import { anthropicModels } from './dialects/anthropic-models.ts';
+import { geminiModels } from './dialects/gemini-models.ts';
+import type { ModelForm } from './dialects/model-form.ts';
+import { openaiModels } from './dialects/openai-models.ts';
 import type { HttpDeps } from './http-deps.ts';
 import type { Route } from './route.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
 import { showFile } from './routes/files.ts';
-import { geminiGeneration } from './routes/gemini.ts';
+import { geminiGeneration, v1GeminiGeneration } from './routes/gemini.ts';
 import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { countTokens, messages } from './routes/messages.ts';
 import { listModels, showModel } from './routes/models.ts';
+import { editImages, generateImages } from './routes/openai-images.ts';
+import { createPictureAnswers, type AnswerPictures } from './routes/picture-answers.ts';
 import { responses } from './routes/responses.ts';
 import { listTasksRoute, taskListQuery } from './routes/task-list.ts';
 import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
+import { vendorOf } from './vendor.ts';
 
 /** The dependencies of all handlers. Each handler takes its own part. */
 export type RouteDeps = HttpDeps &
@@ -24,6 +33,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof cancelTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
   Parameters<typeof geminiGeneration>[0] &
+  Parameters<typeof createPictureAnswers>[0] &
   Parameters<typeof legacyRoutes>[0] &
   Parameters<typeof jobRoutes>[0] &
   Parameters<typeof redeliverRoute>[0] &
@@ -49,14 +59,21 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
   return [...routes, ...documentationRoutes(deps, routes)];
 }
 
-const serviceRoutes = (deps: RouteDeps): Route[] => [
+function serviceRoutes(deps: RouteDeps): Route[] {
+  const answerPictures = createPictureAnswers(deps);
+  return [
+    ...coreRoutes(deps),
+    ...legacyRoutes(deps),
+    ...v1Routes(deps, answerPictures),
+    ...geminiRoutes(deps, answerPictures),
+    ...jobRoutes(deps),
+  ];
+}
+
+const coreRoutes = (deps: RouteDeps): Route[] => [
   { ...get, ...anyScope, path: '/api/v1/models', handler: listModels(deps) },
   { ...get, ...anyScope, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, ...chat, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
-  { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
-  { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
-  { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
-  { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
   {
     ...post,
     ...media,
@@ -72,9 +89,6 @@ const serviceRoutes = (deps: RouteDeps): Route[] => [
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
-  ...legacyRoutes(deps),
-  ...geminiRoutes(geminiGeneration(deps)),
-  ...jobRoutes(deps),
   {
     method: 'GET',
     path: '/files/:id',
@@ -86,6 +100,23 @@ const serviceRoutes = (deps: RouteDeps): Route[] => [
   },
 ];
 
+/** The words of other vendors' SDKs. Those of Google are in `geminiRoutes`. */
+const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures): Route[] => [
+  { ...get, ...anyScope, path: '/v1/models', ...byVendor, query: vendorQuery, handler: listModels(deps, formOfVendor) },
+  { ...get, ...anyScope, path: '/v1/models/:model', ...byVendor, handler: showModel(deps, formOfVendor) },
+  { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
+  { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
+  { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
+  { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
+  { ...postJson, ...media, path: '/v1/images/generations', handler: generateImages(deps, answerPictures) },
+  { ...postJson, ...media, path: '/v1/images/edits', body: 'json_or_form', handler: editImages(deps, answerPictures) },
+];
+
+const byVendor = { dialectBy: vendorOf } as const;
+const formOfVendor = ({ req }: AppContext): ModelForm => vendorForms[vendorOf(req)];
+const vendorForms = { openai: openaiModels, anthropic: anthropicModels, gemini: geminiModels };
+const vendorQuery = Object.values(vendorForms).flatMap(({ query }) => query);
+
 /**
  * What Google's clients send (https://cloud.google.com/apis/docs/system-parameters): the format of the answer, and whether it is
  * indented, which is taken and has no effect.
@@ -93,8 +124,9 @@ const serviceRoutes = (deps: RouteDeps): Route[] => [
 const geminiQuery = ['alt', '$alt', 'prettyPrint', '$prettyPrint'];
 
 /** Two actions of one model. The colon before the action is part of the path segment. */
-function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>): Route[] {
-  const shared = {
+function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] {
+  const [core, v1] = [geminiGeneration(deps, answerPictures), v1GeminiGeneration(deps, answerPictures)];
+  const post = {
     ...postJson,
     // The handler demands the scope of the model's type.
     scopes: ['chat', 'media'],
@@ -102,8 +134,30 @@ function geminiRoutes({ generate, stream }: ReturnType<typeof geminiGeneration>)
     rate: 'in_handler',
     query: geminiQuery,
   } as const;
+  const models = { ...get, ...anyScope, dialect: 'gemini' } as const;
+  const list = listModels(deps, () => geminiModels);
+  const one = notAnAction(showModel(deps, () => geminiModels));
   return [
-    { ...shared, path: '/api/v1beta/models/:model\\:generateContent', handler: generate },
-    { ...shared, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: stream },
+    { ...models, path: '/api/v1beta/models', query: geminiModels.query, handler: list },
+    { ...models, path: '/api/v1beta/models/:model', handler: one },
+    { ...post, path: '/api/v1beta/models/:model\\:generateContent', handler: core.generate },
+    { ...post, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: core.stream },
+    { ...post, path: '/api/v1/models/:model\\:generateContent', handler: core.generate },
+    { ...post, path: '/api/v1/models/:model\\:streamGenerateContent', handler: core.stream },
+    { ...models, path: '/v1beta/models', query: geminiModels.query, handler: list },
+    { ...models, path: '/v1beta/models/:model', handler: one },
+    { ...post, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
+    { ...post, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },
+    { ...post, path: '/v1/models/:model\\:generateContent', handler: v1.generate },
+    { ...post, path: '/v1/models/:model\\:streamGenerateContent', handler: v1.stream },
   ];
 }
+
+/** The address of an action looks like that of a model, and takes POST only. */
+const notAnAction =
+  (show: AppMiddleware): AppMiddleware =>
+  async (ctx, next) => {
+    if (!/:(g|streamG)enerateContent$/.test(ctx.params['model'] ?? '')) return show(ctx, next);
+    ctx.set('allow', 'POST');
+    throw new GatewayError('method_not_allowed');
+  };

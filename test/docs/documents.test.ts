@@ -64,7 +64,7 @@ describe('docs/API.md', () => {
       );
     const jobs = jobNames.map((name) => `/api/internal/jobs/${name}`);
     const told = inBackticks(section('docs/API.md', '## Routes')).flatMap(
-      (text) => /^(?:GET|POST) (\/\S+)$/.exec(text)?.[1] ?? [],
+      (text) => /^(?:GET|POST|DELETE) (\/\S+)$/.exec(text)?.[1] ?? [],
     );
     const outsideTheTable = ['/livez', '/readyz', '/metrics'];
     expect([...new Set(told)].sort()).toEqual([...new Set([...inCode, ...jobs, ...outsideTheTable])].sort());

@@ -1,5 +1,9 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import OpenAI from 'openai';
+import { createOpenAI } from '@ai-sdk/openai';
+import Anthropic from '@anthropic-ai/sdk';
+import { generateImage, generateText } from 'ai';
+import OpenAI, { toFile } from 'openai';
+import { probeBytes } from '../../src/platform/media/probe-media.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 
@@ -83,4 +87,151 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
         expect(await gateway.hits('once under v1', 'chat')).toHaveLength(1);
       });
     });
+
+    describe('models', () => {
+      it('are listed and retrieved as OpenAI shows them', async () => {
+        const ids: string[] = [];
+        for await (const model of client.models.list()) {
+          expect(model).toEqual({ id: model.id, object: 'model', created: 0, owned_by: expect.any(String) });
+          ids.push(model.id);
+        }
+        expect(ids).toEqual(expect.arrayContaining(['gpt-5-mini', picture, clip]));
+        expect(await client.models.retrieve(picture)).toMatchObject({ id: picture, object: 'model' });
+        await expect(client.models.retrieve('gpt-1')).rejects.toThrow(OpenAI.NotFoundError);
+      });
+
+      it('keep their tag until the catalog changes', async () => {
+        const ask = (headers: Record<string, string> = {}) =>
+          fetch(`${gateway.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${project.apiKey}`, ...headers } });
+        const etag = (await ask()).headers.get('etag') ?? '';
+        expect((await ask({ 'if-none-match': etag })).status).toBe(304);
+        expect((await ask({ 'anthropic-version': '2023-06-01' })).headers.get('etag')).not.toBe(etag);
+      });
+
+      it('are listed in pages for the client of Anthropic', async () => {
+        const anthropic = new Anthropic({ apiKey: project.apiKey, baseURL: gateway.baseUrl, maxRetries: 0 });
+        const ids: string[] = [];
+        for await (const model of anthropic.models.list({ limit: 5 })) {
+          expect(model).toMatchObject({
+            type: 'model',
+            display_name: expect.any(String),
+            created_at: expect.any(String),
+          });
+          ids.push(model.id);
+        }
+        expect(ids).toEqual(expect.arrayContaining(['claude-sonnet-4.5', 'gpt-5-mini']));
+        expect(ids).not.toContain(picture);
+        expect(new Set(ids).size).toBe(ids.length);
+        const [first = '', second = ''] = ids;
+        expect((await anthropic.models.list({ before_id: second })).data.map(({ id }) => id)).toEqual([first]);
+        expect(await anthropic.models.retrieve(first)).toMatchObject({ id: first, type: 'model' });
+        await expect(anthropic.models.list({ after_id: 'nothing' })).rejects.toMatchObject({ status: 400 });
+      });
+
+      it('take no query parameter of another vendor', async () => {
+        const ask = (query: string, headers: Record<string, string> = {}) =>
+          fetch(`${gateway.baseUrl}/v1/models?${query}`, {
+            headers: { authorization: `Bearer ${project.apiKey}`, ...headers },
+          });
+        expect((await ask('limit=2')).status).toBe(400);
+        expect((await ask('pageSize=2', { 'anthropic-version': '2023-06-01' })).status).toBe(400);
+        expect((await ask('limit=2', { 'anthropic-version': '2023-06-01' })).status).toBe(200);
+      });
+    });
+
+    describe('pictures', () => {
+      it('are generated as base64, and charged', async () => {
+        const before = await accountOf(gateway.database, project.projectId);
+        const { data, response } = await client.images
+          .generate({ model: picture, prompt: 'a fox under v1', size: '1792x1024' })
+          .withResponse();
+        const bytes = Buffer.from(data.data?.[0]?.b64_json ?? '', 'base64');
+        expect(await probeBytes(bytes)).toMatchObject({ mime_type: 'image/png' });
+        expect(data).toMatchObject({ created: expect.any(Number), output_format: 'png' });
+        expect(data.size).toMatch(/^\d+x\d+$/);
+        const credits = Number(response.headers.get('x-tollgate-credits'));
+        expect(credits).toBeGreaterThan(0);
+        expect((await accountOf(gateway.database, project.projectId)).balance).toBe(before.balance - credits);
+      });
+
+      it('are generated as URLs', async () => {
+        const { data } = await client.images.generate({ model: picture, prompt: 'a fox', response_format: 'url' });
+        const file = await fetch(data?.[0]?.url ?? '', { signal: AbortSignal.timeout(10_000) });
+        expect(file.headers.get('content-type')).toBe('image/png');
+        expect(data?.[0]?.b64_json).toBeUndefined();
+      });
+
+      it('are edited from one file and from several', async () => {
+        for (const image of [await png('one.png'), [await png('one.png'), await png('two.png')]]) {
+          const made = await client.images.edit({ model: picture, prompt: 'make it snow', image });
+          expect(made.data?.[0]?.b64_json).toMatch(/^[\w+/]+=*$/);
+        }
+        const json = await fetch(`${gateway.baseUrl}/v1/images/edits`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${project.apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: picture, prompt: 'snow', images: [{ image_url: onePixel }] }),
+        });
+        expect(json.status).toBe(200);
+      });
+
+      it('are refused with the name of the field that the model does not take', async () => {
+        const generate = (more: object) =>
+          client.images.generate({
+            model: picture,
+            prompt: 'a fox',
+            ...more,
+          } as OpenAI.ImageGenerateParamsNonStreaming);
+        for (const [more, param] of [
+          [{ n: 2 }, 'n'],
+          [{ size: '256x256' }, 'size'],
+          [{ quality: 'high' }, 'quality'],
+          [{ background: 'transparent' }, 'background'],
+          [{ output_format: 'webp' }, 'output_format'],
+        ] as const) {
+          await expect(generate(more)).rejects.toMatchObject({ status: 400, param });
+        }
+        const masked = client.images.edit({
+          ...{ model: picture, prompt: 'x', image: await png('a.png'), mask: await png('m.png') },
+        });
+        await expect(masked).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: 'mask' });
+        const text = await toFile(Buffer.from('no picture'), 'a.png', { type: 'image/png' });
+        await expect(client.images.edit({ model: picture, prompt: 'x', image: text })).rejects.toMatchObject({
+          ...{ status: 400, code: 'invalid_image', param: 'image' },
+        });
+        await expect(generate({ prompt: '[[fail=refused]]' })).rejects.toMatchObject({
+          ...{ status: 400, code: 'content_policy_violation' },
+        });
+      });
+
+      it('are bought once for an Idempotency-Key', async () => {
+        const file = await png('same.png');
+        const edit = () =>
+          client.images
+            .edit(
+              { model: picture, prompt: 'once an edit', image: file },
+              { headers: { 'idempotency-key': 'edit-once' } },
+            )
+            .withResponse();
+        const first = await edit();
+        const again = await edit();
+        expect(again.data.data).toEqual(first.data.data);
+        expect(again.response.headers.get('idempotent-replayed')).toBe('true');
+        expect(await gateway.hits('once an edit', 'submit')).toHaveLength(1);
+      });
+
+      it('are made by ai with its OpenAI provider', async () => {
+        const openai = createOpenAI({ apiKey: project.apiKey, baseURL: `${gateway.baseUrl}/v1` });
+        const { image } = await generateImage({ model: openai.image(picture), prompt: 'a fox', size: '1024x1024' });
+        expect(await probeBytes(Buffer.from(image.uint8Array))).toMatchObject({ mime_type: 'image/png' });
+        const { text } = await generateText({ model: openai.chat('gpt-5-mini'), prompt: 'hi' });
+        expect(text).toBe('Sandbox answer to: hi');
+      });
+    });
   });
+
+const picture = 'aurora-image-1';
+const clip = 'veo-3.1';
+const onePixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjRBObwwi+hcEKLNP1WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELguHpmFpj8NWjwAAAABJRU5ErkJggg==';
+const png = (name: string) =>
+  toFile(Buffer.from(onePixel.slice(onePixel.indexOf(',') + 1), 'base64'), name, { type: 'image/png' });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { describeAiSdk } from './ai-sdk.ts';
 import { describeGoogleGenai } from './google-genai.ts';
+import { describeGoogleGenaiV1 } from './google-genai-v1.ts';
 import { describeOpenai } from './openai.ts';
 import { describeOpenaiV1 } from './openai-v1.ts';
 import { describeStreaming } from './streaming.ts';
@@ -15,6 +16,7 @@ afterAll(() => gateway?.stop());
 
 describeAiSdk(() => gateway);
 describeGoogleGenai(() => gateway);
+describeGoogleGenaiV1(() => gateway);
 describeOpenaiV1(() => gateway);
 describeOpenai(() => gateway);
 describeStreaming(() => gateway);

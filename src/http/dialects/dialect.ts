@@ -1,5 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import type { AppContext } from '../context.ts';
+import { vendorOf } from '../vendor.ts';
 import { anthropicError } from './anthropic.ts';
 import { geminiError } from './gemini.ts';
 import { legacyDataError, legacyError } from './legacy.ts';
@@ -17,8 +20,15 @@ export const errorBodyOf = {
   legacy_data: legacyDataError,
 } satisfies Record<DialectName, (error: GatewayError, status: number, requestId: string) => JsonObject>;
 
-/** The dialect for a path without a route. Clients under the prefixes of Gemini and Anthropic can read only their own errors. */
-export function dialectOfPath(path: string): DialectName {
+/** The dialect of a request's errors: that of its route, or of the clients that use addresses like this one. */
+export function dialectOf({ state: { route }, path, req }: AppContext): DialectName {
+  if (!route) return dialectOfPath(path, req);
+  return route.dialectBy?.(req) ?? route.dialect;
+}
+
+function dialectOfPath(path: string, request: Pick<IncomingMessage, 'headers'>): DialectName {
   const isBelow = (prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
-  return isBelow('/api/v1beta') ? 'gemini' : isBelow('/v1/messages') ? 'anthropic' : 'openai';
+  if (isBelow('/api/v1beta') || isBelow('/v1beta')) return 'gemini';
+  if (isBelow('/v1/messages')) return 'anthropic';
+  return isBelow('/v1') ? vendorOf(request) : 'openai';
 }

@@ -20,6 +20,7 @@ import {
   MaxTokens,
   Temperature,
   toolsMax,
+  V1MaxTokens,
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
@@ -30,9 +31,17 @@ import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
  * the path's. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Google's own examples
  * write some fields in snake_case, and so may a client.
  */
-export function readGeminiChat(model: string, body: unknown): ChatRequest {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
-  const asked = validate(GeminiChatBody, isObject ? withoutHarmless({ ...body }, harmless) : body);
+export const readGeminiChat = (model: string, body: unknown): ChatRequest =>
+  toRequest(model, validate(GeminiChatBody, withoutHarmlessFields(body)));
+
+/** The same under `/v1`, with any `maxOutputTokens` of at least 1. */
+export const readV1GeminiChat = (model: string, body: unknown): ChatRequest =>
+  toRequest(model, validate(V1Body, withoutHarmlessFields(body)));
+
+const withoutHarmlessFields = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null && !Array.isArray(body) ? withoutHarmless({ ...body }, harmless) : body;
+
+function toRequest(model: string, asked: z.output<typeof GeminiChatBody>): ChatRequest {
   const config = asked.generationConfig ?? {};
   const tools = (asked.tools ?? []).flatMap(({ functionDeclarations }) => (functionDeclarations ?? []).map(toTool));
   if (tools.length > toolsMax) throw refused('tools', `at most ${toolsMax} functions`);
@@ -127,40 +136,44 @@ const ThinkingConfig = aliased({
 
 const SafetySetting = aliased({ category: Word, threshold: Word });
 
-const GenerationConfig = aliased({
-  maxOutputTokens: MaxTokens.nullish(),
-  temperature: Temperature.nullish(),
-  topP: z.number().min(0).max(1).nullish(),
-  // Google's own type is a whole number; some clients send it as a float.
-  topK: z.int().min(1).max(1_000).nullish(),
-  stopSequences: z.array(z.string().min(1).max(500)).max(5).nullish(),
-  seed: z.int().nullish(),
-  candidateCount: z.literal(1).nullish(),
-  responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
-  responseSchema: JsonRecord.nullish(),
-  responseJsonSchema: JsonRecord.nullish(),
-  thinkingConfig: ThinkingConfig.nullish(),
-});
-type GenerationConfig = z.output<typeof GenerationConfig>;
+const generationConfigWith = (length: typeof MaxTokens) =>
+  aliased({
+    maxOutputTokens: length.nullish(),
+    temperature: Temperature.nullish(),
+    topP: z.number().min(0).max(1).nullish(),
+    // Google's own type is a whole number; some clients send it as a float.
+    topK: z.int().min(1).max(1_000).nullish(),
+    stopSequences: z.array(z.string().min(1).max(500)).max(5).nullish(),
+    seed: z.int().nullish(),
+    candidateCount: z.literal(1).nullish(),
+    responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
+    responseSchema: JsonRecord.nullish(),
+    responseJsonSchema: JsonRecord.nullish(),
+    thinkingConfig: ThinkingConfig.nullish(),
+  });
+type GenerationConfig = z.output<ReturnType<typeof generationConfigWith>>;
 
 const CallingConfig = aliased({
   mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),
   allowedFunctionNames: z.array(FunctionName).max(toolsMax).nullish(),
 });
 
-export const GeminiChatBody = aliased({
-  // Some SDKs repeat the path's model.
-  model: z.string().optional(),
-  contents: listOf(Content, { min: 1, max: itemsMax }),
-  systemInstruction: SystemParts.nullish(),
-  generationConfig: GenerationConfig.nullish(),
-  tools: z
-    .array(aliased({ functionDeclarations: z.array(Declaration).max(toolsMax).nullish() }))
-    .max(toolsMax)
-    .nullish(),
-  safetySettings: z.array(SafetySetting).max(20).nullish(),
-  toolConfig: aliased({ functionCallingConfig: CallingConfig.nullish() }).nullish(),
-});
+const bodyWith = (length: typeof MaxTokens) =>
+  aliased({
+    // Some SDKs repeat the path's model.
+    model: z.string().optional(),
+    contents: listOf(Content, { min: 1, max: itemsMax }),
+    systemInstruction: SystemParts.nullish(),
+    generationConfig: generationConfigWith(length).nullish(),
+    tools: z
+      .array(aliased({ functionDeclarations: z.array(Declaration).max(toolsMax).nullish() }))
+      .max(toolsMax)
+      .nullish(),
+    safetySettings: z.array(SafetySetting).max(20).nullish(),
+    toolConfig: aliased({ functionCallingConfig: CallingConfig.nullish() }).nullish(),
+  });
+export const GeminiChatBody = bodyWith(MaxTokens);
+const V1Body = bodyWith(V1MaxTokens);
 
 /** The fields that only Gemini itself takes. An empty field changes nothing. */
 function readGeminiFields({

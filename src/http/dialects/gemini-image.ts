@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import { placePictures } from '../../domain/place-pictures.ts';
 import { listOf, validate } from '../validate.ts';
+import type { AnsweredPicture } from './answered-picture.ts';
 import { given, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
@@ -62,37 +63,18 @@ export const GeminiImageBody = aliased({
   }).nullish(),
 });
 
-/**
- * The same request as the core route expects it. The first picture becomes `image` and the rest `reference_images`. If the model
- * accepts only one of the two fields, all pictures go there.
- */
-export function toCoreImage(asked: GeminiImageRequest, { model }: CatalogEntry): JsonObject {
-  const { images } = asked;
-  const { image: takesImage, reference_images: takesReferences } = model.parameters;
-  if (images.length > 0 && takesImage !== true && takesReferences !== true) {
-    throw new GatewayError('unsupported_parameter', { param: 'contents', message: 'This model accepts no images.' });
-  }
-  if (images.length > 1 && takesImage === true && takesReferences !== true) {
-    throw refused('contents', 'must have at most one image for this model');
-  }
-  const first = takesReferences === true && takesImage !== true ? undefined : images[0];
-  const references = first === undefined ? images : images.slice(1);
-  return {
-    model: model.id,
-    prompt: asked.prompt,
-    ...given({
-      image: first,
-      reference_images: references.length > 0 ? references : null,
-      aspect_ratio: asked.aspectRatio,
-      // Google writes 2K where the catalog writes 2k.
-      img_size: asked.imageSize?.toLowerCase(),
-      seed: asked.seed,
-    }),
-  };
-}
-
-/** A picture as inline data, or the URL of one that is too large for that. */
-export type AnsweredPicture = { mimeType: string } & ({ bytes: Buffer } | { url: string });
+/** The same request as the core route expects it. */
+export const toCoreImage = (asked: GeminiImageRequest, entry: CatalogEntry): JsonObject => ({
+  model: entry.model.id,
+  prompt: asked.prompt,
+  ...placePictures(asked.images, entry, 'contents'),
+  ...given({
+    aspect_ratio: asked.aspectRatio,
+    // Google writes 2K where the catalog writes 2k.
+    img_size: asked.imageSize?.toLowerCase(),
+    seed: asked.seed,
+  }),
+});
 
 /** The response with pictures. `responseId` is the task id, by which the client can also poll. */
 export const geminiPictures = ({

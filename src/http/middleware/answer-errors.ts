@@ -6,7 +6,7 @@ import type { AppContext, AppMiddleware } from '../context.ts';
 import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
 import { describeError } from '../../platform/observe/describe-error.ts';
 import { statusOf } from '../error-status.ts';
-import { errorBodyOf, dialectOfPath } from '../dialects/dialect.ts';
+import { dialectOf, errorBodyOf } from '../dialects/dialect.ts';
 import { ClientGone, drainRequest } from '../read-body.ts';
 
 /**
@@ -79,8 +79,7 @@ function answer(ctx: AppContext, refusal: GatewayError): void {
   if (refusal.shouldRetry === false) ctx.set('x-should-retry', 'false');
   const wait = refusal.retryAfterSeconds ?? (status === 503 && refusal.shouldRetry !== false ? 1 : undefined);
   if (wait !== undefined) ctx.set('retry-after', String(Math.max(1, Math.ceil(wait))));
-  const dialect = ctx.state.route?.dialect ?? dialectOfPath(ctx.path);
-  const body = Buffer.from(JSON.stringify(errorBodyOf[dialect](refusal, status, ctx.state.requestId)));
+  const body = Buffer.from(JSON.stringify(errorBodyOf[dialectOf(ctx)](refusal, status, ctx.state.requestId)));
   ctx.status = status;
   ctx.type = 'json';
   ctx.body = body;

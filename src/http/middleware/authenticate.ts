@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
+import { dialectOf } from '../dialects/dialect.ts';
 import { allCredentials, bearerCredentials, hasKeyInQuery } from '../credentials.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
@@ -18,7 +19,7 @@ export function demandApiKey(
   return async (ctx, next) => {
     if (ctx.querystring !== '' && hasKeyInQuery(new URLSearchParams(ctx.querystring)))
       throw refuse(ctx, failures, 'invalid_api_key');
-    const credentials = allCredentials(ctx.req, { gemini: ctx.state.route?.dialect === 'gemini' });
+    const credentials = allCredentials(ctx.req, { gemini: dialectOf(ctx) === 'gemini' });
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
     const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;

@@ -8,6 +8,7 @@ import { mediaOperations } from './operations/media.ts';
 import { modelOperations } from './operations/models.ts';
 import { taskOperations } from './operations/tasks.ts';
 import { v1ChatOperations } from './operations/v1-chat.ts';
+import { v1MediaOperations } from './operations/v1-media.ts';
 
 /** Every client route by method and path, in the order of the document. A test holds the names to the route table. */
 export const operations: Readonly<Record<string, Operation>> = {
@@ -18,6 +19,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ...taskOperations,
   ...fileOperations,
   ...geminiOperations,
+  ...v1MediaOperations,
   ...legacyOperations,
   ...documentationOperations,
 };

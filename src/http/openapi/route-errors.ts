@@ -29,5 +29,6 @@ const received: ErrorCode[] = ['unsupported_media_type', 'payload_too_large', 'r
 const byBody = {
   none: [],
   json: [...received, 'invalid_json', 'missing_parameter'],
+  json_or_form: [...received, 'invalid_json', 'invalid_multipart', 'missing_parameter'],
   picture: [...received, 'invalid_multipart'],
 } satisfies Record<DescribedRoute['body'], ErrorCode[]>;

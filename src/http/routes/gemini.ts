@@ -1,40 +1,50 @@
-import { readOutputs } from '../../commands/files/read-outputs.ts';
-import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import { taskRefusal } from '../../domain/task-refusal.ts';
-import { isTerminal } from '../../domain/task.ts';
-import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
-import { readGeminiChat } from '../dialects/gemini-chat-request.ts';
+import { readGeminiChat, readV1GeminiChat } from '../dialects/gemini-chat-request.ts';
 import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { asEvents, asJsonArray } from '../framing.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
 import { queryValue } from '../query.ts';
-import { cutOffSlowReader } from '../slow-reader.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { storedEvents, streamAnswer } from './chat-stream.ts';
 import { createTask } from './media.ts';
+import type { AnswerPictures } from './picture-answers.ts';
 
-type GeminiDeps = ChatRouteDeps &
-  Parameters<typeof createTask>[0] &
-  Parameters<typeof waitForTask>[0] &
-  Parameters<typeof readOutputs>[0];
+type GeminiDeps = ChatRouteDeps & Parameters<typeof createTask>[0];
 
-/** The scope of an Idempotency-Key. Both actions share it, because a key stands for one purchase. */
-const keyScope = '/api/v1beta/models/{model}:generateContent';
+/** Where the two routes stand, and what they share with other routes. */
+interface GeminiMount {
+  /** The scope of an Idempotency-Key. Both actions share it, because a key stands for one purchase. */
+  keyScope: string;
+  /** Whether a length above what the model writes is clamped, as under `/v1`. */
+  isV1: boolean;
+  answerPictures: AnswerPictures;
+}
 
 /**
  * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the first
- * as one event with `alt=sse`, else as an array of one; models whose catalog entry says `stream: true` are streamed. Whole answers are
- * buffers, because a string would be in the heap and a second time in the socket until a slow client has read it.
+ * as one event with `alt=sse`, else as an array of one; models whose catalog entry says `stream: true` are streamed.
  */
-export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; stream: AppMiddleware } {
-  const answer = answerer(deps);
+export const geminiGeneration = (deps: GeminiDeps, answerPictures: AnswerPictures): GeminiHandlers =>
+  generation(deps, { keyScope: '/api/v1beta/models/{model}:generateContent', isV1: false, answerPictures });
+
+/** The same for clients whose base URL has no `/api`. */
+export const v1GeminiGeneration = (deps: GeminiDeps, answerPictures: AnswerPictures): GeminiHandlers =>
+  generation(deps, { keyScope: '/v1/models/{model}:generateContent', isV1: true, answerPictures });
+
+export interface GeminiHandlers {
+  generate: AppMiddleware;
+  stream: AppMiddleware;
+}
+
+/** Whole answers are buffers: a string would be in the heap and a second time in the socket until a slow client has read it. */
+function generation(deps: GeminiDeps, mount: GeminiMount): GeminiHandlers {
+  const answer = answerer(deps, mount);
   return {
     async generate(ctx) {
       demandAlt(ctx, jsonFormats);
@@ -48,7 +58,7 @@ export function geminiGeneration(deps: GeminiDeps): { generate: AppMiddleware; s
       const entry = await deps.catalog.find(model);
       if (entry?.model.parameters.stream === true) {
         demandScope(ctx, 'chat');
-        return streamAnswer(deps, ctx, { ...chatDialect(model), framing });
+        return streamAnswer(deps, ctx, { ...chatDialect(model, mount), framing });
       }
       const framed = framing();
       const events = storedEvents(await answer(ctx));
@@ -70,98 +80,49 @@ function demandAlt(ctx: AppContext, formats: readonly string[]): string {
 }
 
 /** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */
-function answerer(deps: GeminiDeps): (ctx: AppContext) => Promise<string> {
-  const inlined = createFairBudget({
-    total: deps.config.gemini.inlineBufferedMaxBytes,
-    message: 'The server is sending too many inline images at the same time. Try again in a few seconds.',
-  });
-  const waits = createFairBudget({
-    total: deps.config.gemini.waitsMax,
-    message: 'Too many requests wait for an image. Try again in a few seconds.',
-    retryAfterSeconds: 5,
-  });
+function answerer(deps: GeminiDeps, mount: GeminiMount): (ctx: AppContext) => Promise<string> {
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
     const entry = await deps.catalog.find(model);
     if (entry) demandScope(ctx, entry.model.type === 'chat' ? 'chat' : 'media');
-    if (entry?.model.type !== 'image') {
-      return answerChat(deps, ctx, chatDialect(model));
-    }
+    if (entry?.model.type !== 'image') return answerChat(deps, ctx, chatDialect(model, mount));
     await countRate(deps, ctx);
-    // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
-    const { projectId } = keyOf(ctx);
-    const wait = waits.open(projectId);
-    wait.take(1);
-    const memory = inlined.open(projectId);
-    try {
-      return await answerPictures(deps, ctx, model, memory);
-    } finally {
-      wait.release();
-      releaseWithAnswer(ctx, memory);
-    }
+    return answerImage(deps, ctx, model, mount);
   };
 }
 
-const chatDialect = (model: string): ChatDialect => ({
+const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialect => ({
   route: keyScope,
-  read: (body) => readGeminiChat(model, body),
+  read: (body) => (isV1 ? readV1GeminiChat : readGeminiChat)(model, body),
+  ...(isV1 && { clampedField: 'generationConfig.maxOutputTokens' }),
   inItsWords: inGeminiWords,
   write: geminiResponse,
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });
 
-/** Counts the answer until the client has read it or has disconnected, because it stays in memory after the handler ends. */
-function releaseWithAnswer({ res }: AppContext, memory: Share): void {
-  if (res.closed) memory.release();
-  else res.once('close', () => memory.release());
-  cutOffSlowReader(res);
-}
-
-/** The most memory of an inlined picture: its bytes while it is read, then the answer with its base64. */
-const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 3);
-
-async function answerPictures(deps: GeminiDeps, ctx: AppContext, model: string, memory: Share): Promise<string> {
-  const { config } = deps;
+function answerImage(
+  deps: GeminiDeps,
+  ctx: AppContext,
+  model: string,
+  { keyScope, answerPictures }: GeminiMount,
+): Promise<string> {
   const idempotencyKey = readIdempotencyKey(ctx);
   const body = ctx.request.body ?? {};
   const asked = readGeminiImage(body);
-  const task = await createTask(deps, ctx, {
-    dialect: 'gemini',
-    type: 'image',
-    route: keyScope,
+  return answerPictures(ctx, {
     idempotencyKey,
-    body: { ...body, model },
-    coreBody: (entry) => toCoreImage(asked, entry),
-  }).catch((error: unknown) => {
-    throw inGeminiWords(error);
+    isInline: true,
+    create: () =>
+      createTask(deps, ctx, {
+        dialect: 'gemini',
+        type: 'image',
+        route: keyScope,
+        idempotencyKey,
+        body: { ...body, model },
+        coreBody: (entry) => toCoreImage(asked, entry),
+      }).catch((error: unknown) => {
+        throw inGeminiWords(error);
+      }),
+    write: ({ task, pictures }) => geminiPictures({ taskId: task.id, model, pictures }),
   });
-
-  const ended = await waitForTask(deps, task, { seconds: config.gemini.waitSeconds, signal: whenGone(ctx) });
-  const taskId = task.id;
-  if (!isTerminal(ended.status)) {
-    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;
-    throw new GatewayError('upstream_timeout', { message, shouldRetry: false, taskId });
-  }
-  if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);
-
-  const pictures = await readOutputs(deps, ended.output ?? [], {
-    bytesMax: config.gemini.inlineMaxBytes,
-    mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
-  }).catch((cause: unknown) => {
-    // The task is charged. Without an Idempotency-Key a retry would buy a second one.
-    const shouldRetry = idempotencyKey === null ? false : undefined;
-    throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
-  });
-  if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
-  ctx.set('x-tollgate-credits', String(ended.credits.charged));
-  ctx.set('x-tollgate-attempts', String(ended.attempts));
-  return JSON.stringify(geminiPictures({ taskId, model, pictures }));
-}
-
-/** Fires when the client has disconnected. */
-function whenGone(ctx: AppContext): AbortSignal {
-  const gone = new AbortController();
-  ctx.res.once('close', () => gone.abort());
-  if (ctx.res.closed) gone.abort();
-  return gone.signal;
 }

@@ -1,47 +1,75 @@
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { isOffered, modelList, publicModel } from '../../domain/model-list.ts';
-import { keyOf, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import type { ListAsked, ModelForm } from '../dialects/model-form.ts';
 import { answerRepresentation, type Representation } from '../etag.ts';
+import { demandKnownQuery, queryLimit, queryValue } from '../query.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../representations.ts';
 
 interface ModelDeps {
   catalog: CatalogCache;
 }
 
-/** How many allowlists have a cached list. Beyond it the oldest is dropped. */
+/** The form of the models by the request, because SDKs of several vendors read them at the same address. */
+export type FormOf = (ctx: AppContext) => ModelForm;
+
+/** How many lists are kept, by form, query and allowlist. Beyond it the oldest is dropped. */
 const renderedMax = 100;
 
 /**
- * `GET /api/v1/models` (spec §4.1): the list, serialised and compressed once per catalog and allowlist. Each representation has an ETag
- * of its own.
+ * `GET /api/v1/models` (spec §4.1) and the lists of other vendors: serialised and compressed once per catalog, allowlist and page. Each
+ * representation has an ETag of its own.
  */
-export const listModels = ({ catalog }: ModelDeps): AppMiddleware => {
+export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels): AppMiddleware => {
   const rendered = perCatalog(() => new BoundedMap<CodedBody>(renderedMax));
   return async (ctx) => {
+    const form = formOf(ctx);
+    await demandKnownQuery(form.query)(ctx, () => Promise.resolve());
     const entries = await catalog.entries();
     const { models } = keyOf(ctx);
-    const name = models === null ? '*' : JSON.stringify([...models].sort());
-    const isAllowed = models === null ? undefined : (id: string) => models.includes(id);
-    const list = rendered(entries).getOrMake(name, () => renderCoded(renderJson(modelList(entries, isAllowed))));
+    const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
+    const list = rendered(entries).getOrMake(name, () => {
+      const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
+      return renderCoded(renderJson(form.list(mayUse, askedOf(ctx))));
+    });
     await answerCoded(ctx, list);
   };
 };
 
-/** `GET /api/v1/models/{model}`. */
-export const showModel = ({ catalog }: ModelDeps): AppMiddleware => {
+/** `GET /api/v1/models/{model}` and the same of other vendors. */
+export const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels): AppMiddleware => {
   const rendered = perCatalog(() => new Map<string, Representation>());
   return async (ctx) => {
+    const form = formOf(ctx);
     const id = ctx.params['model'] ?? '';
-    const { models } = keyOf(ctx);
     const entries = await catalog.entries();
     const entry = entries.find(({ model }) => model.id === id);
-    if (!entry || !isOffered(entry) || (models !== null && !models.includes(id))) {
+    if (!entry || !isUsable(entry, keyOf(ctx).models) || !form.shows(entry)) {
       throw new GatewayError('model_not_found', { message: `There is no model ${quoted(id)}.`, param: 'model' });
     }
-    const known = rendered(entries).get(id) ?? renderJson(publicModel(entry));
-    rendered(entries).set(id, known);
+    const name = `${form.name} ${id}`;
+    const known = rendered(entries).get(name) ?? renderJson(form.one(entry));
+    rendered(entries).set(name, known);
     answerRepresentation(ctx, known);
   };
 };
+
+/** The platform's own form: the entries of the catalog. */
+const nativeModels: ModelForm = {
+  name: 'native',
+  query: [],
+  shows: () => true,
+  list: (entries) => modelList(entries),
+  one: publicModel,
+};
+
+const isUsable = (entry: CatalogEntry, models: readonly string[] | null): boolean =>
+  isOffered(entry) && (models === null || models.includes(entry.model.id));
+
+const askedOf = (ctx: AppContext): ListAsked => ({
+  value: (param) => queryValue(ctx, param),
+  limit: (param, bounds) => queryLimit(ctx, { param, ...bounds }),
+});

@@ -231,7 +231,13 @@ describe('invalid input on the Gemini route', () => {
     expect(await accountOf(gateway.database, project.projectId)).toMatchObject({ reserved: 0 });
   });
 
-  it.each(['', ':countTokens', ':generateContent:x', '/generateContent', ':streamGenerateContent:generateContent'])(
+  it('is refused as METHOD_NOT_ALLOWED for a model without an action, which can only be read', async () => {
+    const answer = await ask(chat, hello);
+    expect(failureOf(answer)).toMatchObject({ code: 405, reason: 'METHOD_NOT_ALLOWED' });
+    expect(answer.headers.allow).toBe('GET, HEAD');
+  });
+
+  it.each([':countTokens', ':generateContent:x', '/generateContent', ':streamGenerateContent:generateContent'])(
     'is refused as NOT_FOUND if the model is followed by "%s"',
     async (rest) => {
       expect(failureOf(await ask(`${chat}${rest}`, hello))).toMatchObject({ code: 404, status: 'NOT_FOUND' });
@@ -242,6 +248,7 @@ describe('invalid input on the Gemini route', () => {
     const answer = await sendRaw({
       method: 'GET',
       url: `${gateway.baseUrl}/api/v1beta/models/${chat}:generateContent`,
+      headers: { 'x-goog-api-key': project.apiKey },
     });
     expect(failureOf(answer)).toMatchObject({ code: 405, reason: 'METHOD_NOT_ALLOWED' });
     expect(answer.headers.allow).toContain('POST');

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { GeminiChatBody } from '../../dialects/gemini-chat-request.ts';
 import { GeminiImageBody } from '../../dialects/gemini-image.ts';
 import { EventText } from '../answers/chat-completion.ts';
+import { GeminiModel, GeminiModels } from '../answers/vendor-models.ts';
 import { GeminiResponse, GeminiResponses } from '../answers/gemini-response.ts';
 import { bodySchema } from '../json-schema.ts';
-import type { Answer, Operation } from '../operation.ts';
-import { answered, cost, created, idempotencyKey, purchase, replayed } from './shared.ts';
+import { json, type Answer, type Operation } from '../operation.ts';
+import { answered, cost, created, idempotencyKey, notModified, purchase, replayed, validated } from './shared.ts';
 
 const operation = (summary: string, description: string, content: Answer['content']): Operation => ({
   summary,
@@ -48,15 +49,51 @@ const operation = (summary: string, description: string, content: Answer['conten
   errors: [...purchase, ...answered, ...created, 'task_canceled'],
 });
 
-export const geminiOperations: Record<string, Operation> = {
-  'POST /api/v1beta/models/{model}:generateContent': operation(
+/** The two actions under one prefix. */
+const actions = (prefix: string): Record<string, Operation> => ({
+  [`POST ${prefix}/models/{model}:generateContent`]: operation(
     'Generate content',
     'An image model answers when the picture is ready, or with 504 and the id of the task.',
     { 'application/json': GeminiResponse },
   ),
-  'POST /api/v1beta/models/{model}:streamGenerateContent': operation(
+  [`POST ${prefix}/models/{model}:streamGenerateContent`]: operation(
     'Generate content as a stream',
     'With `alt=sse` the answer is Server-Sent Events, else an array of one response.',
     { 'application/json': GeminiResponses, 'text/event-stream': EventText },
   ),
+});
+
+/** Google's list of models under one prefix. */
+const models = (prefix: string): Record<string, Operation> => ({
+  [`GET ${prefix}/models`]: {
+    summary: 'List the models, for SDKs of Google',
+    description: 'The models that generateContent takes.',
+    tag: 'Gemini',
+    parameters: [
+      {
+        name: 'pageSize',
+        in: 'query',
+        description: 'The most models; 50 if absent.',
+        schema: z.int().min(1).max(1_000),
+      },
+      { name: 'pageToken', in: 'query', description: 'The `nextPageToken` of the page before.', schema: z.string() },
+    ],
+    answers: { 200: { description: 'The models.', content: json(GeminiModels), headers: validated }, 304: notModified },
+  },
+  [`GET ${prefix}/models/{model}`]: {
+    summary: 'Read a model, for SDKs of Google',
+    tag: 'Gemini',
+    parameters: [{ name: 'model', in: 'path', description: 'The id of a model.', schema: z.string() }],
+    answers: { 200: { description: 'The model.', content: json(GeminiModel), headers: validated }, 304: notModified },
+    errors: ['model_not_found'],
+  },
+});
+
+export const geminiOperations: Record<string, Operation> = {
+  ...models('/api/v1beta'),
+  ...actions('/api/v1beta'),
+  ...actions('/api/v1'),
+  ...models('/v1beta'),
+  ...actions('/v1beta'),
+  ...actions('/v1'),
 };

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { TaskOutput } from '../../domain/task.ts';
+import { pictureSize } from '../../domain/picture-size.ts';
+import { placePictures } from '../../domain/place-pictures.ts';
+import { anyJson, listOf, validate } from '../validate.ts';
+import type { AnsweredPicture } from './answered-picture.ts';
+import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
+import { inWords } from './dialect-words.ts';
+
+/** A request for pictures, read but not yet matched with its model. */
+export interface OpenaiImageRequest {
+  /** URLs, `file_…` ids or data URIs, in order. */
+  images: string[];
+  size?: string;
+  /** Whether the pictures are wanted as base64, which is the default, or as URLs. */
+  isInline: boolean;
+  /** Everything else. The catalog entry decides which fields it takes. */
+  further: JsonObject;
+}
+
+/**
+ * Reads `POST /v1/images/generations` (https://platform.openai.com/docs/api-reference/images, read 2026-11-22). `n`, `quality`, `background`,
+ * `output_format` and the rest are fields of the model's catalog entry or refused by their name. Null means absent.
+ */
+export function readOpenaiImage(body: unknown): OpenaiImageRequest {
+  const { size, response_format: format, ...rest } = validate(OpenaiImageBody, body);
+  return {
+    images: [],
+    isInline: format !== 'url',
+    ...given({ size }),
+    further: withoutEffect(rest),
+  };
+}
+
+/** Reads `POST /v1/images/edits`: the same with pictures, from a form or, as JSON, in `images`. */
+export function readOpenaiEdit(body: unknown): OpenaiImageRequest {
+  const { image, images, size, response_format: format, ...rest } = validate(OpenaiEditBody, body);
+  const pictures = [...(typeof image === 'string' ? [image] : (image ?? [])), ...(images ?? []).map(toReference)];
+  if (pictures.length === 0) {
+    throw new GatewayError('missing_parameter', { param: 'image', message: 'The field image is required.' });
+  }
+  return {
+    images: pictures,
+    isInline: format !== 'url',
+    ...given({ size }),
+    further: withoutEffect(rest),
+  };
+}
+
+export const OpenaiImageBody = z
+  .object({
+    model: z.string().min(1).max(200),
+    size: z.string().min(1).max(50).nullish(),
+    response_format: z.enum(['url', 'b64_json']).nullish(),
+    user: z.string().max(512).nullish(),
+    safety_identifier: z.string().max(512).nullish(),
+  })
+  .catchall(anyJson)
+  .meta({ id: 'OpenaiImageRequest' });
+
+/** OpenAI's own limit. */
+const picturesMax = 16;
+const Reference = z
+  .strictObject({ image_url: z.string().min(1).optional(), file_id: z.string().min(1).optional() })
+  .refine(
+    ({ image_url: url, file_id: id }) => (url === undefined) !== (id === undefined),
+    'must have exactly one of image_url and file_id',
+  );
+const toReference = ({ image_url: url, file_id: id }: z.output<typeof Reference>): string => url ?? id ?? '';
+export const OpenaiEditBody = OpenaiImageBody.extend({
+  image: z.union([z.string().min(1), listOf(z.string().min(1), { max: picturesMax })]).nullish(),
+  images: listOf(Reference, { max: picturesMax }).nullish(),
+}).meta({ id: 'OpenaiEditRequest' });
+
+/** Values that change nothing here. A field with such a value is accepted and not sent. */
+const harmless: HarmlessValues = {
+  n: [1],
+  quality: ['auto', 'standard'],
+  background: ['auto'],
+  moderation: ['auto'],
+  output_compression: [100],
+  partial_images: [0],
+  stream: [false],
+};
+
+/** Without the client's names of its end users, which no provider of pictures is sent, and without what changes nothing. */
+function withoutEffect({
+  user: _user,
+  safety_identifier: _identifier,
+  ...rest
+}: z.output<typeof OpenaiImageBody>): JsonObject {
+  return withoutHarmless(given(rest), harmless) as JsonObject;
+}
+
+/** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
+export function toCoreOpenaiImage({ images, size, further }: OpenaiImageRequest, entry: CatalogEntry): JsonObject {
+  const sized = size === undefined ? {} : pictureSize(entry, size);
+  demandApart(sized, further, 'size');
+  const placed = placePictures(images, entry, 'image');
+  demandApart(placed, further, 'image');
+  return { ...further, ...sized, ...placed };
+}
+
+/** Throws if the client names a parameter of the model beside the field of OpenAI that stands for it. */
+export function demandApart(translated: JsonObject, further: JsonObject, param: string): void {
+  const twice = Object.keys(translated).find((key) => isGiven(further[key]));
+  if (twice === undefined) return;
+  throw new GatewayError('invalid_value', { param, message: `${param} cannot be combined with ${twice}.` });
+}
+
+/** Renames the field of a refusal by the shared checks to OpenAI's name of it. */
+export const inImageWords = (error: unknown): unknown => inWords({ reference_images: 'image' }, error);
+
+/** Writes the pictures. Counts of tokens are not known, because pictures are priced by request. */
+export function openaiPictures({
+  task,
+  pictures,
+}: {
+  task: EndedTask;
+  pictures: readonly AnsweredPicture[];
+}): JsonObject {
+  const [first] = task.output ?? [];
+  const size = first?.width && first.height ? `${first.width}x${first.height}` : null;
+  return {
+    created: task.completedAt ?? task.createdAt,
+    data: pictures.map((picture): JsonObject =>
+      'url' in picture ? { url: picture.url } : { b64_json: picture.bytes.toString('base64') },
+    ),
+    ...given({ size, output_format: formats[first?.mime_type ?? ''] }),
+  };
+}
+
+interface EndedTask {
+  /** Unix seconds. */
+  createdAt: number;
+  completedAt: number | null;
+  output: readonly TaskOutput[] | null;
+}
+
+const formats: Readonly<Partial<Record<string, string>>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpeg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+};

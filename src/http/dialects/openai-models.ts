@@ -1,0 +1,16 @@
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { ModelForm } from './model-form.ts';
+
+/** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages. */
+export const openaiModels: ModelForm = {
+  name: 'openai',
+  query: [],
+  shows: () => true,
+  list: (entries) => ({ object: 'list', data: entries.map(toModel) }),
+  one: toModel,
+};
+
+function toModel({ model: { id, owned_by } }: CatalogEntry) {
+  // The catalog does not know when a vendor released a model. Clients expect a number.
+  return { id, object: 'model', created: 0, owned_by };
+}

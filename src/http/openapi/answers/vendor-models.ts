@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+const OpenaiModel = z
+  .object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
+  .meta({ id: 'OpenaiModel' });
+
+const AnthropicModel = z
+  .object({ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() })
+  .meta({ id: 'AnthropicModel' });
+
+export const GeminiModel = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    displayName: z.string(),
+    description: z.string().optional(),
+    inputTokenLimit: z.int().optional(),
+    outputTokenLimit: z.int().optional(),
+    supportedGenerationMethods: z.array(z.string()),
+  })
+  .meta({ id: 'GeminiModel' });
+
+export const GeminiModels = z
+  .object({ models: z.array(GeminiModel), nextPageToken: z.string().optional() })
+  .meta({ id: 'GeminiModels' });
+
+/** A model in the shape of the vendor whose SDK asks. */
+export const VendorModel = z.union([OpenaiModel, AnthropicModel, GeminiModel]);
+
+/** The list of models in the shape of the vendor whose SDK asks. */
+export const VendorModels = z.union([
+  z.object({ object: z.literal('list'), data: z.array(OpenaiModel) }),
+  z.object({
+    data: z.array(AnthropicModel),
+    has_more: z.boolean(),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  }),
+  GeminiModels,
+]);

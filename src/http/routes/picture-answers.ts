@@ -1,0 +1,103 @@
+import { readOutputs } from '../../commands/files/read-outputs.ts';
+import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
+import type { Deps } from '../../deps.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { taskRefusal } from '../../domain/task-refusal.ts';
+import { isTerminal } from '../../domain/task.ts';
+import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import type { AnsweredPicture } from '../dialects/answered-picture.ts';
+import { cutOffSlowReader } from '../slow-reader.ts';
+
+type PictureDeps = Pick<Deps, 'config'> & Parameters<typeof waitForTask>[0] & Parameters<typeof readOutputs>[0];
+
+type TaskView = Awaited<ReturnType<typeof waitForTask>>;
+
+export interface PictureRequest {
+  idempotencyKey: string | null;
+  /** Whether the pictures are wanted as bytes and not as URLs. */
+  isInline: boolean;
+  create: () => Promise<TaskView>;
+  write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => JsonObject;
+}
+
+/** Creates a task for pictures, waits for it, and returns the answer as text. */
+export type AnswerPictures = (ctx: AppContext, request: PictureRequest) => Promise<string>;
+
+/**
+ * The routes that answer with the pictures themselves share these waits and this memory. A task that is not ready in time is 504 with its
+ * id: it continues and is charged when it succeeds.
+ */
+export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
+  const inlined = createFairBudget({
+    total: deps.config.gemini.inlineBufferedMaxBytes,
+    message: 'The server is sending too many inline images at the same time. Try again in a few seconds.',
+  });
+  const waits = createFairBudget({
+    total: deps.config.gemini.waitsMax,
+    message: 'Too many requests wait for an image. Try again in a few seconds.',
+    retryAfterSeconds: 5,
+  });
+  return async (ctx, request) => {
+    // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
+    const { projectId } = keyOf(ctx);
+    const wait = waits.open(projectId);
+    wait.take(1);
+    const memory = inlined.open(projectId);
+    try {
+      return await answerPictures(deps, ctx, request, memory);
+    } finally {
+      wait.release();
+      releaseWithAnswer(ctx, memory);
+    }
+  };
+}
+
+/** Counts the answer until the client has read it or has disconnected, because it stays in memory after the handler ends. */
+function releaseWithAnswer({ res }: AppContext, memory: Share): void {
+  if (res.closed) memory.release();
+  else res.once('close', () => memory.release());
+  cutOffSlowReader(res);
+}
+
+/** The most memory of an inlined picture: its bytes while it is read, then the answer with its base64. */
+const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 3);
+
+async function answerPictures(
+  deps: PictureDeps,
+  ctx: AppContext,
+  { idempotencyKey, isInline, create, write }: PictureRequest,
+  memory: Share,
+): Promise<string> {
+  const { waitSeconds, inlineMaxBytes } = deps.config.gemini;
+  const task = await create();
+  const ended = await waitForTask(deps, task, { seconds: waitSeconds, signal: whenGone(ctx) });
+  const taskId = task.id;
+  if (!isTerminal(ended.status)) {
+    const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;
+    throw new GatewayError('upstream_timeout', { message, shouldRetry: false, taskId });
+  }
+  if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);
+
+  const pictures = await readOutputs(deps, ended.output ?? [], {
+    bytesMax: isInline ? inlineMaxBytes : 0,
+    mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
+  }).catch((cause: unknown) => {
+    // The task is charged. Without an Idempotency-Key a retry would buy a second one.
+    const shouldRetry = idempotencyKey === null ? false : undefined;
+    throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
+  });
+  if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
+  ctx.set('x-tollgate-credits', String(ended.credits.charged));
+  ctx.set('x-tollgate-attempts', String(ended.attempts));
+  return JSON.stringify(write({ task: ended, pictures }));
+}
+
+/** Fires when the client has disconnected. */
+function whenGone(ctx: AppContext): AbortSignal {
+  const gone = new AbortController();
+  ctx.res.once('close', () => gone.abort());
+  if (ctx.res.closed) gone.abort();
+  return gone.signal;
+}

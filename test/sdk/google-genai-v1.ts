@@ -1,0 +1,86 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { GoogleGenAI } from '@google/genai';
+import { generateText } from 'ai';
+import type { Gateway, TestProject } from '../support/gateway.ts';
+// The client asks globalThis for the dispatcher of Node's fetch. Jest's globalThis has none until undici is loaded there.
+import 'undici';
+
+let gateway: Gateway;
+let project: TestProject;
+
+const chat = 'gemini-2.5-flash';
+const picture = 'nano-banana-pro';
+
+/** Tests of Google's clients with nothing but base URL and key. */
+export const describeGoogleGenaiV1 = (started: () => Gateway): void => {
+  const clientOf = (apiKey = project.apiKey, { base = '', apiVersion }: { base?: string; apiVersion?: string } = {}) =>
+    new GoogleGenAI({
+      apiKey,
+      httpOptions: { baseUrl: gateway.baseUrl + base, timeout: 20_000, ...(apiVersion && { apiVersion }) },
+    });
+
+  describe('@google/genai without an API version', () => {
+    beforeAll(async () => {
+      gateway = started();
+      project = await gateway.project();
+    });
+
+    it.each([{}, { apiVersion: 'v1beta' }, { apiVersion: 'v1beta', base: '/api' }])(
+      'lists models in pages, and gets one: %j',
+      async (where) => {
+        const { models } = clientOf(project.apiKey, where);
+        const names: string[] = [];
+        for await (const { name = '' } of await models.list({ config: { pageSize: 3 } })) names.push(name);
+        expect(names.length).toBeGreaterThan(10);
+        expect(new Set(names).size).toBe(names.length);
+        expect(names).toEqual(expect.arrayContaining([`models/${chat}`, `models/${picture}`]));
+        expect(names).not.toContain('models/veo-3.1');
+        expect(await models.get({ model: chat })).toMatchObject({
+          name: `models/${chat}`,
+          displayName: expect.any(String),
+          inputTokenLimit: expect.any(Number),
+          outputTokenLimit: 8_192,
+          supportedActions: ['generateContent', 'streamGenerateContent'],
+        });
+      },
+    );
+
+    it('shows a key only the models that it may use', async () => {
+      const narrow = await gateway.project({ models: [chat] });
+      const { models } = clientOf(narrow.apiKey);
+      const names: (string | undefined)[] = [];
+      for await (const { name } of await models.list()) names.push(name);
+      expect(names).toEqual([`models/${chat}`]);
+      await expect(models.get({ model: 'gemini-3.8-flash' })).rejects.toMatchObject({ status: 404 });
+      await expect(clientOf('sk-nobody').models.list()).rejects.toMatchObject({ status: 401 });
+    });
+
+    it.each([{}, { apiVersion: 'v1beta' }, { base: '/api' }])(
+      'generates text, a stream and a picture: %j',
+      async (where) => {
+        const { models } = clientOf(project.apiKey, where);
+        expect((await models.generateContent({ model: chat, contents: 'hi' })).text).toBe('Sandbox answer to: hi');
+        const texts: (string | undefined)[] = [];
+        const stream = await models.generateContentStream({ model: chat, contents: 'hi' });
+        for await (const { text } of stream) texts.push(text);
+        expect(texts.join('')).toBe('Sandbox answer to: hi');
+        const made = await models.generateContent({ model: picture, contents: 'a fox' });
+        expect(made.data).toMatch(/^[\w+/]+=*$/);
+      },
+    );
+
+    it('may ask for any length, which is clamped', async () => {
+      const answerOf = (maxOutputTokens: number) =>
+        clientOf().models.generateContent({ model: chat, contents: 'hello there', config: { maxOutputTokens } });
+      const much = await answerOf(65_536);
+      expect(much.sdkHttpResponse?.headers?.['x-tollgate-clamped']).toBe('generationConfig.maxOutputTokens=8192');
+      expect((await answerOf(1)).usageMetadata?.candidatesTokenCount).toBe(1);
+    });
+
+    it('works as the Google provider of ai', async () => {
+      const google = createGoogleGenerativeAI({ apiKey: project.apiKey, baseURL: `${gateway.baseUrl}/v1beta` });
+      expect((await generateText({ model: google(chat), prompt: 'hi' })).text).toBe('Sandbox answer to: hi');
+    });
+  });
+};
