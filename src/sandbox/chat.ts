@@ -12,6 +12,8 @@ export interface ChatAsked {
   forced: { name: string } | 'any' | null;
   /** The texts at which the answer ends. */
   stops: string[];
+  /** The signed thoughts and signed calls of earlier turns. */
+  signed: number;
   /** The JSON schema that the answer must follow. `{}` allows any JSON. */
   schema: object | null;
 }
@@ -46,6 +48,7 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
   const system = asked.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
   const others = asked.messages.filter((_, index) => index !== lastUser).map(({ text }) => text);
   const hit = recordHit(call, 'chat', [prompt, ...others].join('\n'));
+  if (asked.signed > 0) hit.signed = asked.signed;
 
   const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
   // A tool that was called and answered is not called again, else an agent loop would never end.

@@ -10,6 +10,8 @@ export interface Hit {
   at: string;
   /** Tokens sent so far, of a streamed chat. */
   sent?: number;
+  /** Signed thoughts and signed calls of earlier turns that came with a chat. */
+  signed?: number;
   /** When the reader of a streamed chat left before its end. ISO 8601. */
   left_at?: string;
 }

@@ -109,6 +109,8 @@ const streamWords =
         return turn + event('content_block_delta', { index, delta });
       },
       get close() {
+        // Before the next block takes its number.
+        const ending = closed();
         const called = tool
           ? [
               opened({ type: 'tool_use', id: tool.id, name: tool.name, input: {} }),
@@ -120,7 +122,7 @@ const streamWords =
           : [];
         const delta = stopOf(finish, stop);
         return [
-          closed(),
+          ending,
           ...called,
           event('message_delta', { delta, ...(counts && { usage: { output_tokens: counts.output_tokens } }) }),
           event('message_stop', {}),
@@ -185,6 +187,9 @@ function toAsked(input: Fields): ChatAsked {
     ],
     maxTokens: typeof input.max_tokens === 'number' ? input.max_tokens : 0,
     stops: stringsOf(input.stop_sequences),
+    signed: objectsOf(input.messages)
+      .flatMap(({ content }) => objectsOf(content))
+      .filter(({ type }) => type === 'thinking' || type === 'redacted_thinking').length,
     tools: namesOf(objectsOf(input.tools)),
     forced:
       choice?.type === 'tool' && typeof choice.name === 'string'

@@ -245,6 +245,9 @@ function toAsked(input: Fields): ChatAsked {
       ...objectsOf(input.contents).flatMap(toMessages),
     ],
     stops: stringsOf(config?.stopSequences),
+    signed: objectsOf(input.contents)
+      .flatMap(({ parts }) => objectsOf(parts))
+      .filter(({ thoughtSignature: signature }) => signature !== undefined && signature !== unsigned).length,
     maxTokens: typeof config?.maxOutputTokens === 'number' ? config.maxOutputTokens : 8_192,
     tools: namesOf(objectsOf(input.tools).flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))),
     forced: calling?.mode !== 'ANY' ? null : typeof allowed === 'string' ? { name: allowed } : 'any',

@@ -148,6 +148,7 @@ function toAsked(input: Fields): ChatAsked {
   return {
     messages: objectsOf(input.input).flatMap(toMessages),
     stops: [],
+    signed: objectsOf(input.input).filter(({ encrypted_content: content }) => content !== undefined).length,
     maxTokens: typeof input.max_output_tokens === 'number' ? input.max_output_tokens : 4_096,
     tools: namesOf(objectsOf(input.tools)),
     forced: typeof choice?.name === 'string' ? { name: choice.name } : input.tool_choice === 'required' ? 'any' : null,

@@ -163,6 +163,7 @@ function toAsked(input: Fields): ChatAsked {
       text: textOfParts(content),
     })),
     stops: stringsOf(input.stop),
+    signed: 0,
     maxTokens: typeof max === 'number' ? max : 4_096,
     tools: namesOf(objectsOf(input.tools).map((tool) => objectOf(tool.function))),
     forced: typeof named === 'string' ? { name: named } : choice === 'required' ? 'any' : null,

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createParser } from 'eventsource-parser';
+import type { JsonObject } from '../../src/domain/json.ts';
+import { letModelsStream } from '../commands/chat/streams.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { objectAt, parsed, textAt, type Ask, type DialectClient, type Seen } from './dialect-client.ts';
+import {
+  dialectNames,
+  dialects,
+  families,
+  familyNames,
+  featureNames,
+  features,
+  outcomeOf,
+  type DialectName,
+  type FamilyName,
+  type Feature,
+} from './matrix.ts';
+
+/** One gateway for all cases: each is one or two requests. */
+let gateway: Gateway;
+let apiKey = '';
+beforeAll(async () => {
+  gateway = await startGateway();
+  ({ apiKey } = await gateway.project({ credits: 100_000 }));
+  await letModelsStream(gateway, apiKey, Object.values(families));
+});
+afterAll(async () => {
+  try {
+    expect(await gateway?.verifyLedger()).toMatchObject({ ok: true });
+  } finally {
+    await gateway?.stop();
+  }
+});
+
+const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+interface Answered {
+  status: number;
+  headers: Headers;
+  json: JsonObject;
+}
+
+async function send(client: DialectClient, ask: Ask): Promise<Answered> {
+  const response = await fetch(`${gateway.baseUrl}${client.path(ask)}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(client.body(ask)),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const { status, headers } = response;
+  const text = await response.text();
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  return { status, headers, json: isStream ? client.join(eventsIn(text)) : objectAt(parsed(text)) };
+}
+
+function eventsIn(text: string): JsonObject[] {
+  const events: JsonObject[] = [];
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      if (data !== '[DONE]') events.push(objectAt(parsed(data)));
+    },
+  });
+  parser.feed(text);
+  return events;
+}
+
+async function seen(client: DialectClient, ask: Ask): Promise<Seen> {
+  const { status, json } = await send(client, ask);
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
+  return client.read(json);
+}
+
+/** Asks with a tool, sends its result back and returns both answers. */
+async function overTwoTurns(client: DialectClient, ask: Ask): Promise<[Seen, Seen]> {
+  const first = await seen(client, ask);
+  const [call] = first.calls;
+  expect(first).toMatchObject({
+    finish: client.finishes.tool,
+    calls: [{ name: 'weather', arguments: { city: 'Oslo' } }],
+  });
+  const second = await seen(client, {
+    ...ask,
+    answered: { turn: first.turn, callId: call?.id ?? '', result: 'rain' },
+  });
+  return [first, second];
+}
+
+type Run = (client: DialectClient, ask: Ask, names: { dialect: DialectName; family: FamilyName }) => Promise<void>;
+
+/** What each feature must show where it works. `ask` has the model and a prompt that no other case has. */
+const runs: Record<Feature, Run> = {
+  async text(client, ask) {
+    expect(await seen(client, ask)).toMatchObject({
+      text: `Sandbox answer to: ${ask.prompt}`,
+      finish: client.finishes.end,
+    });
+  },
+
+  async stream(client, ask) {
+    const asked = { ...ask, prompt: `${ask.prompt} [[tokens=12]]`, isStream: true };
+    const { headers, json } = await send(client, asked);
+    expect(headers.get('x-tollgate-stream')).toBe('live');
+    const answer = client.read(json);
+    expect(answer.text.split(' ')).toHaveLength(12);
+    expect(answer).toMatchObject({ finish: client.finishes.end, usage: { output: 12 } });
+  },
+
+  async tools(client, ask) {
+    const prompt = `${ask.prompt} [[tool=weather args={"city":"Oslo"}]]`;
+    const [, answer] = await overTwoTurns(client, { ...ask, prompt, hasTool: true });
+    expect(answer).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
+  },
+
+  async streamedTools(client, ask) {
+    const prompt = `${ask.prompt} [[tool=weather args={"city":"Oslo"}]]`;
+    const [, answer] = await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream: true });
+    expect(answer).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
+  },
+
+  async pictures(client, ask) {
+    const { text } = await seen(client, { ...ask, picture: onePixel });
+    expect(text).toContain('Sandbox answer to');
+  },
+
+  async structured(client, ask) {
+    const { text } = await seen(client, { ...ask, isStructured: true });
+    expect(JSON.parse(text)).toEqual({ city: 'sandbox' });
+  },
+
+  async reasoning(client, ask) {
+    const prompt = `${ask.prompt} [[thoughts=20]]`;
+    for (const isStream of [false, true]) {
+      const answer = await seen(client, { ...ask, prompt, isThinking: true, isStream, maxTokens: 2_000 });
+      expect(answer).toMatchObject({
+        thoughts: expect.stringMatching(/^the gate is open/),
+        text: expect.stringContaining('Sandbox answer to'),
+        usage: { thoughts: 20 },
+      });
+    }
+  },
+
+  async signedThoughts(client, ask) {
+    for (const isStream of [false, true]) {
+      const prompt = `${ask.prompt} ${isStream ? 's' : 'w'} [[thoughts=20 tool=weather args={"city":"Oslo"}]]`;
+      const asked = { ...ask, prompt, hasTool: true, isThinking: true, isStream, maxTokens: 2_000 };
+      await overTwoTurns(client, asked);
+      const hits = await signedHits(prompt);
+      expect(hits.at(-1)?.signed).toBeGreaterThan(0);
+    }
+  },
+
+  async length(client, ask) {
+    const answer = await seen(client, { ...ask, prompt: `${ask.prompt} [[tokens=200]]`, maxTokens: 20 });
+    expect(answer).toMatchObject({ finish: client.finishes.length, usage: { output: 20 } });
+  },
+
+  async stop(client, ask, { dialect, family }) {
+    const { json } = await send(client, { ...ask, stop: 'to:' });
+    if (outcomeOf('stop', dialect, family) === 'warning') {
+      expect(textAt(json, 'tollgate', 'warning')).toContain('does not take stop');
+      return;
+    }
+    const isNamed = dialect === 'messages' && family === 'Anthropic';
+    expect(client.read(json)).toMatchObject({
+      text: 'Sandbox answer ',
+      finish: isNamed ? 'stop_sequence' : client.finishes.stopSequence,
+    });
+  },
+
+  async usage(client, ask) {
+    const prompt = `${ask.prompt} [[usage=40,32 cached=8 thoughts=20]]`;
+    for (const isStream of [false, true]) {
+      const { usage } = await seen(client, { ...ask, prompt, isStream, maxTokens: 100 });
+      expect(usage).toEqual({ input: 40, output: 32, cached: 8, thoughts: 20 });
+    }
+  },
+
+  async refusal(client, ask) {
+    for (const isStream of [false, true]) {
+      const { status, json } = await send(client, { ...ask, prompt: `${ask.prompt} [[fail=refused]]`, isStream });
+      expect({ status, ...client.error(json) }).toMatchObject({ status: 400, code: 'content_policy_violation' });
+    }
+  },
+};
+
+async function signedHits(prompt: string): Promise<{ signed?: number }[]> {
+  const response = await fetch(`${gateway.sandboxUrl}/_sandbox/hits?contains=${encodeURIComponent(prompt)}&kind=chat`);
+  return (await response.json()) as { signed?: number }[];
+}
+
+describe.each(dialectNames)('a client of %s', (dialect) => {
+  const client = dialects[dialect];
+
+  describe.each(familyNames)('with a model of %s', (family) => {
+    const model = families[family];
+    const cases = featureNames.flatMap((feature) => {
+      const outcome = outcomeOf(feature, dialect, family);
+      return outcome === 'yes' || outcome === 'warning' ? [{ feature, title: features[feature], outcome }] : [];
+    });
+    const promptOf = (feature: Feature): string => `${dialectNames.indexOf(dialect)} ${family} ${feature}`;
+
+    it.each(cases)('shows: $title ($outcome)', async ({ feature }) => {
+      await runs[feature](client, { model, prompt: promptOf(feature) }, { dialect, family });
+    });
+
+    const refused = featureNames.flatMap((feature) => {
+      const outcome = outcomeOf(feature, dialect, family);
+      return typeof outcome === 'object' ? [{ feature, title: features[feature], field: outcome.refused }] : [];
+    });
+    if (refused.length > 0) {
+      it.each(refused)('is refused by the name of the field: $title, $field', async ({ feature, field }) => {
+        const { status, json } = await send(client, { model, prompt: promptOf(feature), isThinking: true });
+        expect({ status, ...client.error(json) }).toMatchObject({ status: 400, param: field });
+      });
+    }
+  });
+});
+
+it('has a test for each feature', () => {
+  expect(Object.keys(runs)).toEqual(Object.keys(features));
+});

@@ -1,0 +1,83 @@
+import type { JsonObject } from '../../src/domain/json.ts';
+import {
+  citySchema,
+  countAt,
+  listAt,
+  objectAt,
+  parsed,
+  textAt,
+  weather,
+  type DialectClient,
+} from './dialect-client.ts';
+
+/** OpenAI's chat completions. */
+export const openaiChat: DialectClient = {
+  path: () => '/v1/chat/completions',
+  body: (ask) => ({
+    model: ask.model,
+    messages: [
+      {
+        role: 'user',
+        content: ask.picture
+          ? [
+              { type: 'text', text: ask.prompt },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${ask.picture}` } },
+            ]
+          : ask.prompt,
+      },
+      ...(ask.answered
+        ? [ask.answered.turn, { role: 'tool', tool_call_id: ask.answered.callId, content: ask.answered.result }]
+        : []),
+    ],
+    ...(ask.maxTokens !== undefined && { max_tokens: ask.maxTokens }),
+    ...(ask.hasTool && { tools: [{ type: 'function', function: weather }] }),
+    ...(ask.isStructured && {
+      response_format: { type: 'json_schema', json_schema: { name: 'city', schema: citySchema, strict: true } },
+    }),
+    ...(ask.isThinking && { reasoning_effort: 'high' }),
+    ...(ask.stop !== undefined && { stop: [ask.stop] }),
+    ...(ask.isStream && { stream: true, stream_options: { include_usage: true } }),
+  }),
+  read(answer) {
+    const choice = objectAt(answer, 'choices', 0);
+    const message = objectAt(choice, 'message');
+    return {
+      text: textAt(message, 'content'),
+      thoughts: textAt(message, 'reasoning_content'),
+      calls: listAt(message, 'tool_calls').map((call) => ({
+        id: textAt(call, 'id'),
+        name: textAt(call, 'function', 'name'),
+        arguments: parsed(textAt(call, 'function', 'arguments')),
+      })),
+      finish: textAt(choice, 'finish_reason'),
+      usage: {
+        input: countAt(answer, 'usage', 'prompt_tokens'),
+        output: countAt(answer, 'usage', 'completion_tokens'),
+        cached: countAt(answer, 'usage', 'prompt_tokens_details', 'cached_tokens'),
+        thoughts: countAt(answer, 'usage', 'completion_tokens_details', 'reasoning_tokens'),
+      },
+      turn: message,
+    };
+  },
+  join(events) {
+    const calls: JsonObject[] = [];
+    const message = { role: 'assistant', content: '', reasoning_content: '' };
+    let finish = '';
+    for (const event of events) {
+      const delta = objectAt(event, 'choices', 0, 'delta');
+      message.content += textAt(delta, 'content');
+      message.reasoning_content += textAt(delta, 'reasoning_content');
+      finish = textAt(event, 'choices', 0, 'finish_reason') || finish;
+      for (const piece of listAt(delta, 'tool_calls')) {
+        const before = calls[countAt(piece, 'index')];
+        const call = before ?? { ...piece, function: { name: textAt(piece, 'function', 'name'), arguments: '' } };
+        const said = textAt(call, 'function', 'arguments') + textAt(piece, 'function', 'arguments');
+        calls[countAt(piece, 'index')] = { ...call, function: { ...objectAt(call, 'function'), arguments: said } };
+      }
+    }
+    const whole = { ...message, ...(calls.length > 0 && { tool_calls: calls.map(({ index: _, ...call }) => call) }) };
+    return { choices: [{ message: whole, finish_reason: finish }], usage: objectAt(events.at(-1), 'usage') };
+  },
+  finishes: { end: 'stop', length: 'length', tool: 'tool_calls', stopSequence: 'stop' },
+  error: ({ error }) => ({ code: textAt(error, 'code'), param: textAt(error, 'param') }),
+};

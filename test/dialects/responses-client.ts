@@ -1,0 +1,68 @@
+import {
+  citySchema,
+  countAt,
+  listAt,
+  objectAt,
+  parsed,
+  textAt,
+  weather,
+  type DialectClient,
+} from './dialect-client.ts';
+
+/** OpenAI's Responses. */
+export const responses: DialectClient = {
+  path: () => '/v1/responses',
+  body: (ask) => ({
+    model: ask.model,
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: ask.prompt },
+          ...(ask.picture ? [{ type: 'input_image', image_url: `data:image/png;base64,${ask.picture}` }] : []),
+        ],
+      },
+      ...(ask.answered
+        ? [
+            ...(Array.isArray(ask.answered.turn) ? ask.answered.turn : []),
+            { type: 'function_call_output', call_id: ask.answered.callId, output: ask.answered.result },
+          ]
+        : []),
+    ],
+    ...(ask.maxTokens !== undefined && { max_output_tokens: ask.maxTokens }),
+    ...(ask.hasTool && { tools: [{ type: 'function', strict: false, ...weather }] }),
+    ...(ask.isStructured && {
+      text: { format: { type: 'json_schema', name: 'city', schema: citySchema, strict: true } },
+    }),
+    ...(ask.isThinking && {
+      reasoning: { effort: 'high', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+    }),
+    ...(ask.isStream && { stream: true }),
+  }),
+  read(answer) {
+    const items = listAt(answer, 'output');
+    const calls = items.filter(({ type }) => type === 'function_call');
+    const status = textAt(answer, 'status');
+    return {
+      text: items.flatMap((item) => listAt(item, 'content').map((part) => textAt(part, 'text'))).join(''),
+      thoughts: items.flatMap((item) => listAt(item, 'summary').map((part) => textAt(part, 'text'))).join(''),
+      calls: calls.map((call) => ({
+        id: textAt(call, 'call_id'),
+        name: textAt(call, 'name'),
+        arguments: parsed(textAt(call, 'arguments')),
+      })),
+      finish: status === 'incomplete' ? textAt(answer, 'incomplete_details', 'reason') : status,
+      usage: {
+        input: countAt(answer, 'usage', 'input_tokens'),
+        output: countAt(answer, 'usage', 'output_tokens'),
+        cached: countAt(answer, 'usage', 'input_tokens_details', 'cached_tokens'),
+        thoughts: countAt(answer, 'usage', 'output_tokens_details', 'reasoning_tokens'),
+      },
+      turn: items,
+    };
+  },
+  join: (events) => objectAt(events.at(-1), 'response'),
+  finishes: { end: 'completed', length: 'max_output_tokens', tool: 'completed', stopSequence: '' },
+  error: ({ error }) => ({ code: textAt(error, 'code'), param: textAt(error, 'param') }),
+};
