@@ -16,7 +16,11 @@ const retryMs = 1_000;
 const concurrencyMax = 100;
 
 /** A charge is given back once, even if several turns try it, because the adjustment is idempotent per request. */
-export function createUndeliveredChats({ chatLedger, logger }: Pick<Deps, 'chatLedger' | 'logger'>): UndeliveredChats {
+export function createUndeliveredChats({
+  chatLedger,
+  logger,
+  metrics,
+}: Pick<Deps, 'chatLedger' | 'logger' | 'metrics'>): UndeliveredChats {
   const remembered = new Map<string, ChatEnd>();
   const closing = new AbortController();
   let working: Promise<void> | null = null;
@@ -47,6 +51,7 @@ export function createUndeliveredChats({ chatLedger, logger }: Pick<Deps, 'chatL
 
   return {
     giveBack(end) {
+      metrics.chatUndelivered();
       const about = { request_id: end.requestId, credits: end.settle };
       if (remembered.size >= rememberedMax) {
         logger.error({ ...about, alarm: true }, 'the settlement of a chat was not acknowledged and is not followed up');

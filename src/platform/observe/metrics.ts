@@ -4,6 +4,8 @@ export type Counters = Record<string, number>;
 /** The counters of a process for its operators. */
 export interface Metrics {
   creditsUndercharged(credits: number): void;
+  /** Counts a chat whose settlement was never acknowledged. Its client received an error, and its charge is given back. */
+  chatUndelivered(): void;
   /** Counts an event that needs an operator's attention. */
   alarm(reason: string): void;
   /** Counts API detail rows that were never written. */
@@ -18,6 +20,7 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const counters: Counters = {
     credits_undercharged_total: 0,
+    chats_undelivered_total: 0,
     api_details_lost_total: 0,
     polls_total: 0,
     polls_late_total: 0,
@@ -25,6 +28,9 @@ export function createMetrics(): Metrics {
   return {
     creditsUndercharged(credits) {
       counters['credits_undercharged_total'] = (counters['credits_undercharged_total'] ?? 0) + credits;
+    },
+    chatUndelivered() {
+      counters['chats_undelivered_total'] = (counters['chats_undelivered_total'] ?? 0) + 1;
     },
     alarm(reason) {
       const name = `alarms_total{reason="${labelValue(reason)}"}`;

@@ -316,6 +316,38 @@ describe('streamed chats of a key that is revoked', () => {
   });
 });
 
+describe('an API server whose places for streams are taken', () => {
+  it('refuses one more stream of that project, and still serves another project and chats that are not streamed', async () => {
+    const { baseUrl } = await gateway.startApi({ CHAT_STREAMS_MAX: '5', HTTP_IN_FLIGHT_MAX: '4' });
+    const [greedy, other] = await Promise.all([gateway.project({ credits: 1_000 }), gateway.project()]);
+    const leaving = new AbortController();
+    const begin = (apiKey: string, text: string, onText = (): void => undefined): Promise<Streamed> =>
+      stream(
+        gateway,
+        apiKey,
+        { model: streamedModels.openai, text },
+        {
+          baseUrl,
+          fields: { max_tokens: 4_000 },
+          leaveWhen: ({ text: soFar }) => {
+            if (soFar !== '') onText();
+            return leaving.signal.aborted;
+          },
+        },
+      );
+    const streams: Promise<Streamed>[] = [];
+    for (let count = 0; count < 4; count++)
+      await new Promise<void>((resolve) => {
+        streams.push(begin(greedy.apiKey, scripted('tokens=2000 rate=20'), resolve));
+      });
+    expect(await begin(greedy.apiKey, scripted('tokens=5'))).toMatchObject({ status: 503, error: 'overloaded' });
+    expect(await begin(other.apiKey, scripted('tokens=5'))).toMatchObject({ status: 200, finish: 'stop' });
+    expect((await chat(gateway, greedy.apiKey, 'short', { baseUrl })).status).toBe(200);
+    leaving.abort();
+    await Promise.all(streams);
+  });
+});
+
 describe('SIGTERM', () => {
   it('lets a stream finish, or ends it before the grace is over with an error event, charged as far as it came', async () => {
     let finishing: Promise<Streamed> | undefined;

@@ -1,0 +1,33 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { createUndeliveredChats, type UndeliveredChats } from '../../../src/commands/chat/undelivered-chats.ts';
+import { nothingCharged, type ChatEnd } from '../../../src/db/chat-ledger.ts';
+import type { Deps } from '../../../src/deps.ts';
+import { createMetrics } from '../../../src/platform/observe/metrics.ts';
+import { eventually } from '../../support/eventually.ts';
+
+let undelivered: UndeliveredChats;
+afterEach(() => undelivered.close());
+
+const end: ChatEnd = {
+  ...nothingCharged('req_1', 'chn_1'),
+  settle: 7,
+  attempt: { attemptId: 'att_1', outcome: 'ok', errorClass: null, status: null, detail: null },
+};
+
+describe('a chat whose settlement was never acknowledged', () => {
+  it('is counted, and given back once the database answers', async () => {
+    const metrics = createMetrics();
+    const tried: string[] = [];
+    const giveBack = ({ requestId }: ChatEnd): Promise<number> => {
+      tried.push(requestId);
+      return tried.length === 1 ? Promise.reject(new Error('no database')) : Promise.resolve(7);
+    };
+    const chatLedger = { giveBack } as Deps['chatLedger'];
+    undelivered = createUndeliveredChats({ chatLedger, logger: pino({ level: 'silent' }), metrics });
+    undelivered.giveBack(end);
+    expect(metrics.read()['chats_undelivered_total']).toBe(1);
+    await eventually(() => Promise.resolve(tried.length === 2));
+    expect(tried).toEqual(['req_1', 'req_1']);
+  });
+});
