@@ -4,16 +4,17 @@ import { createSealer } from '../src/platform/crypto/seal.ts';
 import type { Gateway } from '../test/support/gateway.ts';
 import type { Part } from './start-part.ts';
 
-/** The chat that every benchmark sends. */
-export const chatBody = JSON.stringify({
+/** The model and the messages that every benchmark sends. */
+export const chatMessages = {
   model: 'gpt-5-mini',
   messages: [
     { role: 'system', content: 'You are a poet who works at a toll gate.' },
     { role: 'user', content: 'Write a haiku about a toll gate. Do not explain it.' },
   ],
-  max_tokens: 256,
-  temperature: 0.7,
-});
+};
+
+/** The chat of the benchmarks that do not stream. */
+export const chatBody = JSON.stringify({ ...chatMessages, max_tokens: 256, temperature: 0.7 });
 
 /** Adds a channel to the mock upstream, which all chats take first. */
 export async function addChatChannel(gateway: Gateway, upstream: Part): Promise<void> {

@@ -1,6 +1,9 @@
-/** `npm run bench -- chat`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
+/** `npm run bench -- chat`, `-- chat --stream`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
 const benches: Record<string, () => Promise<void>> = {
-  chat: async () => (await import('./chat.ts')).benchChat(),
+  chat: async () =>
+    process.argv.includes('--stream')
+      ? (await import('./chat-stream.ts')).benchChatStream()
+      : (await import('./chat.ts')).benchChat(),
   growth: async () => (await import('./growth.ts')).benchGrowth(),
   media: async () => (await import('./media.ts')).benchMedia(),
   poll: async () => (await import('./poll.ts')).benchPoll(),

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { addChatChannel, chatBody, makeKeys } from './chat-load.ts';
-import { childrenOf, cpuSeconds } from './cpu-seconds.ts';
+import { cpuSeconds } from './cpu-seconds.ts';
 import { asInProduction } from './media.ts';
+import { memoryMb, peakMemoryMb } from './memory.ts';
 import { say } from './report.ts';
 import { startBenchServers } from './servers.ts';
 import { startPart } from './start-part.ts';
@@ -161,21 +161,6 @@ async function walPosition(gateway: Gateway): Promise<number> {
     `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as at`,
   );
   return row?.at ?? 0;
-}
-
-/** The memory of a process and its children in MB, in which shared pages count in parts. Linux only. */
-const memoryMb = (pid: number): number =>
-  [pid, ...childrenOf(pid)].reduce((sum, each) => sum + kilobytes(`/proc/${each}/smaps_rollup`, 'Pss') / 1_024, 0);
-
-/** The most memory that a process has had in MB. */
-const peakMemoryMb = (pid: number): number => kilobytes(`/proc/${pid}/status`, 'VmHWM') / 1_024;
-
-function kilobytes(file: string, field: string): number {
-  try {
-    return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
 }
 
 /** The tasks of the last seconds still run. */
