@@ -2,6 +2,7 @@ import type { Adapters } from './channels/registry.ts';
 import type { CatalogCache } from './caches/catalog-cache.ts';
 import type { ChannelCache } from './caches/channel-cache.ts';
 import type { TaskAnswers } from './caches/task-answers.ts';
+import type { TaskWatch } from './caches/task-watch.ts';
 import type { KeyCache } from './caches/key-cache.ts';
 import type { SendSlots } from './platform/send-slots.ts';
 import type { Config } from './config/load-config.ts';
@@ -30,6 +31,7 @@ export interface Deps {
   rateLimiter: RateLimiter;
   taskReader: TaskReader;
   taskAnswers: TaskAnswers;
+  taskWatch: TaskWatch;
   catalog: CatalogCache;
   channels: ChannelCache;
   keys: KeyCache;

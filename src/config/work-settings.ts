@@ -66,6 +66,9 @@ export const workSettings = {
     createBatchMax: integer('CREATE_BATCH_MAX', 64, { min: 1, max: 1_000 }).describe(
       'Reservations and settlements that are grouped into one commit.',
     ),
+    waitsMax: integer('TASK_WAITS_MAX', 2_000, { min: 1 }).describe(
+      'Requests of one process that wait for tasks or follow their events, beside `HTTP_IN_FLIGHT_MAX`; more are answered at once, with the task as it is.',
+    ),
     cancelWaitSeconds: seconds('CANCEL_WAIT_SECONDS', 10).describe(
       'How long a cancel request waits for a submit in flight, and for the result of a stop that was not confirmed.',
     ),

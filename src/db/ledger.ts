@@ -78,6 +78,12 @@ export interface Finish {
   deliveryId: string | null;
 }
 
+export interface LedgerOptions extends GroupLimits {
+  inFlightPerProjectMax?: number;
+  /** Called with each task that this process has ended, after the commit. Must not throw. */
+  hasEnded?: (taskId: string) => void;
+}
+
 /**
  * Calls the SQL functions that move the credits of media tasks (`sql/functions`). Concurrent calls share a statement, and each call is
  * idempotent per request.
@@ -88,15 +94,26 @@ export class Ledger {
   readonly #finishes: GroupCommit<TaskEnd, Finish>;
   readonly #attemptFinishes: GroupCommit<AttemptFinish, Finish | null>;
 
-  constructor(database: Database, limits: GroupLimits & { inFlightPerProjectMax?: number }) {
-    const { inFlightPerProjectMax = IN_FLIGHT_PER_PROJECT_MAX, ...group } = limits;
+  constructor(database: Database, options: LedgerOptions) {
+    const { inFlightPerProjectMax = IN_FLIGHT_PER_PROJECT_MAX, hasEnded, ...group } = options;
+    const told = async <Told extends Finish | null>(
+      ends: readonly TaskEnd[],
+      finishing: Promise<Told[]>,
+    ): Promise<Told[]> => {
+      const finishes = await finishing;
+      finishes.forEach((finish, index) => {
+        const end = ends[index];
+        if (finish?.finished && end) hasEnded?.(end.taskId);
+      });
+      return finishes;
+    };
     this.#creates = new GroupCommit({ ...group, run: (tasks) => createTasks(database, tasks) });
     this.#reserves = new GroupCommit({
       ...group,
       run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax),
     });
-    this.#finishes = new GroupCommit({ ...group, run: (ends) => finishTasks(database, ends) });
-    this.#attemptFinishes = new GroupCommit({ ...group, run: (ends) => finishAttempts(database, ends) });
+    this.#finishes = new GroupCommit({ ...group, run: (ends) => told(ends, finishTasks(database, ends)) });
+    this.#attemptFinishes = new GroupCommit({ ...group, run: (ends) => told(ends, finishAttempts(database, ends)) });
   }
 
   /** Writes the task and its idempotency row, or nothing (rules "Media tasks", point 1). */

@@ -15,7 +15,7 @@ interface ListenOptions {
   logger: { warn: (about: object, sentence: string) => void };
   /**
    * Called with the changed table, or `*` if every table may have changed. For `task` with the ids of the ended tasks whose answer
-   * changed; without ids all of them may have.
+   * changed, and for `ended` with those of the tasks that ended; without ids all of them may have.
    */
   onChange: (table: string, ids: readonly string[]) => void;
 }
@@ -78,7 +78,7 @@ export function listenForChanges({ url, logger, onChange }: ListenOptions): Chan
       await next.query('listen tollgate_change');
       const isDirect = await isDirectConnection(next);
       if (!isDirect) logger.warn({}, behindPooler);
-      for (const table of ['model', 'channel', 'api_key', 'task']) onChange(table, []);
+      for (const table of ['model', 'channel', 'api_key', 'task', 'ended']) onChange(table, []);
       while (isDirect && client === next && !closed) {
         const sentAt = performance.now();
         await next.query('select');

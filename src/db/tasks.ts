@@ -57,6 +57,18 @@ export const findTasks = (database: Statements, taskIds: readonly string[]): Pro
     [taskIds],
   );
 
+/** What differs between the states of a task, for those of these tasks that exist. */
+export const taskVersions = (
+  database: Statements,
+  taskIds: readonly string[],
+): Promise<{ id: string; version: string }[]> =>
+  database.query(
+    'task-versions',
+    `select t.id, concat_ws(' ', t.status, t.attempts, t.progress) as version from unnest($1::text[]) asked (id)
+       cross join lateral (select id, status, attempts, progress from task where task.id = asked.id limit 1) t`,
+    [taskIds],
+  );
+
 /** A task whose workflow is to be started. */
 export interface TaskStart extends Pick<TaskView, 'projectId' | 'type' | 'modelId' | 'input'> {
   taskId: string;

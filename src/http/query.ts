@@ -29,16 +29,23 @@ export const demandKnownQuery =
 export const queryValue = (ctx: AppContext, param: string): string | undefined =>
   new URLSearchParams(ctx.querystring).get(param) || undefined;
 
-/** A whole number from 1 to `max`. Throws `invalid_value` for any other value. */
-export function queryLimit(
+/** A whole number from 1 to `max`, in `limit` or another parameter. Throws `invalid_value` for any other value. */
+export const queryLimit = (
   ctx: AppContext,
   { param = 'limit', fallback, max }: { param?: string; fallback: number; max: number },
-): number {
+): number => queryWholeNumber(ctx, param, { min: 1, max }) ?? fallback;
+
+/** A whole number in this range, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
+export function queryWholeNumber(
+  ctx: AppContext,
+  param: string,
+  { min, max }: { min: number; max: number },
+): number | undefined {
   const given = queryValue(ctx, param);
-  if (given === undefined) return fallback;
-  const limit = /^\d{1,6}$/.test(given) ? Number(given) : 0;
-  if (limit >= 1 && limit <= max) return limit;
-  throw refusedValue(param, given, `a whole number from 1 to ${max}`);
+  if (given === undefined) return undefined;
+  const number = /^\d{1,6}$/.test(given) ? Number(given) : -1;
+  if (number >= min && number <= max) return number;
+  throw refusedValue(param, given, `a whole number from ${min} to ${max}`);
 }
 
 /** One of `values`, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */

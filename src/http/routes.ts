@@ -19,6 +19,7 @@ import { listModels, showModel } from './routes/models.ts';
 import { editImages, generateImages } from './routes/openai-images.ts';
 import { createPictureAnswers, type AnswerPictures } from './routes/picture-answers.ts';
 import { responses } from './routes/responses.ts';
+import { streamTaskEvents } from './routes/task-events.ts';
 import { listTasksRoute, taskListQuery } from './routes/task-list.ts';
 import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
 import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
@@ -30,6 +31,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof listModels>[0] &
   Parameters<typeof showTask>[0] &
   Parameters<typeof listTasksRoute>[0] &
+  Parameters<typeof streamTaskEvents>[0] &
   Parameters<typeof cancelTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
   Parameters<typeof geminiGeneration>[0] &
@@ -82,10 +84,11 @@ const coreRoutes = (deps: RouteDeps): Route[] => [
     beforeBody: [demandRoom(deps)],
     handler: uploadImageRoute(deps),
   },
-  { ...postJson, ...media, path: '/api/v1/images/generate', handler: createImage(deps) },
-  { ...postJson, ...media, path: '/api/v1/video/generate', handler: createVideo(deps) },
+  { ...postJson, ...media, path: '/api/v1/images/generate', query: ['wait'], handler: createImage(deps) },
+  { ...postJson, ...media, path: '/api/v1/video/generate', query: ['wait'], handler: createVideo(deps) },
   { ...get, ...read, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
+  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
+  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/events', handler: streamTaskEvents(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },

@@ -3,6 +3,7 @@ import { createAdapters } from '../channels/registry.ts';
 import { createCatalogCache } from '../caches/catalog-cache.ts';
 import { createChannelCache } from '../caches/channel-cache.ts';
 import { createTaskAnswers } from '../caches/task-answers.ts';
+import { createTaskWatch } from '../caches/task-watch.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
 import { createSendSlots } from '../platform/send-slots.ts';
 import { probeChannel } from '../commands/channels/probe-channel.ts';
@@ -10,6 +11,7 @@ import type { Config } from '../config/load-config.ts';
 import type { ChannelRow } from '../db/channels.ts';
 import { openDatabase } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
+import { createEndAnnouncer } from '../db/end-announcer.ts';
 import { Ledger } from '../db/ledger.ts';
 import { RateLimiter } from '../db/rate-limiter.ts';
 import { TaskReader } from '../db/task-reader.ts';
@@ -87,21 +89,20 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics, probe });
   const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
   const taskAnswers = createTaskAnswers(() => listener.isCurrent());
+  const taskWatch = createTaskWatch(db, logger);
   const listener = listenForChanges({
     url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
     logger,
-    onChange: (table, ids) => {
-      if (table === 'task') taskAnswers.forget(ids);
-      else if (table === 'model') catalog.forget();
-      else if (table === 'channel' || table === 'channel_health' || table === 'channel_mapping_state')
-        channels.forget();
-      else keys.forget();
-    },
+    onChange: (table, ids) => tellCaches({ taskAnswers, taskWatch, catalog, channels, keys }, table, ids),
   });
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
   // At least the statement timeout plus the time that the answer may take beyond it.
   const patienceMs = config.database.statementTimeoutMs + 1_000;
-  const ledger = new Ledger(db, { membersMax: config.tasks.createBatchMax, patienceMs });
+  const ends = createEndAnnouncer(db, logger);
+  const ledger = new Ledger(db, {
+    ...{ membersMax: config.tasks.createBatchMax, patienceMs },
+    hasEnded: (taskId) => ends.announce(taskId),
+  });
   const chatBatches = { membersMax: chatBatchMax, patienceMs };
   const chatLedger = new ChatLedger(db, chatBatches);
   const taskReader = new TaskReader(db, { membersMax: tasksReadMax, patienceMs });
@@ -115,6 +116,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     rateLimiter,
     taskReader,
     taskAnswers,
+    taskWatch,
     catalog,
     channels,
     keys,
@@ -133,10 +135,31 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     deps,
     async close() {
       await Promise.all([ledger.flush(), chatLedger.flush(), taskReader.flush(), rateLimiter.flush()]);
+      await ends.flush();
+      taskWatch.close();
       await listener.close();
       await workflows.close();
       await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);
       await db.close();
     },
   };
+}
+
+/** Passes a notification of `listenForChanges` on. A table that no cache knows may mean a key, of which the answer must be right soonest. */
+function tellCaches(
+  {
+    taskAnswers,
+    taskWatch,
+    catalog,
+    channels,
+    keys,
+  }: Pick<Deps, 'taskAnswers' | 'taskWatch' | 'catalog' | 'channels' | 'keys'>,
+  table: string,
+  ids: readonly string[],
+): void {
+  if (table === 'task') taskAnswers.forget(ids);
+  else if (table === 'ended') taskWatch.announce(ids);
+  else if (table === 'model') catalog.forget();
+  else if (table === 'channel' || table === 'channel_health' || table === 'channel_mapping_state') channels.forget();
+  else keys.forget();
 }

@@ -12,6 +12,7 @@ import { createApp } from '../http/app.ts';
 import { createRoutes } from '../http/routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
+import { createTaskWaits } from '../http/task-waits.ts';
 import { createFairBudget } from '../platform/fair-budget.ts';
 import { createImageDecoder } from '../platform/media/decode-image.ts';
 import { buildDeps } from './build-deps.ts';
@@ -40,6 +41,7 @@ const httpDeps = {
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   undelivered,
   liveChats,
+  taskWaits: createTaskWaits({ total: config.tasks.waitsMax }),
   streamPlaces: createFairBudget({
     total: config.chat.streamsMax,
     message: 'The server is streaming too many answers at the same time. Try again in a few seconds.',
@@ -76,6 +78,8 @@ announceApi(server.url);
 stopOnSignals(
   async () => {
     admin?.stopping();
+    // Their clients ask again, and reach another process.
+    httpDeps.taskWaits.stop();
     await server.close({
       drainSeconds: config.http.shutdownDrainSeconds,
       interrupt: () => liveChats.interrupt(),

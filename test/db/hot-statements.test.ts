@@ -25,6 +25,7 @@ import {
   findTasks,
   listStaleTasks,
   oldestUnstartedSeconds,
+  taskVersions,
 } from '../../src/db/tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
@@ -252,6 +253,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('finish a task', () => ledger.finishTask(end));
   await note('read a task', () => findTask(db, task.taskId));
   await note('poll a task', () => findTasks(db, [task.taskId]));
+  await note('read the version of a task that a client waits for', () => taskVersions(db, [task.taskId]));
   await note('list the newest tasks of a project', () => listTasks(db, { projectId: book.projectId, limit: 20 }));
   await note('list the queued tasks of a project', () =>
     listTasks(db, { projectId: book.projectId, status: 'queued', limit: 20 }),

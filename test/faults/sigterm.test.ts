@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import {
   countAttempts,
@@ -82,5 +83,27 @@ describe('SIGTERM under load', () => {
     expect(ends.map(({ id, status }) => [id, status]).sort()).toEqual(taskIds.map((id) => [id, 'succeeded']).sort());
     expect(await expectOneSubmitPerAttempt(gateway, 'a worker is stopped')).toBe(crowd);
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+
+  it('makes an API server answer the requests that wait for tasks at once, and end their event streams', async () => {
+    const { name, baseUrl } = await gateway.startApi({ SHUTDOWN_READY_DELAY_SECONDS: '0' });
+    const { apiKey } = await gateway.project();
+    const slow = { model: 'aurora-image-1', prompt: 'a slow fox [[latency=60000]]' };
+    const taskId = await gateway.accept(apiKey, mediaRoutes.image, slow, { baseUrl });
+    const path = `/api/v1/tasks/${taskId}`;
+    const stream = await fetch(`${baseUrl}${path}/events`, { headers: { authorization: `Bearer ${apiKey}` } });
+    const waiting = gateway.get(apiKey, `${path}?wait=60`, { baseUrl });
+    // Once this later request is answered, the server has the one before it.
+    await gateway.get(apiKey, path, { baseUrl });
+
+    await gateway.kill(name, 'SIGTERM');
+
+    const { status, body } = await waiting;
+    expect([status, body['task_id']]).toEqual([200, taskId]);
+    expect(['queued', 'processing']).toContain(body['status']);
+    const events = await stream.text();
+    expect(events).toContain('event: task.updated');
+    expect(events).not.toContain('event: task.succeeded');
+    await gateway.create(apiKey, `${path}/cancel`, '', { baseUrl: otherApi });
   });
 });

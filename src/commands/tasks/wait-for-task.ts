@@ -1,7 +1,6 @@
-import { findTask, type TaskView } from '../../db/tasks.ts';
-import type { Deps } from '../../deps.ts';
+import type { TaskView } from '../../db/tasks.ts';
 import { isTerminal } from '../../domain/task.ts';
-import { pause } from '../../platform/pause.ts';
+import { followTask, type FollowDeps } from './follow-task.ts';
 
 export interface TaskWait {
   /** The longest wait. */
@@ -10,29 +9,14 @@ export interface TaskWait {
   signal?: AbortSignal;
 }
 
-/**
- * Returns the task once it has ended, or its last known state when the wait is over. It polls the row, because every process that
- * ends the task writes the row. A failed read is retried: if the request failed now, the client would buy a second task.
- */
-export async function waitForTask(
-  { db, logger }: Pick<Deps, 'db' | 'logger'>,
-  task: TaskView,
-  { seconds, signal }: TaskWait,
-): Promise<TaskView> {
-  const until = performance.now() + seconds * 1000;
+/** Returns the task once it has ended, or its last known state when the wait is over. */
+export async function waitForTask(deps: FollowDeps, task: TaskView, { seconds, signal }: TaskWait): Promise<TaskView> {
+  if (isTerminal(task.status)) return task;
+  const over = AbortSignal.timeout(seconds * 1_000);
   let seen = task;
-  for (let reads = 0; !isTerminal(seen.status) && !signal?.aborted; reads += 1) {
-    const leftMs = until - performance.now();
-    if (leftMs <= 0) break;
-    await pause(Math.min(readPauseMs(reads), leftMs), signal);
-    try {
-      seen = (await findTask(db, task.id)) ?? seen;
-    } catch (error) {
-      logger.warn({ err: error, task_id: task.id }, 'a task could not be read while its client waits for it');
-    }
+  for await (const latest of followTask(deps, task.id, signal ? AbortSignal.any([over, signal]) : over)) {
+    seen = latest;
+    if (isTerminal(seen.status)) break;
   }
   return seen;
 }
-
-/** The pause before a read: short at first for quick jobs, and later one second. */
-const readPauseMs = (reads: number): number => Math.min(250 * 1.2 ** Math.min(reads, 10), 1_000);

@@ -1,13 +1,15 @@
 import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { quoteMediaTask } from '../../commands/tasks/quote-media-task.ts';
-import type { TaskType } from '../../domain/task.ts';
+import { isTerminal, type TaskType } from '../../domain/task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
 
-type MediaDeps = CreateDeps & Parameters<typeof presentTask>[0];
+type MediaDeps = CreateDeps & WaitDeps & Parameters<typeof presentTask>[0];
 
-/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`, or a quote for a dry run. */
+/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`, or a quote for a dry run. With `?wait` 200 if
+ * the task has ended by then. */
 export const createImage = (deps: MediaDeps): AppMiddleware => createMedia(deps, 'image', '/api/v1/images/generate');
 
 /** `POST /api/v1/video/generate` (spec §4.4). */
@@ -17,14 +19,16 @@ const createMedia =
   (deps: MediaDeps, type: TaskType, route: string): AppMiddleware =>
   async (ctx) => {
     const idempotencyKey = readIdempotencyKey(ctx);
+    const seconds = queryWait(ctx);
     const body = ctx.request.body ?? {};
     const input = { dialect: 'openai', type, route, idempotencyKey, body } as const;
     if (body.dry_run === true) {
       ctx.body = await quoteMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
       return;
     }
-    const task = await createTask(deps, ctx, input);
-    ctx.status = 202;
+    const created = await createTask(deps, ctx, input);
+    const task = seconds === undefined ? created : await waitForEnd(deps, ctx, created, seconds);
+    ctx.status = seconds !== undefined && isTerminal(task.status) ? 200 : 202;
     ctx.set('Location', `/api/v1/tasks/${task.id}`);
     ctx.body = presentTask(deps, task);
   };

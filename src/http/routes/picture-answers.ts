@@ -6,6 +6,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import { taskRefusal } from '../../domain/task-refusal.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
+import { whenGone } from '../client-gone.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { AnsweredPicture } from '../dialects/answered-picture.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
@@ -92,12 +93,4 @@ async function answerPictures(
   ctx.set('x-tollgate-credits', String(ended.credits.charged));
   ctx.set('x-tollgate-attempts', String(ended.attempts));
   return JSON.stringify(write({ task: ended, pictures }));
-}
-
-/** Fires when the client has disconnected. */
-function whenGone(ctx: AppContext): AbortSignal {
-  const gone = new AbortController();
-  ctx.res.once('close', () => gone.abort());
-  if (ctx.res.closed) gone.abort();
-  return gone.signal;
 }

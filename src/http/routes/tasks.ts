@@ -5,16 +5,19 @@ import { clientRedeliveries, redeliverCallback } from '../../commands/callbacks/
 import { answerTaskRead, showTaskOf, type TaskForm } from '../../commands/tasks/show-task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { answerRepresentation } from '../etag.ts';
+import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
 
 type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];
 type CancelDeps = TaskDeps & Parameters<typeof cancelTask>[0];
 type RedeliverDeps = TaskDeps & Parameters<typeof redeliverCallback>[0];
 
-/** `GET /api/v1/tasks/{task_id}` (spec §4.5). */
-export const showTask = (deps: TaskDeps & Parameters<typeof answerTaskRead>[0]): AppMiddleware => {
+/** `GET /api/v1/tasks/{task_id}` (spec §4.5), with `?wait` as soon as the task has ended. */
+export const showTask = (deps: TaskDeps & WaitDeps & Parameters<typeof answerTaskRead>[0]): AppMiddleware => {
   const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
   return async (ctx) => {
     const asked = { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' };
+    const seconds = queryWait(ctx);
+    if (seconds !== undefined) await waitForEnd(deps, ctx, await showTaskOf(deps, asked), seconds);
     answerRepresentation(ctx, await answerTaskRead(deps, asked, form));
   };
 };

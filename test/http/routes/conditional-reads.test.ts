@@ -5,6 +5,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { scopes } from '../../../src/domain/scope.ts';
 import { listModels, showModel } from '../../../src/http/routes/models.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
+import { createTaskWaits } from '../../../src/http/task-waits.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { run } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
   db = await scratch.open();
   built = await buildQuietDeps(scratch.url);
-  const { deps } = built;
+  const deps = { ...built.deps, taskWaits: createTaskWaits({ total: 10 }) };
   const get = { auth: 'api_key', scopes, dialect: 'openai', method: 'GET', body: 'none' } as const;
   frame = await startFrame({
     routes: [

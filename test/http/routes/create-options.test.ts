@@ -7,6 +7,7 @@ import { verifyLedger } from '../../../src/db/verify-ledger.ts';
 import { createImage, createVideo } from '../../../src/http/routes/media.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
+import { createTaskWaits } from '../../../src/http/task-waits.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { rowsOf } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
@@ -27,7 +28,12 @@ beforeAll(async () => {
   scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
   db = await scratch.open();
   built = await buildQuietDeps(scratch.url);
-  const deps = { ...built.deps, admission: createTaskAdmission(built.deps), storage: createStorageGuard(built.deps) };
+  const deps = {
+    ...built.deps,
+    admission: createTaskAdmission(built.deps),
+    storage: createStorageGuard(built.deps),
+    taskWaits: createTaskWaits({ total: 10 }),
+  };
   const client = { auth: 'api_key', scopes: ['media', 'read'], dialect: 'openai' } as const;
   const post = { ...client, method: 'POST', body: 'json' } as const;
   const get = { ...client, method: 'GET', body: 'none' } as const;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
+import { createTaskWaits } from '../../../src/http/task-waits.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
   db = await scratch.open();
   built = await buildQuietDeps(scratch.url);
-  const { deps } = built;
+  const deps = { ...built.deps, taskWaits: createTaskWaits({ total: 10 }) };
   const get = { auth: 'api_key', scopes: ['read'], dialect: 'openai', method: 'GET', body: 'none' } as const;
   frame = await startFrame({
     routes: [

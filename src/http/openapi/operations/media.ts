@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { json } from '../operation.ts';
 import { Quote, Task } from '../answers/task.ts';
 import { UploadedFile } from '../answers/file.ts';
 import { createBody } from '../media-bodies.ts';
 import { modelExamples } from '../model-examples.ts';
-import { created, idempotencyKey, purchase, replayed } from './shared.ts';
+import { created, idempotencyKey, purchase, replayed, wait } from './shared.ts';
 
 const create = (type: 'image' | 'video', answer: string): Operation => ({
   summary: type === 'image' ? 'Create a picture' : 'Create a video',
@@ -14,12 +15,15 @@ const create = (type: 'image' | 'video', answer: string): Operation => ({
     'Choose a `model`: the fields depend on it.',
   ].join('\n\n'),
   tag: type === 'image' ? 'Images' : 'Videos',
-  parameters: [idempotencyKey],
+  parameters: [idempotencyKey, wait],
   body: (catalog, named) => ({
     'application/json': { schema: createBody(catalog, type, named), examples: modelExamples(catalog, type) },
   }),
   answers: {
-    200: { description: 'The price, for `dry_run`.', content: json(Quote) },
+    200: {
+      description: 'The ended task, with `wait`; the price, for `dry_run`.',
+      content: json(z.union([Task, Quote])),
+    },
     202: {
       description: answer,
       content: json(Task),

@@ -33,6 +33,14 @@ export const pageParameters: readonly Parameter[] = [
   { name: 'after', in: 'query', description: 'The `next_cursor` of the page before.', schema: z.string() },
 ];
 
+/** The parameter of the routes that can wait for the end of a task. */
+export const wait: Parameter = {
+  name: 'wait',
+  in: 'query',
+  description: 'Seconds for which the answer is held until the task has ended.',
+  schema: z.int().min(0).max(60),
+};
+
 /** What a chat or a Gemini answer cost. */
 export const cost = {
   'x-tollgate-credits': 'The credits charged.',

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { taskStatuses, taskTypes } from '../../../domain/task.ts';
 import { AttemptList, Task, TaskList } from '../answers/task.ts';
+import { EventText } from '../answers/chat-completion.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
-import { notModified, pageParameters, validated } from './shared.ts';
+import { notModified, pageParameters, validated, wait } from './shared.ts';
 
 const taskId: Parameter = {
   name: 'task_id',
@@ -38,10 +39,30 @@ export const taskOperations: Record<string, Operation> = {
   },
   'GET /api/v1/tasks/{task_id}': {
     summary: 'Read a task',
-    description: 'Poll until `status` is `succeeded`, `failed` or `canceled`.',
+    description: 'Poll until `status` is `succeeded`, `failed` or `canceled`, or `wait` for it.',
     tag: 'Tasks',
-    parameters: [taskId],
+    parameters: [taskId, wait],
     answers: { 200: { description: 'The task.', content: json(Task), headers: validated }, 304: notModified },
+    errors: ['task_not_found'],
+  },
+  'GET /api/v1/tasks/{task_id}/events': {
+    summary: 'Follow a task',
+    description:
+      'Server-Sent Events: `task.updated` with the task as it is and after each change, and at the end `task.succeeded`, `task.failed` or `task.canceled`.',
+    tag: 'Tasks',
+    parameters: [
+      taskId,
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        description: 'The `id` of the last event that the client received: only what has changed since is sent.',
+        schema: z.string(),
+      },
+    ],
+    answers: {
+      200: { description: 'The events.', content: { 'text/event-stream': EventText } },
+      204: { description: 'The client has received the end.' },
+    },
     errors: ['task_not_found'],
   },
   'GET /api/v1/tasks/{task_id}/attempts': {

@@ -1,0 +1,66 @@
+import { followTask } from '../../commands/tasks/follow-task.ts';
+import { presentTask } from '../../commands/tasks/present-task.ts';
+import { showTaskOf } from '../../commands/tasks/show-task.ts';
+import { isTerminal } from '../../domain/task.ts';
+import { keyOf, type AppMiddleware } from '../context.ts';
+import { EventStream } from '../event-stream.ts';
+import type { TaskWaits } from '../task-waits.ts';
+
+type EventDeps = Parameters<typeof showTaskOf>[0] &
+  Parameters<typeof followTask>[0] &
+  Parameters<typeof presentTask>[0] & { taskWaits: TaskWaits };
+
+type Task = Awaited<ReturnType<typeof showTaskOf>>;
+
+/** What a client waits before it connects again after a stream that ended before the task. */
+const RECONNECT_MS = 2_000;
+
+/**
+ * `GET /api/v1/tasks/{task_id}/events`: the task now and after each of its changes, as Server-Sent Events. The stream ends with the
+ * task. It ends earlier if too many requests wait or the server stops; the client then connects again, and `Last-Event-ID` says what it
+ * has already received. A client that has received the end is answered 204, which tells it not to connect again.
+ */
+export const streamTaskEvents =
+  (deps: EventDeps): AppMiddleware =>
+  async (ctx) => {
+    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' });
+    const received = ctx.get('last-event-id');
+    if (isTerminal(task.status) && received === eventId(task)) {
+      ctx.status = 204;
+      return;
+    }
+    if (ctx.method === 'HEAD') {
+      ctx.type = 'text/event-stream; charset=utf-8';
+      ctx.status = 200;
+      return;
+    }
+    const events = new EventStream(ctx);
+    const waiting = isTerminal(task.status) ? null : deps.taskWaits.enter(ctx);
+    let last = received;
+    const send = (latest: Task): Promise<void> | undefined => {
+      const id = eventId(latest);
+      if (id === last) return undefined;
+      last = id;
+      return events.write(
+        `id: ${id}\nevent: ${eventType(latest)}\ndata: ${JSON.stringify(presentTask(deps, latest))}\n\n`,
+      );
+    };
+    try {
+      await events.write(`retry: ${RECONNECT_MS}\n\n`);
+      await send(task);
+      if (waiting === null) return;
+      for await (const latest of followTask(deps, task.id, AbortSignal.any([waiting.signal, events.gone]))) {
+        await send(latest);
+        if (isTerminal(latest.status)) break;
+      }
+    } finally {
+      waiting?.leave();
+      events.end('');
+    }
+  };
+
+/** The same for the same state of the task, in every process. */
+const eventId = ({ status, progress, attempts }: Task): string =>
+  isTerminal(status) ? status : [status, attempts, progress ?? 0].join('.');
+
+const eventType = ({ status }: Task): string => (isTerminal(status) ? `task.${status}` : 'task.updated');
