@@ -1,6 +1,7 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database, Statements } from './database.ts';
+import type { FileDraft } from './files.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 /** A task as its client sees it, before a dialect renders it. Times are unix seconds. */
@@ -15,6 +16,8 @@ export interface TaskView {
   metadata: Record<string, string> | null;
   deadlineSeconds: number;
   maxCredits: number | null;
+  /** Whether its client deleted the task. Then no client finds it. */
+  isDeleted: boolean;
   input: JsonObject | null;
   output: TaskOutput[] | null;
   errorCode: TaskErrorCode | null;
@@ -30,7 +33,7 @@ export interface TaskView {
 }
 
 /** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
-export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.metadata, t.max_credits,
+export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.metadata, t.max_credits, t.deleted_at is not null as is_deleted,
   round(extract(epoch from t.deadline_at - t.created_at))::int as deadline_seconds, t.input, t.output,
   t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,
@@ -56,6 +59,18 @@ export const findTasks = (database: Statements, taskIds: readonly string[]): Pro
        cross join lateral (select * from task where task.id = asked.id limit 1) t ${withDelivery}`,
     [taskIds],
   );
+
+/** Erases an ended task. Returns the files whose bytes the caller has to delete. */
+export async function deleteTask(
+  database: Database,
+  taskId: string,
+): Promise<{ verdict: 'deleted' | 'unknown' | 'not_ended'; files: FileDraft[] }> {
+  const [row] = await database.call<{ verdict: 'deleted' | 'unknown' | 'not_ended'; files: FileDraft[] }>(
+    'delete_task',
+    [taskId],
+  );
+  return row ?? { verdict: 'unknown', files: [] };
+}
 
 /** What differs between the states of a task, for those of these tasks that exist. */
 export const taskVersions = (

@@ -32,6 +32,7 @@ export const statusOf = {
   idempotency_result_gone: 409,
   task_not_cancelable: 409,
   task_canceled: 409,
+  task_not_ended: 409,
   task_content_erased: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,

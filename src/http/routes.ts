@@ -6,6 +6,7 @@ import { geminiModels } from './dialects/gemini-models.ts';
 import type { ModelForm } from './dialects/model-form.ts';
 import { openaiModels } from './dialects/openai-models.ts';
 import type { HttpDeps } from './http-deps.ts';
+import { pageQuery } from './list-codec.ts';
 import type { Route } from './route.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
@@ -21,7 +22,14 @@ import { createPictureAnswers, type AnswerPictures } from './routes/picture-answ
 import { responses } from './routes/responses.ts';
 import { streamTaskEvents } from './routes/task-events.ts';
 import { listTasksRoute, taskListQuery } from './routes/task-list.ts';
-import { cancelTaskRoute, listAttemptsRoute, redeliverRoute, showTask } from './routes/tasks.ts';
+import {
+  cancelTaskRoute,
+  deleteTaskRoute,
+  listAttemptsRoute,
+  listDeliveriesRoute,
+  redeliverRoute,
+  showTask,
+} from './routes/tasks.ts';
 import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
 import { vendorOf } from './vendor.ts';
 
@@ -33,6 +41,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof listTasksRoute>[0] &
   Parameters<typeof streamTaskEvents>[0] &
   Parameters<typeof cancelTaskRoute>[0] &
+  Parameters<typeof deleteTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
   Parameters<typeof geminiGeneration>[0] &
   Parameters<typeof createPictureAnswers>[0] &
@@ -89,6 +98,14 @@ const coreRoutes = (deps: RouteDeps): Route[] => [
   { ...get, ...read, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/events', handler: streamTaskEvents(deps) },
+  { ...get, ...media, method: 'DELETE', path: '/api/v1/tasks/:task_id', handler: deleteTaskRoute(deps) },
+  {
+    ...get,
+    ...ownTask,
+    path: '/api/v1/tasks/:task_id/deliveries',
+    query: pageQuery,
+    handler: listDeliveriesRoute(deps),
+  },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },

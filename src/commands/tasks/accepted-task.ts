@@ -18,6 +18,7 @@ export function acceptedTask(task: NewTask, createdAt: number): TaskView {
     metadata: task.metadata,
     deadlineSeconds: Math.round(task.deadlineSeconds),
     maxCredits: task.maxCredits,
+    isDeleted: false,
     input,
     output: null,
     errorCode: null,

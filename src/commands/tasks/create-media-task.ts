@@ -130,7 +130,9 @@ async function findReplay(
 async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTask> {
   const admission = await deps.ledger.reserveTask(taskId, false);
   if (!admission.admitted) throw refusal(admission);
-  return { task: await readTask(deps, taskId), replayed: true };
+  const task = await readTask(deps, taskId);
+  if (task.isDeleted) throw new GatewayError('idempotency_result_gone');
+  return { task, replayed: true };
 }
 
 const refusal = ({ refusalCode }: Verdict): GatewayError =>

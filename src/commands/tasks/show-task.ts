@@ -41,6 +41,7 @@ export async function showTaskOf({ db }: Pick<Deps, 'db'>, asked: AskedTask): Pr
 }
 
 function ownTask(task: TaskView | null, { projectId }: AskedTask): TaskView {
-  if (!task || task.projectId !== projectId || task.admission !== 'reserved') throw new GatewayError('task_not_found');
+  if (!task || task.projectId !== projectId || task.admission !== 'reserved' || task.isDeleted)
+    throw new GatewayError('task_not_found');
   return task;
 }

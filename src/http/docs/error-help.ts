@@ -138,6 +138,10 @@ export const errorHelp = {
     when: 'The task behind this request was canceled',
     remedy: 'Its credits were refunded. Send the request again with a new `Idempotency-Key`.',
   },
+  task_not_ended: {
+    when: 'The task still runs and cannot be deleted',
+    remedy: 'Wait for its end, or cancel it first.',
+  },
   task_content_erased: {
     when: 'The content of the task was deleted by retention',
     remedy: 'It cannot be restored. Create the task again.',

@@ -1,10 +1,14 @@
 import { listTaskAttempts } from '../../commands/tasks/list-task-attempts.ts';
 import { cancelTask } from '../../commands/tasks/cancel-task.ts';
+import { deleteTask } from '../../commands/tasks/delete-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
+import { listDeliveries } from '../../commands/callbacks/list-deliveries.ts';
 import { clientRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
 import { answerTaskRead, showTaskOf, type TaskForm } from '../../commands/tasks/show-task.ts';
+import { timePosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { answerRepresentation } from '../etag.ts';
+import { createListCodec } from '../list-codec.ts';
 import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
 
 type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];
@@ -44,6 +48,26 @@ export const listAttemptsRoute =
   async (ctx) => {
     const { id } = await ownTask(deps, ctx);
     ctx.body = { object: 'list', data: await listTaskAttempts(deps, id) };
+  };
+
+/** `DELETE /api/v1/tasks/{task_id}`: erases an ended task. */
+export const deleteTaskRoute =
+  (deps: TaskDeps & Parameters<typeof deleteTask>[0]): AppMiddleware =>
+  async (ctx) => {
+    const task = await ownTask(deps, ctx);
+    await deleteTask(deps, task);
+    ctx.body = { task_id: task.id, object: 'task', deleted: true };
+  };
+
+const deliveries = createListCodec('deliveries', timePosition);
+
+/** `GET /api/v1/tasks/{task_id}/deliveries`: the callbacks of the task with their tries. */
+export const listDeliveriesRoute =
+  (deps: TaskDeps): AppMiddleware =>
+  async (ctx) => {
+    const page = deliveries.read(ctx);
+    const { id } = await ownTask(deps, ctx);
+    ctx.body = deliveries.write(await listDeliveries(deps, id, page));
   };
 
 const ownTask = (deps: TaskDeps, ctx: AppContext) =>

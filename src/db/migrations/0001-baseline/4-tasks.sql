@@ -39,9 +39,11 @@ create table task (
   -- Set with every cancel of a client, also with a refused one: nothing more is bought for a task that its client wants stopped.
   cancel_requested_at timestamptz,
   cancel_refused_at timestamptz,
+  -- Set when its client deleted the task: no client finds it any more.
+  deleted_at timestamptz,
   -- The status by which lists find an ended task. Only the end of the task changes it: an index with status itself would make each start of
   -- an attempt write to every index of the table.
-  listed_as text generated always as (case when completed_at is not null and admission = 'reserved' then status end) stored,
+  listed_as text generated always as (case when completed_at is not null and admission = 'reserved' and deleted_at is null then status end) stored,
   check ((status in ('succeeded', 'failed', 'canceled')) = (completed_at is not null)),
   check (status <> 'succeeded' or output is not null or expires_at is not null)
 ) with (fillfactor = 60);

@@ -99,3 +99,34 @@ export const AttemptList = z
     ),
   })
   .meta({ id: 'AttemptList' });
+
+export const DeletedTask = z
+  .object({ task_id: z.string(), object: z.literal('task'), deleted: z.literal(true) })
+  .meta({ id: 'DeletedTask' });
+
+const Delivery = z
+  .object({
+    delivery_id: z.string(),
+    object: z.literal('delivery'),
+    event_id: z.string().describe('The `webhook-id`, the same for all tries.'),
+    state: z.enum(['pending', 'delivered', 'exhausted', 'gone', 'blocked']),
+    attempts: z.int(),
+    last_status: z.int().nullable(),
+    created_at: time,
+    ended_at: timeOrNull,
+    next_attempt_at: timeOrNull,
+    tries: z
+      .array(
+        z.object({
+          n: z.int(),
+          started_at: time,
+          ended_at: timeOrNull,
+          status: z.int().nullable().describe("The receiver's HTTP status, if it answered."),
+          error: z.string().nullable().describe('The class of the failure.'),
+        }),
+      )
+      .describe('Kept for 30 days.'),
+  })
+  .meta({ id: 'Delivery' });
+
+export const DeliveryList = listOf(Delivery).meta({ id: 'DeliveryList' });

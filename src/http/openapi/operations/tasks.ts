@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { taskStatuses, taskTypes } from '../../../domain/task.ts';
-import { AttemptList, Task, TaskList } from '../answers/task.ts';
+import { AttemptList, DeletedTask, DeliveryList, Task, TaskList } from '../answers/task.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { notModified, pageParameters, validated, wait } from './shared.ts';
@@ -63,6 +63,23 @@ export const taskOperations: Record<string, Operation> = {
       200: { description: 'The events.', content: { 'text/event-stream': EventText } },
       204: { description: 'The client has received the end.' },
     },
+    errors: ['task_not_found'],
+  },
+  'DELETE /api/v1/tasks/{task_id}': {
+    summary: 'Delete a task',
+    description:
+      'Of a task that has ended: erases its input, results, files, metadata and callback. What it cost stays in the ledger. The task is 404 from then on.',
+    tag: 'Tasks',
+    parameters: [taskId],
+    answers: { 200: { description: 'The task is deleted.', content: json(DeletedTask) } },
+    errors: ['task_not_found', 'task_not_ended'],
+  },
+  'GET /api/v1/tasks/{task_id}/deliveries': {
+    summary: "List a task's callbacks",
+    description: 'Each callback that was or is sent for the task, with its tries, newest first.',
+    tag: 'Tasks',
+    parameters: [taskId, ...pageParameters],
+    answers: { 200: { description: 'A page of callbacks.', content: json(DeliveryList) } },
     errors: ['task_not_found'],
   },
   'GET /api/v1/tasks/{task_id}/attempts': {

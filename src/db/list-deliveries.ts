@@ -1,0 +1,53 @@
+import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
+import { newestPosition, readTimePosition } from '../domain/time-position.ts';
+import type { Database } from './database.ts';
+import type { DeliveryState } from './deliveries.ts';
+import { unixSeconds } from './unix-seconds.ts';
+
+/** One callback of a task. Times are unix seconds. */
+export interface ListedDelivery {
+  id: string;
+  /** The `webhook-id` of all its tries. */
+  eventId: string;
+  state: DeliveryState;
+  attempts: number;
+  lastStatus: number | null;
+  createdAt: number;
+  endedAt: number | null;
+  nextAttemptAt: number | null;
+  tries: DeliveryTry[];
+  position: string;
+}
+
+export interface DeliveryTry {
+  n: number;
+  startedAt: number;
+  endedAt: number | null;
+  /** Null if the receiver did not answer. */
+  status: number | null;
+  /** The class of the failure; null for a success. */
+  error: string | null;
+}
+
+/** One page of the callbacks of a task by the time of their creation (`timePosition`). A callback has at most as many tries as the retry schedule. */
+export async function listTaskDeliveries(
+  database: Database,
+  taskId: string,
+  { limit, after }: PageRequest,
+): Promise<Page<ListedDelivery>> {
+  const before = after === null ? newestPosition : readTimePosition(after);
+  const rows = await database.query<ListedDelivery>(
+    'list-task-deliveries',
+    `select d.id, d.event_id, d.state, d.attempts, d.last_status, ${unixSeconds('d.created_at')} as created_at,
+       ${unixSeconds('d.ended_at')} as ended_at, ${unixSeconds('d.next_attempt_at')} as next_attempt_at,
+       (extract(epoch from d.created_at) * 1000000)::bigint::text || '.' || d.id as position,
+       (select coalesce(json_agg(json_build_object('n', a.n, 'startedAt', ${unixSeconds('a.started_at')},
+          'endedAt', ${unixSeconds('a.ended_at')}, 'status', a.status, 'error', a.error_class) order by a.n), '[]')
+        from delivery_attempt a where a.delivery_id = d.id) as tries
+     from delivery d
+     where d.task_id = $1 and (d.created_at, d.id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::text)
+     order by d.created_at desc, d.id desc limit $4`,
+    [taskId, before.microseconds, before.id, limit + 1],
+  );
+  return pageOf(rows, limit, ({ position }) => position);
+}

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { clientRedeliveries } from '../../../src/commands/callbacks/redeliver-callback.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { claimDelivery, endDeliveryTry, startRedelivery } from '../../../src/db/deliveries.ts';
+import { draftFiles, findFile } from '../../../src/db/files.ts';
+import { verifyLedger } from '../../../src/db/verify-ledger.ts';
+import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
+import { deleteTaskRoute, listAttemptsRoute, listDeliveriesRoute, showTask } from '../../../src/http/routes/tasks.ts';
+import { createTaskWaits } from '../../../src/http/task-waits.ts';
+import type { Built } from '../../../src/main/build-deps.ts';
+import { newId } from '../../../src/platform/crypto/ids.ts';
+import { admitted, entriesOf, newTask, openLedger, rowsOf, run } from '../../db/books.ts';
+import { buildQuietDeps } from '../../support/built-deps.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { aRunningTask, succeed } from '../../support/ended-task.ts';
+import { quickSettings } from '../../support/gateway-settings.ts';
+import { createOperator, type Operator, type TestProject } from '../../support/operator.ts';
+import { startFrame, type Frame } from '../support.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+let built: Built;
+let frame: Frame;
+let operator: Operator;
+let project: TestProject;
+
+beforeAll(async () => {
+  scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
+  db = await scratch.open();
+  built = await buildQuietDeps(scratch.url);
+  const deps = { ...built.deps, taskWaits: createTaskWaits({ total: 10 }) };
+  const task = { auth: 'api_key', scopes: ['media'], dialect: 'openai', method: 'GET', body: 'none' } as const;
+  frame = await startFrame({
+    routes: [
+      { ...task, path: '/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
+      { ...task, path: '/tasks/:task_id', handler: showTask(deps) },
+      { ...task, path: '/tasks/:task_id', method: 'DELETE', handler: deleteTaskRoute(deps) },
+      { ...task, path: '/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
+      { ...task, path: '/tasks/:task_id/deliveries', query: ['limit', 'after'], handler: listDeliveriesRoute(deps) },
+    ],
+    deps: { authenticate: (secret) => built.deps.keys.find(secret) },
+  });
+  operator = createOperator(db, { ...quickSettings, DATABASE_URL: scratch.url, EGRESS_ALLOW_CIDRS: '' });
+  project = await operator.project();
+});
+afterAll(async () => {
+  expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
+  await frame?.close();
+  await built?.close();
+  await scratch?.drop();
+});
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+const ask = async (path: string, method = 'GET', key = project.apiKey): Promise<Answer> => {
+  const answer = await fetch(frame.url + path, { method, headers: { authorization: `Bearer ${key}` } });
+  return { status: answer.status, body: (await answer.json()) as Answer['body'] };
+};
+const notFound = { status: 404, body: { error: { code: 'task_not_found' } } };
+const hook = 'https://receiver.example/hook';
+
+/** A file of this task. */
+async function aFile(taskId: string): Promise<string> {
+  const id = newId('file');
+  const drafts = [{ id, storageKey: `outputs/${id}` }];
+  await draftFiles(db, { projectId: project.projectId, taskId, purpose: 'output', drafts, keptSeconds: 3_600 });
+  return id;
+}
+
+describe('DELETE of a task', () => {
+  it('erases content, metadata, callback and files, keeps what it cost, and hides the task everywhere', async () => {
+    const secret = 'a secret fox';
+    const task = newTask(project, 5, {
+      taskId: newId('task'),
+      input: { prompt: secret },
+      metadata: { customer: secret },
+      callbackUrl: `${hook}?token=${encodeURIComponent(secret)}`,
+    });
+    const { taskId } = await admitted(openLedger(db), task);
+    await succeed(db, taskId);
+    await run(db, `update delivery set body = $2 where task_id = $1`, [taskId, secret]);
+    await run(db, `update attempt set result = to_jsonb($2::text) where request_id = $1`, [taskId, secret]);
+    const fileId = await aFile(taskId);
+    // Kept in the memory of the process.
+    expect(await ask(`/tasks/${taskId}`)).toMatchObject({ status: 200 });
+
+    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toEqual({
+      status: 200,
+      body: { task_id: taskId, object: 'task', deleted: true },
+    });
+
+    for (const path of ['', '/attempts', '/deliveries'])
+      expect(await ask(`/tasks/${taskId}${path}`)).toMatchObject(notFound);
+    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toMatchObject(notFound);
+    for (const query of ['', `?metadata[customer]=${encodeURIComponent(secret)}`, '?status=succeeded'])
+      expect(JSON.stringify((await ask(`/tasks${query}`)).body)).not.toContain(taskId);
+    expect(await findFile(db, fileId)).toBeNull();
+    const rows = await rowsOf<{ text: string }>(
+      db,
+      `select (select jsonb_agg(t) from task t where id = $1)::text || coalesce((select jsonb_agg(a) from attempt a where request_id = $1)::text, '')
+         || coalesce((select jsonb_agg(d) from delivery d where task_id = $1)::text, '')
+         || (select count(*) from task_metadata where task_id = $1) as text`,
+      [taskId],
+    );
+    expect(rows[0]?.text).toContain(taskId);
+    expect(rows[0]?.text).not.toContain('secret');
+    expect(rows[0]?.text).toMatch(/0$/);
+    expect(await entriesOf(db, taskId)).toEqual({ settle: 1 });
+    expect(await rowsOf(db, `select state from delivery where task_id = $1`, [taskId])).toEqual([
+      { state: 'exhausted' },
+    ]);
+  });
+
+  it('is 409 while the task runs, and changes nothing', async () => {
+    const taskId = await aRunningTask(db, project);
+    const before = await ask(`/tasks/${taskId}`);
+    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'task_not_ended' } },
+    });
+    expect(await ask(`/tasks/${taskId}`)).toEqual(before);
+  });
+
+  it("is 404 for another project's task, which stays, and for an unknown one", async () => {
+    const taskId = await aRunningTask(db, project);
+    await succeed(db, taskId);
+    const other = await operator.project();
+    expect(await ask(`/tasks/${taskId}`, 'DELETE', other.apiKey)).toMatchObject(notFound);
+    expect(await ask(`/tasks/${newId('task')}`, 'DELETE')).toMatchObject(notFound);
+    expect(await ask(`/tasks/${taskId}`)).toMatchObject({ status: 200 });
+  });
+
+  it('leaves a file that a running task uses as its input, until the deadline of that task', async () => {
+    const taskId = await aRunningTask(db, project);
+    await succeed(db, taskId);
+    const [used, unused] = [await aFile(taskId), await aFile(taskId)];
+    await admitted(
+      openLedger(db),
+      newTask(project, 1, { input: { prompt: 'a fox', image: used }, deadlineSeconds: 60 }),
+    );
+
+    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toMatchObject({ status: 200 });
+
+    expect(await findFile(db, unused)).toBeNull();
+    const file = await findFile(db, used);
+    expect(file?.expiresAt).toBeLessThan(Date.now() / 1_000 + 60 + 600 + 30);
+  });
+});
+
+describe('the deliveries of a task', () => {
+  it('are listed newest first with their tries, and without the URL', async () => {
+    const taskId = await aRunningTask(db, project, hook);
+    const firstId = await succeed(db, taskId);
+    const token = newId('sec');
+    const claim = await claimDelivery(db, { deliveryId: firstId, token, leaseSeconds: 60 });
+    const failed = { state: 'pending', delaySeconds: 60, status: 500, errorClass: 'status' } as const;
+    await endDeliveryTry(db, { ...failed, deliveryId: firstId, token, claimedAt: claim?.claimedAt ?? 0 });
+    const again = { taskId, deliveryId: newId('dlv'), eventId: newId('evt'), limits: clientRedeliveries };
+    expect(await startRedelivery(db, again)).toBe('started');
+
+    const { status, body } = await ask(`/tasks/${taskId}/deliveries`);
+
+    expect([status, body]).toMatchObject([
+      200,
+      {
+        object: 'list',
+        has_more: false,
+        next_cursor: null,
+        data: [
+          {
+            delivery_id: again.deliveryId,
+            object: 'delivery',
+            event_id: again.eventId,
+            state: 'pending',
+            attempts: 0,
+            tries: [],
+          },
+          {
+            delivery_id: firstId,
+            state: 'exhausted',
+            attempts: 1,
+            last_status: 500,
+            next_attempt_at: null,
+            tries: [{ n: 1, status: 500, error: 'status', started_at: Math.floor(claim?.claimedAt ?? 0) }],
+          },
+        ],
+      },
+    ]);
+    expect(JSON.stringify(body)).not.toContain('receiver.example');
+    const page = await ask(`/tasks/${taskId}/deliveries?limit=1`);
+    expect(page.body['has_more']).toBe(true);
+    const rest = await ask(`/tasks/${taskId}/deliveries?limit=1&after=${String(page.body['next_cursor'])}`);
+    expect(rest.body).toMatchObject({ data: [{ delivery_id: firstId }], has_more: false });
+  });
+
+  it("are 404 for another project's task, and none for a task without a callback", async () => {
+    const taskId = await aRunningTask(db, project);
+    const other = await operator.project();
+    expect(await ask(`/tasks/${taskId}/deliveries`, 'GET', other.apiKey)).toMatchObject(notFound);
+    expect((await ask(`/tasks/${taskId}/deliveries`)).body).toMatchObject({ data: [], has_more: false });
+  });
+});
