@@ -16,7 +16,7 @@ export default {
   // Measurements at full size run by themselves: `npm run test:load`.
   testPathIgnorePatterns: ['/node_modules/', '\\.load\\.test\\.ts$'],
   // No test is meant to take this long: a limit is for what hangs, also where the machine is slow.
-  testTimeout: 180_000,
+  testTimeout: 300_000,
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.mjs'],

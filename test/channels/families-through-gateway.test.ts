@@ -112,11 +112,11 @@ describe('a job of each family', () => {
     ]);
   });
 
-  it('is refused with 503 if no family can make it', async () => {
+  it('is refused with 400 if no family with a channel makes it', async () => {
     const { apiKey, projectId } = await gateway.project({ credits: 100 });
     const body = { model: 'reel-1', prompt: 'a fox', duration: 4 };
     const answer = await gateway.create(apiKey, mediaRoutes.video, body);
-    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'no_channel_available' } } });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'duration' } } });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 100, reserved: 0 });
   });
 });

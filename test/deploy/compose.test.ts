@@ -353,7 +353,7 @@ describe('the image', () => {
         cause: error,
       });
     });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     for (const each of stopped) each.kill('SIGKILL');
@@ -465,7 +465,7 @@ describe('the image', () => {
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
     alone.kill('SIGTERM');
     expect(await alone.exited).toBe(0);
-  }, 180_000);
+  });
 
   it('stays ready while a newer release migrates the database', async () => {
     await database.asOwner(`insert into schema_migration (name) values ('9999-of-tomorrow')`);

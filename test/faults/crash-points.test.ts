@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
   await killApis();
   await killWorkers();
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   await gateway?.stop();
   await receiver?.close();

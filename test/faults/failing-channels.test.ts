@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels.ts';
 import { cli } from '../../src/main/cli.ts';
 import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
-import { callJob } from '../commands/jobs/scheduler.ts';
+import { runByCall } from '../commands/jobs/scheduler.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -165,7 +165,7 @@ describe('a channel that fails under a hundred chats a second', () => {
       await a.die();
       await eventually(async () => (await healthOf('sandbox-a-openai'))?.trips === 1);
       // The job probes the dead channel with a free call, and the channel stays tripped.
-      expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
+      expect((await runByCall(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 0, failed: 1 },
       });
       // Each process caches the channels and may still call the dead channel until it reads them again.
@@ -179,7 +179,7 @@ describe('a channel that fails under a hundred chats a second', () => {
       a.chats.length = 0;
       await eventually(() => Promise.resolve(answers.length > afterwards + 50));
       expect(a.chats).toHaveLength(0);
-      expect((await callJob(gateway, 'check-api-channels')).body).toMatchObject({
+      expect((await runByCall(gateway, 'check-api-channels')).body).toMatchObject({
         summary: { reopened: 1, failed: 0 },
       });
       expect(a.probes).toBeGreaterThan(0);

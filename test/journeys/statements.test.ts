@@ -37,7 +37,7 @@ beforeAll(async () => {
   await gateway.startWorker({ DATABASE_URL: worker.through(url) });
   project = await gateway.project({ credits: 1_000 });
   await runTask();
-}, 120_000);
+});
 afterAll(async () => {
   await gateway?.stop();
   await Promise.all([api?.close(), worker?.close()]);

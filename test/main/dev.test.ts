@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -10,9 +10,6 @@ import { z } from 'zod';
 import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/servers/supervisor.ts';
 import { processStart } from '../../src/main/servers/process-identity.ts';
-
-// Each test starts servers, and some kill and restart them.
-jest.setTimeout(180_000);
 
 const DevFile = z.object({
   base_url: z.string(),

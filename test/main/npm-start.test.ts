@@ -14,7 +14,7 @@ import { projectFolder } from '../support/program.ts';
 const DevFile = z.object({ base_url: z.string(), api_key: z.string(), pids: z.record(z.string(), z.number()) });
 
 /** The first start in a folder also creates a database cluster. */
-const startMs = 120_000;
+const startMs = 240_000;
 
 let home: string;
 let first: Started;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -21,9 +21,6 @@ import { startPostgres } from '../../src/main/servers/postgres.ts';
 import { processStart } from '../../src/main/servers/process-identity.ts';
 import { startGuardian } from '../../src/main/servers/start-guardian.ts';
 import { startTemporal } from '../../src/main/servers/temporal.ts';
-
-// Each test starts servers, and some kill and restart them.
-jest.setTimeout(180_000);
 
 const temporalBinary = process.env.TEST_TEMPORAL_BINARY ?? '';
 let folder: string;

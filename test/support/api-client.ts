@@ -104,6 +104,9 @@ export const Task = z.object({
   started_at: z.number().int().nullable(),
   completed_at: z.number().int().nullable(),
   expires_at: z.number().int().nullable(),
+  deadline_seconds: z.number(),
+  max_credits: z.number().nullable(),
+  metadata: z.record(z.string(), z.string()),
   input: z.record(z.string(), z.unknown()).nullable(),
   output: z
     .array(
