@@ -1,7 +1,7 @@
 import { LockMode, raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../domain/scope.ts';
-import type { Database, Query } from './database.ts';
+import type { Database } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -108,39 +108,4 @@ export async function updateKeyLimits(
   const before = limits();
   em.assign(key, given);
   return { before, after: limits() };
-}
-
-export interface NewKeySecret {
-  id: string;
-  digest: Buffer;
-  pepperId: string;
-  prefix: string;
-  last4: string;
-}
-
-/** Adds a secret to a key. Its older secrets expire after the overlap. Concurrent rotations of a key run one after the other. */
-export async function addKeySecret(
-  query: Query,
-  { keyId, secret, overlapSeconds }: { keyId: string; secret: NewKeySecret; overlapSeconds: number },
-): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked'> {
-  const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
-    'operator-lock-key',
-    `select project_id, revoked_at is not null as revoked,
-       ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
-     from api_key where id = $1 for no key update`,
-    [keyId, overlapSeconds],
-  );
-  if (!key) return 'unknown';
-  if (key.revoked) return 'revoked';
-  await query(
-    'operator-end-secrets',
-    `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
-    [keyId, key.previousUntil],
-  );
-  await query(
-    'operator-add-secret',
-    `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
-    [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
-  );
-  return { projectId: key.projectId, previousUntil: key.previousUntil };
 }

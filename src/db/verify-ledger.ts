@@ -141,14 +141,16 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         or (k.month_spent <> coalesce(s.month_spent, 0) and k.used_on >= ${monthOf(checkpointDay)})`,
   },
   C3: {
-    promise: 'No balance and no reserved sum is negative, and no entry took more than there was.',
+    promise:
+      'No balance and no reserved sum is negative. Each entry has the balance after it, and took no more than there was.',
     offenders: () => `select project_id as id from credit_account where balance < 0 or reserved < 0
       union all select id from api_key where least(spent, reserved, day_spent, day_reserved, month_spent, month_reserved) < 0
       union all select distinct project_id from (
-        select project_id, sum(credits) over (partition by project_id order by id) as credits from (
-          select project_id, 0::bigint as id, credits from ledger_checkpoint_account where checkpoint_id = $2
+        select project_id, balance_after, sum(credits) over (partition by project_id order by id) as credits from (
+          select project_id, 0::bigint as id, credits, credits as balance_after from ledger_checkpoint_account where checkpoint_id = $2
           union all
-          select project_id, id, credits from ledger_entry where id > $3) entries) running where credits < 0`,
+          select project_id, id, credits, balance_after from ledger_entry where id > $3) entries) running
+      where credits < 0 or credits <> balance_after`,
   },
   C4: {
     promise: 'Each request is either held, or has ended with exactly one settle or refund entry of at most its hold.',

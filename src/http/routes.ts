@@ -8,6 +8,7 @@ import { openaiModels } from './dialects/openai-models.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { pageQuery } from './list-codec.ts';
 import type { Route } from './route.ts';
+import { accountRoutes } from './routes/account.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
 import { showFile } from './routes/files.ts';
@@ -36,6 +37,7 @@ import { vendorOf } from './vendor.ts';
 /** The dependencies of all handlers. Each handler takes its own part. */
 export type RouteDeps = HttpDeps &
   Parameters<typeof createImage>[0] &
+  Parameters<typeof accountRoutes>[0] &
   Parameters<typeof listModels>[0] &
   Parameters<typeof showTask>[0] &
   Parameters<typeof listTasksRoute>[0] &
@@ -74,6 +76,7 @@ function serviceRoutes(deps: RouteDeps): Route[] {
   const answerPictures = createPictureAnswers(deps);
   return [
     ...coreRoutes(deps),
+    ...accountRoutes(deps),
     ...legacyRoutes(deps),
     ...v1Routes(deps, answerPictures),
     ...geminiRoutes(deps, answerPictures),

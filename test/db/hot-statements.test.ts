@@ -16,6 +16,8 @@ import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } f
 import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
 import { findLiveKeys } from '../../src/db/live-keys.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
+import { readKeyFacts } from '../../src/db/key-facts.ts';
+import { listLedger } from '../../src/db/list-ledger.ts';
 import { listTasks } from '../../src/db/list-tasks.ts';
 import { claimPolls, parkJob } from '../../src/db/parked-jobs.ts';
 import {
@@ -27,6 +29,7 @@ import {
   oldestUnstartedSeconds,
   taskVersions,
 } from '../../src/db/tasks.ts';
+import { sumUsage, usageGroups } from '../../src/db/usage.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
 import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
@@ -254,6 +257,19 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('read a task', () => findTask(db, task.taskId));
   await note('poll a task', () => findTasks(db, [task.taskId]));
   await note('read the version of a task that a client waits for', () => taskVersions(db, [task.taskId]));
+  await note('show a key', () => readKeyFacts(db, book.keyId));
+  const { projectId, keyId } = book;
+  const ledgerPages = {
+    'of a project': { projectId },
+    'of a key': { projectId, keyId },
+    'of a key without any': { projectId, keyId: 'key_none' },
+    'of a request': { projectId, requestId: first.requestId },
+  };
+  for (const [whose, filter] of Object.entries(ledgerPages))
+    await note(`list the ledger ${whose}`, () => listLedger(db, filter, { limit: 20, after: null }));
+  const now = Math.ceil(Date.now() / 1_000);
+  const range = { projectId, from: now - 60, to: now, timeZone: 'UTC', groups: usageGroups };
+  await note('add up the usage of a minute', () => sumUsage(db, range, 10));
   await note('list the newest tasks of a project', () => listTasks(db, { projectId: book.projectId, limit: 20 }));
   await note('list the queued tasks of a project', () =>
     listTasks(db, { projectId: book.projectId, status: 'queued', limit: 20 }),

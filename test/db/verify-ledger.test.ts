@@ -87,9 +87,14 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
     'C3',
     'a balance that was negative after an earlier entry',
     [
-      `insert into ledger_entry (project_id, kind, credits) select project_id, 'adjust', -1000 from credit_account`,
-      `insert into ledger_entry (project_id, kind, credits) select project_id, 'adjust', 1000 from credit_account`,
+      `insert into ledger_entry (project_id, kind, credits, balance_after) select project_id, 'adjust', -1000, balance + reserved - 1000 from credit_account`,
+      `insert into ledger_entry (project_id, kind, credits, balance_after) select project_id, 'adjust', 1000, balance + reserved from credit_account`,
     ],
+  ],
+  [
+    'C3',
+    'an entry with another balance than the one after it',
+    unlocked(`update ledger_entry set balance_after = balance_after + 1 where request_id = 'task_settled'`),
   ],
   ['C4', 'a hold of a request that has ended', [heldAgain('task_settled')]],
   [
@@ -97,8 +102,8 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
     'a second end',
     [
       'drop index ledger_entry_end_idx',
-      `insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, held)
-       select project_id, 'refund', 0, key_id, id, model_id, amount from reservation where id = 'task_refunded'`,
+      `insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, held)
+       select project_id, 'refund', 0, 0, key_id, id, model_id, amount from reservation where id = 'task_refunded'`,
     ],
   ],
   [

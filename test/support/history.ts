@@ -45,9 +45,10 @@ export function historyOf({ projectId, keyId }: Book, { chats, tasks }: HistoryS
     `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, started_at, model_id, outcome, ended_at)
      select ${id(`att_${n}`)}, ${id(request)}, ${n}, 'chn_${n}', 'channel', 'fence', ${at(total)}, ${at(total)}, 'model-a',
             '${n === 2 || request === 'task' ? 'ok' : 'transient'}', clock_timestamp() ${rows}`;
-  const entries = (request: string, rows: string, total: number): string =>
-    `insert into ledger_entry (project_id, key_id, request_id, kind, credits, model_id, channel_id, held, began_at, created_at)
-     select ${who}, ${id(request)}, 'settle', -1, 'model-a', 'chn_1', 1, ${at(total)}, ${at(total)} ${rows}`;
+  const entries = (request: string, rows: string, total: number, earlier: number): string =>
+    `insert into ledger_entry (project_id, key_id, request_id, kind, credits, balance_after, model_id, channel_id, held, began_at, created_at)
+     select ${who}, ${id(request)}, 'settle', -1,
+            (select balance + reserved from credit_account where project_id = '${projectId}') - ${earlier} - n, 'model-a', 'chn_1', 1, ${at(total)}, ${at(total)} ${rows}`;
   return [
     // Skips foreign key checks and triggers, because only the rows that the operations read matter here.
     `set session_replication_role = replica`,
@@ -71,8 +72,8 @@ export function historyOf({ projectId, keyId }: Book, { chats, tasks }: HistoryS
     `update delivery set state = 'delivered', next_attempt_at = null, ended_at = created_at where state = 'pending'`,
     `insert into delivery_attempt (delivery_id, n, started_at, ended_at, status)
      select ${id('dlv')}, 1, ${at(tasks)}, ${at(tasks)}, 200 ${everyTask}`,
-    entries('req', everyChat, chats),
-    entries('task', everyTask, tasks),
+    entries('req', everyChat, chats, 0),
+    entries('task', everyTask, tasks, chats),
     `update credit_account set balance = balance - ${chats + tasks} where project_id = '${projectId}'`,
     `update api_key set spent = spent + ${chats + tasks} where id = '${keyId}'`,
     `set session_replication_role = origin`,

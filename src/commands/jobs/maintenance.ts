@@ -13,6 +13,7 @@ import {
   purgeTasks,
 } from '../../db/retention.ts';
 import { purgeJobRuns } from '../../db/jobs.ts';
+import { listLowBalances } from '../../db/low-balance.ts';
 import { listOpenDays, monthOf, rebuildDay, type RebuiltMonth } from '../../db/summaries.ts';
 import { verifyLedger } from '../../db/verify-ledger.ts';
 import type { Deps } from '../../deps.ts';
@@ -28,6 +29,8 @@ class MaintenanceSummary {
   checkpoint_id: number | null = null;
   /** Names of the broken invariants. */
   ledger_breaches: string[] = [];
+  /** Projects whose balance lasts for less than three days. */
+  low_balances = 0;
   detail_partitions_made = 0;
   detail_partitions_dropped = 0;
   detail_rows_dropped = 0;
@@ -100,6 +103,7 @@ export async function runMaintenance(
   const steps: [name: string, work: () => Promise<void>][] = [
     ['partitions', async () => void (summary.detail_partitions_made = await ensureDetailPartitions(db))],
     ['summaries', () => rebuildSummaries(deps, summary, signal)],
+    ['balances', () => warnOfLowBalances(deps, summary)],
     ['checkpoint', () => verifyAndCheckpoint(deps, summary)],
     ['details', () => dropDetails(deps, summary, signal)],
     [
@@ -174,6 +178,16 @@ async function rebuildSummaries(
   }
   summary.months = [...rebuilt.values()];
   for (const error of errors.values()) throw error;
+}
+
+/** Logs an alarm for each project that has little left. The next run repeats it until credits are added. */
+async function warnOfLowBalances({ db, logger }: MaintenanceDeps, summary: MaintenanceSummary): Promise<void> {
+  const low = await listLowBalances(db);
+  for (const { projectId, balance, week } of low) {
+    const facts = { alarm: true, project_id: projectId, balance, charged_in_7_days: week };
+    logger.warn(facts, 'the balance of a project lasts for less than three days');
+  }
+  summary.low_balances = low.length;
 }
 
 /** Verifies the ledger and then writes a checkpoint, because later checks trust the entries before a checkpoint. */

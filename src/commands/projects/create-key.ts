@@ -5,10 +5,11 @@ import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
 import { Project } from '../../db/entities/project.ts';
 import type { KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
-import { digestApiKey, displayPartsOf, generateApiKey } from '../../platform/crypto/api-key.ts';
+import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { scopes as everyScope } from '../../domain/scope.ts';
 import { OperatorError } from '../operator-error.ts';
+import { newSecretRow } from './new-secret-row.ts';
 
 /**
  * Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). A rate or an in-flight
@@ -36,16 +37,4 @@ export async function createKey(
     await recordAudit(em, { actor, action: 'keys.create', subject: keyId, detail: toColumns(limited) });
   });
   return { keyId, apiKey };
-}
-
-/** The row of a secret, with a digest under the first pepper. */
-export function newSecretRow({ keyPeppers }: Deps['config']['secrets'], apiKey: string) {
-  const [pepper] = keyPeppers;
-  if (!pepper) throw new Error('no pepper is configured');
-  return {
-    id: newId('sec'),
-    digest: digestApiKey(apiKey, pepper.secret),
-    pepperId: pepper.id,
-    ...displayPartsOf(apiKey),
-  };
 }

@@ -1,4 +1,5 @@
 import type { Operation } from './operation.ts';
+import { accountOperations } from './operations/account.ts';
 import { chatOperations } from './operations/chat.ts';
 import { documentationOperations } from './operations/documentation.ts';
 import { fileOperations } from './operations/files.ts';
@@ -18,6 +19,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ...mediaOperations,
   ...taskOperations,
   ...fileOperations,
+  ...accountOperations,
   ...geminiOperations,
   ...v1MediaOperations,
   ...legacyOperations,

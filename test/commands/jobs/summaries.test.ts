@@ -340,8 +340,8 @@ describe('the checkpoint', () => {
     ['C2', 'update api_key set month_spent = month_spent + 1'],
     [
       'C3',
-      `insert into ledger_entry (project_id, kind, credits)
-       select project_id, 'adjust', v from credit_account, (values (-5000), (5000)) as two (v) order by v`,
+      `insert into ledger_entry (project_id, kind, credits, balance_after)
+       select project_id, 'adjust', v, 0 from credit_account, (values (-5000), (5000)) as two (v) order by v`,
     ],
     [
       'C4',

@@ -267,6 +267,7 @@ create table ledger_checkpoint_key (
 );
 
 create table ledger_entry (
+  balance_after bigint not null,
   began_at timestamp with time zone,
   channel_id text,
   cost_micro_usd bigint,
@@ -425,301 +426,304 @@ create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261124 partition of api_detail FOR VALUES FROM ('2026-11-24 00:00:00+00') TO ('2026-11-25 00:00:00+00');
 
 insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status) overriding system value
-select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T00:09:21.760387+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_c52f448daf20547f", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_55c639696bdee202", "request_id": "req_1"}');
+select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T00:11:54.109799+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_e96b932c9cdae9d6", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_1"}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_67faf130378f1f99", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T00:09:21.38699+00:00", "expires_at": null, "project_id": "prj_55c639696bdee202", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_e96b932c9cdae9d6", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T00:11:53.458804+00:00", "expires_at": null, "project_id": "prj_d318d3e72ab7b18b", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T00:11:53.686309+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_c52f448daf20547f", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T00:09:21.38019+00:00", "expires_at": null, "project_id": "prj_55c639696bdee202", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T00:09:21.565308+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_fec8f0e954e91dcc", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T00:11:53.460946+00:00", "expires_at": null, "project_id": "prj_d318d3e72ab7b18b", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
 
 insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
-select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_c52f448daf20547f", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T00:09:21.393236+00:00", "expires_at": null, "checksummed": true}');
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_e96b932c9cdae9d6", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T00:11:53.469327+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ac06a7e9242d41a8", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_bb2ec1798b52819d", "started_at": "2026-11-23T00:09:21.566987+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T00:09:21.566987+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_7bc029823f8260cc", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T00:11:53.884143+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_8a0a07e03d93422d", "started_at": "2026-11-23T00:11:53.884143+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T00:11:53.884143+00:00"}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_ac24a342dcd43e9b", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T00:09:21.622595+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_ee468cd563ffa913", "started_at": "2026-11-23T00:09:21.622595+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T00:09:21.622595+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_d67d302a0b35e89d", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_773d38e71947b519", "started_at": "2026-11-23T00:11:53.699865+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T00:11:53.699865+00:00"}');
 
 insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
-select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T00:09:21.372558+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_55c639696bdee202"}');
+select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T00:11:53.455181+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_d318d3e72ab7b18b"}');
 
 insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
-select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T00:09:21.42348+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T00:09:21.42348+00:00"}');
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T00:11:53.489034+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T00:11:53.489034+00:00"}');
 
 insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
-select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T00:09:21.463747+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T00:09:21.441076+00:00", "updated_at": "2026-11-23T00:09:21.463764+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T00:09:31.441075+00:00"}');
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T00:11:53.5159+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T00:11:53.500226+00:00", "updated_at": "2026-11-23T00:11:53.515917+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T00:12:03.500225+00:00"}');
 
 insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
-select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T00:09:21.462675+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T00:11:53.515109+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
-select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T00:09:21.455034+00:00", "model_id": "model-a", "failed_at": "2026-11-23T00:09:21.455033+00:00", "channel_id": "chn_a", "project_id": "prj_55c639696bdee202"}');
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T00:11:53.504151+00:00", "model_id": "model-a", "failed_at": "2026-11-23T00:11:53.504151+00:00", "channel_id": "chn_a", "project_id": "prj_d318d3e72ab7b18b"}');
 
 insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
-select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_55c639696bdee202"}');
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_d318d3e72ab7b18b"}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_55c639696bdee202", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_d318d3e72ab7b18b", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_55c639696bdee202", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_d318d3e72ab7b18b", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_55c639696bdee202", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_d318d3e72ab7b18b", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
-select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_f4bcda3d45348542", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_ee468cd563ffa913", "attempts": 1, "ended_at": null, "event_id": "evt_86a5a94b0f4d3b0f", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T00:09:21.631511+00:00", "project_id": "prj_55c639696bdee202", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T00:09:21.666837+00:00"}');
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_0f76b077f3f69545", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_8a0a07e03d93422d", "attempts": 1, "ended_at": null, "event_id": "evt_3b3526ba54239e75", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T00:11:53.892147+00:00", "project_id": "prj_d318d3e72ab7b18b", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T00:11:53.924037+00:00"}');
 
 insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
-select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T00:09:21.667017+00:00", "started_at": "2026-11-23T00:09:21.666541+00:00", "delivery_id": "dlv_f4bcda3d45348542", "error_class": null}');
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T00:11:53.924311+00:00", "started_at": "2026-11-23T00:11:53.923661+00:00", "delivery_id": "dlv_0f76b077f3f69545", "error_class": null}');
 
 insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
-select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_9303331874fa4125", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_ee468cd563ffa913", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T00:09:21.676546+00:00", "deleted_at": null, "expires_at": "2026-11-30T00:09:21.676546+00:00", "project_id": "prj_55c639696bdee202", "storage_key": "outputs/1"}');
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_642b219370d92251", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_8a0a07e03d93422d", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T00:11:53.92934+00:00", "deleted_at": null, "expires_at": "2026-11-30T00:11:53.92934+00:00", "project_id": "prj_d318d3e72ab7b18b", "storage_key": "outputs/1"}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_816470d55daf046b", "kind": "chat", "amount": 9, "key_id": "key_c52f448daf20547f", "model_id": "model-a", "attempt_id": "att_e26a8cba6fa501ed", "channel_id": "chn_a", "created_at": "2026-11-23T00:09:21.732462+00:00", "expires_at": "2026-11-23T00:09:21.732848+00:00", "project_id": "prj_55c639696bdee202", "channel_name": "channel-a", "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_23827db58b771879", "kind": "chat", "amount": 9, "key_id": "key_e96b932c9cdae9d6", "model_id": "model-a", "attempt_id": "att_53fe76486b5f55fa", "channel_id": "chn_a", "created_at": "2026-11-23T00:11:54.035431+00:00", "expires_at": "2026-11-23T00:11:54.036047+00:00", "project_id": "prj_d318d3e72ab7b18b", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_a666c2e49e71e776", "kind": "media", "amount": 20, "key_id": "key_c52f448daf20547f", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-23T00:09:21.578318+00:00", "expires_at": "2026-11-23T00:19:21.574825+00:00", "project_id": "prj_55c639696bdee202", "channel_name": null, "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_43e37dcd56c35a1b", "kind": "media", "amount": 20, "key_id": "key_e96b932c9cdae9d6", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-23T00:11:53.704929+00:00", "expires_at": "2026-11-23T00:21:53.703509+00:00", "project_id": "prj_d318d3e72ab7b18b", "channel_name": null, "is_idempotent": false}');
 
 insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_bb2ec1798b52819d", "kind": "media", "amount": 10, "key_id": "key_c52f448daf20547f", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-23T00:09:21.543007+00:00", "expires_at": "2026-11-23T00:19:21.539421+00:00", "project_id": "prj_55c639696bdee202", "channel_name": null, "is_idempotent": false}');
+select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_773d38e71947b519", "kind": "media", "amount": 10, "key_id": "key_e96b932c9cdae9d6", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-23T00:11:53.671436+00:00", "expires_at": "2026-11-23T00:21:53.660936+00:00", "project_id": "prj_d318d3e72ab7b18b", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_bb2ec1798b52819d", "bound_at": null, "created_at": "2026-11-23T00:09:21.487357+00:00", "expires_at": "2026-11-23T01:09:21.487356+00:00", "project_id": "prj_55c639696bdee202", "request_id": "req_5fb5384c5943e19d", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_773d38e71947b519", "bound_at": null, "created_at": "2026-11-23T00:11:53.660319+00:00", "expires_at": "2026-11-23T01:11:53.660317+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_038b652cad3abd17", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T00:09:21.718724+00:00", "created_at": "2026-11-23T00:09:21.698292+00:00", "expires_at": "2026-11-24T00:09:21.698292+00:00", "project_id": "prj_55c639696bdee202", "request_id": "req_6ca4d4d5ed0c5808", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T00:11:53.982988+00:00", "created_at": "2026-11-23T00:11:53.971948+00:00", "expires_at": "2026-11-24T00:11:53.971948+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_6a1664df1ab3b9c1", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
-select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T00:09:21.736569+00:00", "started_at": "2026-11-23T00:09:21.73488+00:00", "lease_until": "2026-11-23T00:10:21.73488+00:00", "requested_at": "2026-11-23T00:09:21.73488+00:00"}');
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T00:11:54.04938+00:00", "started_at": "2026-11-23T00:11:54.047044+00:00", "lease_until": "2026-11-23T00:12:54.047044+00:00", "requested_at": "2026-11-23T00:11:54.047044+00:00"}');
 
 insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
-select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T00:09:21.727738+00:00", "covers_until": "2026-11-23T00:09:21.727105+00:00", "through_entry_id": 6}');
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T00:11:54.014923+00:00", "covers_until": "2026-11-23T00:11:54.01206+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
-select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_55c639696bdee202", "checkpoint_id": 1}');
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_d318d3e72ab7b18b", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key (checkpoint_id, day_spent, key_id, month_spent, spent) overriding system value
-select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_c52f448daf20547f", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
+select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_e96b932c9cdae9d6", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
 
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T00:09:21.368099+00:00", "project_id": "prj_55c639696bdee202", "request_id": null, "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T00:11:53.450647+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_c52f448daf20547f", "reason": null, "credits": 0, "began_at": "2026-11-23T00:09:21.582256+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T00:09:21.602966+00:00", "project_id": "prj_55c639696bdee202", "request_id": "task_77add06d7ee2188b", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_e96b932c9cdae9d6", "reason": null, "credits": 0, "began_at": "2026-11-23T00:11:53.727313+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T00:11:53.829396+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "task_7f835ab3e32ebb9c", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_c52f448daf20547f", "reason": null, "credits": -40, "began_at": "2026-11-23T00:09:21.620346+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T00:09:21.630961+00:00", "project_id": "prj_55c639696bdee202", "request_id": "task_ee468cd563ffa913", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_e96b932c9cdae9d6", "reason": null, "credits": -40, "began_at": "2026-11-23T00:11:53.874239+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T00:11:53.891623+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "task_8a0a07e03d93422d", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_c52f448daf20547f", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T00:09:21.620346+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T00:09:21.683431+00:00", "project_id": "prj_55c639696bdee202", "request_id": "task_ee468cd563ffa913", "input_tokens": null, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_e96b932c9cdae9d6", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T00:11:53.874239+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T00:11:53.946076+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "task_8a0a07e03d93422d", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_c52f448daf20547f", "reason": null, "credits": -3, "began_at": "2026-11-23T00:09:21.692064+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T00:09:21.709339+00:00", "project_id": "prj_55c639696bdee202", "request_id": "req_6ca4d4d5ed0c5808", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_e96b932c9cdae9d6", "reason": null, "credits": -3, "began_at": "2026-11-23T00:11:53.953918+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T00:11:53.98236+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_6a1664df1ab3b9c1", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
-insert into ledger_entry (began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_c52f448daf20547f", "reason": null, "credits": 0, "began_at": "2026-11-23T00:09:21.721427+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T00:09:21.723331+00:00", "project_id": "prj_55c639696bdee202", "request_id": "req_a1df667ab39d6605", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_e96b932c9cdae9d6", "reason": null, "credits": 0, "began_at": "2026-11-23T00:11:53.992091+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T00:11:53.999532+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_e7096c208698f06c", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model (entry, id, "position", private, updated_at) overriding system value
-select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T00:09:21.400618+00:00"}');
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T00:11:53.477722+00:00"}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_55c639696bdee202", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_d318d3e72ab7b18b", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_55c639696bdee202", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_d318d3e72ab7b18b", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_55c639696bdee202", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_d318d3e72ab7b18b", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
-select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_55c639696bdee202", "name": "test", "status": "active", "created_at": "2026-11-23T00:09:21.355861+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_d318d3e72ab7b18b", "name": "test", "status": "active", "created_at": "2026-11-23T00:11:53.435248+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
-select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_c52f448daf20547f", "oldest": 1795392561, "second": 1795392561, "senders": [44329805730262], "last_batches": [1], "last_granted": [1]}');
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_e96b932c9cdae9d6", "oldest": 1795392713, "second": 1795392713, "senders": [79058846464357], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor (api_detail_days, id) overriding system value
 select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "98360387b945e7855f82a22fa85bd305e59e28b50e28a6bf0f31d488aa34168b", "applied_at": "2026-11-23T00:09:21.177517+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "8afe78f395713cb41b4765f5c8c708b6738ac02b6fa6dc56ae6879170387dccc", "applied_at": "2026-11-23T00:11:53.200791+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "aa4f9a47ae86a53f2d3a4e3a6f1af06721ef4f3255d02c9f9a6af1a9fcf21926", "applied_at": "2026-11-23T00:09:21.178399+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "e902f51d3b6393aa9b3b2e7fd400abd75642ae94efbcfdf1c83a1d109bbc5e98", "applied_at": "2026-11-23T00:11:53.205202+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db3c3e6f35ec2dd3b7d36ad73128823185cfb3eb196beddc5f85ca5985ab03c6", "applied_at": "2026-11-23T00:09:21.181797+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db3c3e6f35ec2dd3b7d36ad73128823185cfb3eb196beddc5f85ca5985ab03c6", "applied_at": "2026-11-23T00:11:53.226074+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T00:09:21.182448+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T00:11:53.227411+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T00:09:21.183823+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T00:11:53.228125+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T00:09:21.184541+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T00:11:53.228762+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T00:09:21.185817+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T00:11:53.237941+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T00:09:21.186339+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T00:11:53.241571+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T00:09:21.186821+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T00:11:53.249285+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-23T00:09:21.187484+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-23T00:11:53.255223+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T00:09:21.188252+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T00:11:53.257394+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "395e17910c4fa32c844628326aa28b1392d520d870bc67eb6fc8383cf37a16e9", "applied_at": "2026-11-23T00:09:21.19321+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "395e17910c4fa32c844628326aa28b1392d520d870bc67eb6fc8383cf37a16e9", "applied_at": "2026-11-23T00:11:53.263889+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T00:09:21.195091+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T00:11:53.266493+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T00:09:21.195761+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T00:11:53.267498+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "3c40337682756bcd4d1f692e127e6a81b0bbadb5aef4eedb8e77b1ed33ea552e", "applied_at": "2026-11-23T00:09:21.196888+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "e34578a79a3d8e138868839c7acb21f4f3e2ae9b6ddd3622ba03492206cd0339", "applied_at": "2026-11-23T00:11:53.270407+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T00:09:21.198003+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T00:11:53.272941+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "95823ced8543f85b2698c73f5c3f3537d3ce23b32f9c14d8f83a1078ff6d4918", "applied_at": "2026-11-23T00:09:21.199207+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "1d72374d6be74d91ad954bae4e62a0be98021f8a15a302765cfdaa4b5a2a32c5", "applied_at": "2026-11-23T00:11:53.279602+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T00:09:21.19968+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T00:11:53.282239+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T00:09:21.200181+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T00:11:53.285829+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-23T00:09:21.200699+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-23T00:11:53.286812+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "00015e698986cddaf2b5f47f9699dc4cf1ce83aec255e0252e9a3a4ff37864df", "applied_at": "2026-11-23T00:09:21.201477+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "00015e698986cddaf2b5f47f9699dc4cf1ce83aec255e0252e9a3a4ff37864df", "applied_at": "2026-11-23T00:11:53.288977+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "568552b579b15e8df8117a88aaa48e180e235e5a2fb4b57bf5ef48c2993e0a21", "applied_at": "2026-11-23T00:09:21.202067+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "568552b579b15e8df8117a88aaa48e180e235e5a2fb4b57bf5ef48c2993e0a21", "applied_at": "2026-11-23T00:11:53.290478+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T00:09:21.223002+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T00:11:53.292358+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T00:09:21.23096+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T00:11:53.29453+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T00:09:21.232081+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T00:11:53.298058+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T00:09:21.23286+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T00:11:53.298851+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T00:09:21.233697+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T00:11:53.300699+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-23T00:09:21.237326+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-23T00:11:53.30182+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T00:09:21.238046+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T00:11:53.30409+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-23T00:09:21.246798+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-23T00:11:53.305816+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T00:09:21.25061+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T00:11:53.308153+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T00:09:21.251343+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T00:11:53.308841+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T00:09:21.251941+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T00:11:53.310009+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T00:09:21.252456+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T00:11:53.317792+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T00:09:21.255401+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T00:11:53.326475+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T00:09:20.838287+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T00:11:52.925101+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T00:09:21.256291+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T00:11:53.328018+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T00:09:21.25938+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T00:11:53.328797+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T00:09:21.262458+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T00:11:53.329567+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T00:09:21.263237+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T00:11:53.33041+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T00:09:21.263757+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T00:11:53.330935+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-23T00:09:21.264798+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-23T00:11:53.332193+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T00:09:21.265787+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T00:11:53.333128+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T00:09:20.839611+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T00:11:53.333767+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "839cb07eb8c4e58ac790aca9e58aacc9364ca0ea134cdd2fc23c7cbb9a83ea43", "applied_at": "2026-11-23T00:09:21.267088+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T00:11:52.926436+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T00:09:21.267798+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "839cb07eb8c4e58ac790aca9e58aacc9364ca0ea134cdd2fc23c7cbb9a83ea43", "applied_at": "2026-11-23T00:11:53.335168+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-23T00:09:21.270251+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T00:11:53.335917+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T00:09:21.272167+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-23T00:11:53.336717+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T00:09:21.274335+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T00:11:53.337378+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T00:11:53.338176+00:00"}');
 
 insert into schema_migration (executed_at, id, name) overriding system value
-select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T00:09:20.815208+00:00"}');
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T00:11:52.911494+00:00"}');
 
 insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
-select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T00:09:21.739222+00:00", "frozen_at": null, "through_entry_id": 6}');
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T00:11:54.058663+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
-select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T00:09:21.741576+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T00:11:54.061359+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_6eabf73a6ff77f1e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c52f448daf20547f", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:09:21.477541+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_55c639696bdee202", "request_id": "req_d18569e0b18f0692", "started_at": null, "deadline_at": "2026-11-23T00:19:21.477541+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:09:21.477542+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_43e37dcd56c35a1b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e96b932c9cdae9d6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:11:53.703508+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_567fd6cd06f02572", "started_at": null, "deadline_at": "2026-11-23T00:21:53.703509+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:11:53.7054+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:11:53.7054+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_77add06d7ee2188b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c52f448daf20547f", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T00:09:21.581389+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T01:09:21.602567+00:00", "project_id": "prj_55c639696bdee202", "request_id": "req_6b84fc90558696a7", "started_at": null, "deadline_at": "2026-11-23T00:19:21.581389+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T00:09:21.602567+00:00", "last_seen_at": "2026-11-23T00:09:21.582555+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:09:21.582555+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_773d38e71947b519", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e96b932c9cdae9d6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:11:53.660936+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_038b652cad3abd17", "started_at": null, "deadline_at": "2026-11-23T00:21:53.660936+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:11:53.681635+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:11:53.681635+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_a666c2e49e71e776", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c52f448daf20547f", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:09:21.574825+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_55c639696bdee202", "request_id": "req_e7b45c1d418efb9e", "started_at": null, "deadline_at": "2026-11-23T00:19:21.574825+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:09:21.578773+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:09:21.578773+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_7f835ab3e32ebb9c", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e96b932c9cdae9d6", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T00:11:53.709502+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T01:11:53.828787+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_1ee5cf4af4c7c036", "started_at": null, "deadline_at": "2026-11-23T00:21:53.709502+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T00:11:53.828787+00:00", "last_seen_at": "2026-11-23T00:11:53.72847+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:11:53.72847+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_bb2ec1798b52819d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c52f448daf20547f", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:09:21.539421+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_55c639696bdee202", "request_id": "req_5fb5384c5943e19d", "started_at": null, "deadline_at": "2026-11-23T00:19:21.539421+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:09:21.564801+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:09:21.564801+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_8a0a07e03d93422d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e96b932c9cdae9d6", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T00:11:53.856205+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T01:11:53.891427+00:00", "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_582fa9bb505bfeac", "started_at": null, "deadline_at": "2026-11-23T00:21:53.856205+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T00:11:53.891427+00:00", "last_seen_at": "2026-11-23T00:11:53.874979+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:11:53.874979+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_ee468cd563ffa913", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c52f448daf20547f", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T00:09:21.616738+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T01:09:21.630812+00:00", "project_id": "prj_55c639696bdee202", "request_id": "req_f36e4311c0ba1b99", "started_at": null, "deadline_at": "2026-11-23T00:19:21.616739+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T00:09:21.630812+00:00", "last_seen_at": "2026-11-23T00:09:21.620719+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:09:21.620719+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_eeaec1566d0a6d6b", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_e96b932c9cdae9d6", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:11:53.653964+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_d318d3e72ab7b18b", "request_id": "req_a2f97478e3e97c64", "started_at": null, "deadline_at": "2026-11-23T00:21:53.653964+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:11:53.653965+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task_metadata (created_at, pair, task_id) overriding system value
-select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": 2287643576346709153, "task_id": "task_6eabf73a6ff77f1e", "created_at": "2026-11-23T00:09:21.477541+00:00"}');
+select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": -3848264846232999148, "task_id": "task_eeaec1566d0a6d6b", "created_at": "2026-11-23T00:11:53.653964+00:00"}');
 
 insert into task_resolution (at, outcome, reference, task_id) overriding system value
-select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T00:09:21.611521+00:00", "outcome": "bought", "task_id": "task_77add06d7ee2188b", "reference": "ticket-1"}');
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T00:11:53.85098+00:00", "outcome": "bought", "task_id": "task_7f835ab3e32ebb9c", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -980,6 +984,10 @@ CREATE INDEX ledger_entry_created_idx ON public.ledger_entry USING brin (created
 
 CREATE UNIQUE INDEX ledger_entry_end_idx ON public.ledger_entry USING btree (request_id) WHERE (kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
+CREATE INDEX ledger_entry_key_idx ON public.ledger_entry USING btree (key_id, created_at, id) WHERE (key_id IS NOT NULL);
+
+CREATE INDEX ledger_entry_project_idx ON public.ledger_entry USING btree (project_id, created_at, id);
+
 CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
 
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
@@ -1071,9 +1079,12 @@ begin
   if found then
     verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
   else
-    update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
-    insert into ledger_entry (project_id, kind, credits, reference)
-    values (p_project_id, 'topup', p_amount, p_reference);
+    with account as (
+      update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id
+      returning a.balance + a.reserved as total
+    )
+    insert into ledger_entry (project_id, kind, credits, balance_after, reference)
+    select p_project_id, 'topup', p_amount, account.total, p_reference from account;
     verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
@@ -1116,14 +1127,17 @@ begin
   if verdict = 'given' then
     given := coalesce(p_amount, r.settled_amount - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
-    update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
     began_on := (r.created_at at time zone 'UTC')::date;
     update api_key k set spent = k.spent - given,
       day_spent = k.day_spent - case when began_on >= k.used_on then given else 0 end,
       month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
     where k.id = r.key_id;
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason, began_at)
-    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at);
+    with account as (
+      update credit_account a set balance = a.balance + given where a.project_id = r.project_id
+      returning a.balance + a.reserved as total
+    )
+    insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
+    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at from account;
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
@@ -1757,6 +1771,7 @@ begin
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
     from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
     where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+    returning a.project_id, a.balance + a.reserved as total
   ), keys as (
     update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats, used_on = latest_day,
       day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
@@ -1772,11 +1787,14 @@ begin
       from over group by 1) s
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+    insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
                               usage_estimated, cost_micro_usd, began_at)
-    select project_id, case when settled is null then 'refund' else 'settle' end, -charged, key_id, id, model_id, won_by, amount,
-      input_tokens, output_tokens, usage_estimated, case when at_once then cost_micro_usd end, created_at
-    from over order by n
+    select o.project_id, case when o.settled is null then 'refund' else 'settle' end, -o.charged,
+      -- What the later ones of this batch take is still in the account.
+      a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
+      o.key_id, o.id, o.model_id, o.won_by, o.amount, o.input_tokens, o.output_tokens, o.usage_estimated,
+      case when o.at_once then o.cost_micro_usd end, o.created_at
+    from over o join accounts a on a.project_id = o.project_id order by o.n
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                          outcome, error_class, status, detail, cost_micro_usd, ended_at)
@@ -1910,6 +1928,7 @@ begin
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
       from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
       where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+      returning a.project_id, a.balance + a.reserved as total
     ), keys as (
       update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks,
         used_on = latest_day,
@@ -1926,9 +1945,12 @@ begin
         from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
-      insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
-      select project_id, case when is_success then 'settle' else 'refund' end, -charged, key_id, id, model_id, won_by, amount, created_at
-      from over order by n
+      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, began_at)
+      select o.project_id, case when o.is_success then 'settle' else 'refund' end, -o.charged,
+        -- What the later ones of this batch take is still in the account.
+        a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
+        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.created_at
+      from over o join accounts a on a.project_id = o.project_id order by o.n
     ), tasks as (
       update task set
         status = g.member->>'status', completed_at = clock_timestamp(), output = g.outputs, channel_id = g.channel_id,
@@ -2463,6 +2485,18 @@ begin
   from daily_summary where day >= month_first and day < month_past
   group by 2, 3, 4;
   return case when month_over then 'frozen' else 'rebuilt' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.recent_requests(p_key_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  -- counts[n] is n - 1 seconds older than the window's own second.
+  return coalesce((
+    select sum(c.n) from rate_window w cross join unnest(w.counts) with ordinality as c (n, slot)
+    where w.key_id = p_key_id and w.second - (c.slot - 1) > floor(extract(epoch from clock_timestamp())) - 61), 0);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text, p_cooldown_seconds double precision, p_project_max integer)

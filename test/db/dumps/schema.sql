@@ -267,6 +267,7 @@ create table ledger_checkpoint_key (
 );
 
 create table ledger_entry (
+  balance_after bigint not null,
   began_at timestamp with time zone,
   channel_id text,
   cost_micro_usd bigint,
@@ -669,6 +670,10 @@ CREATE INDEX ledger_entry_created_idx ON public.ledger_entry USING brin (created
 
 CREATE UNIQUE INDEX ledger_entry_end_idx ON public.ledger_entry USING btree (request_id) WHERE (kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
+CREATE INDEX ledger_entry_key_idx ON public.ledger_entry USING btree (key_id, created_at, id) WHERE (key_id IS NOT NULL);
+
+CREATE INDEX ledger_entry_project_idx ON public.ledger_entry USING btree (project_id, created_at, id);
+
 CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
 
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
@@ -760,9 +765,12 @@ begin
   if found then
     verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
   else
-    update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
-    insert into ledger_entry (project_id, kind, credits, reference)
-    values (p_project_id, 'topup', p_amount, p_reference);
+    with account as (
+      update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id
+      returning a.balance + a.reserved as total
+    )
+    insert into ledger_entry (project_id, kind, credits, balance_after, reference)
+    select p_project_id, 'topup', p_amount, account.total, p_reference from account;
     verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
@@ -805,14 +813,17 @@ begin
   if verdict = 'given' then
     given := coalesce(p_amount, r.settled_amount - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
-    update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
     began_on := (r.created_at at time zone 'UTC')::date;
     update api_key k set spent = k.spent - given,
       day_spent = k.day_spent - case when began_on >= k.used_on then given else 0 end,
       month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
     where k.id = r.key_id;
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason, began_at)
-    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at);
+    with account as (
+      update credit_account a set balance = a.balance + given where a.project_id = r.project_id
+      returning a.balance + a.reserved as total
+    )
+    insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
+    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at from account;
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
@@ -1446,6 +1457,7 @@ begin
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
     from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
     where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+    returning a.project_id, a.balance + a.reserved as total
   ), keys as (
     update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats, used_on = latest_day,
       day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
@@ -1461,11 +1473,14 @@ begin
       from over group by 1) s
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+    insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
                               usage_estimated, cost_micro_usd, began_at)
-    select project_id, case when settled is null then 'refund' else 'settle' end, -charged, key_id, id, model_id, won_by, amount,
-      input_tokens, output_tokens, usage_estimated, case when at_once then cost_micro_usd end, created_at
-    from over order by n
+    select o.project_id, case when o.settled is null then 'refund' else 'settle' end, -o.charged,
+      -- What the later ones of this batch take is still in the account.
+      a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
+      o.key_id, o.id, o.model_id, o.won_by, o.amount, o.input_tokens, o.output_tokens, o.usage_estimated,
+      case when o.at_once then o.cost_micro_usd end, o.created_at
+    from over o join accounts a on a.project_id = o.project_id order by o.n
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                          outcome, error_class, status, detail, cost_micro_usd, ended_at)
@@ -1599,6 +1614,7 @@ begin
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
       from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
       where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+      returning a.project_id, a.balance + a.reserved as total
     ), keys as (
       update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks,
         used_on = latest_day,
@@ -1615,9 +1631,12 @@ begin
         from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
-      insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
-      select project_id, case when is_success then 'settle' else 'refund' end, -charged, key_id, id, model_id, won_by, amount, created_at
-      from over order by n
+      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, began_at)
+      select o.project_id, case when o.is_success then 'settle' else 'refund' end, -o.charged,
+        -- What the later ones of this batch take is still in the account.
+        a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
+        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.created_at
+      from over o join accounts a on a.project_id = o.project_id order by o.n
     ), tasks as (
       update task set
         status = g.member->>'status', completed_at = clock_timestamp(), output = g.outputs, channel_id = g.channel_id,
@@ -2152,6 +2171,18 @@ begin
   from daily_summary where day >= month_first and day < month_past
   group by 2, 3, 4;
   return case when month_over then 'frozen' else 'rebuilt' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.recent_requests(p_key_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  -- counts[n] is n - 1 seconds older than the window's own second.
+  return coalesce((
+    select sum(c.n) from rate_window w cross join unnest(w.counts) with ordinality as c (n, slot)
+    where w.key_id = p_key_id and w.second - (c.slot - 1) > floor(extract(epoch from clock_timestamp())) - 61), 0);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.redeliver(p_task_id text, p_delivery_id text, p_event_id text, p_cooldown_seconds double precision, p_project_max integer)

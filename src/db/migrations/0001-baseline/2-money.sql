@@ -34,6 +34,8 @@ create table ledger_entry (
   kind text not null check (kind in ('topup', 'settle', 'refund', 'adjust')),
   -- What the entry adds to the credits of the account, negative if it takes.
   credits bigint not null,
+  -- The sum of the entries of the account up to this one, which is its balance and what it holds.
+  balance_after bigint not null,
   key_id text,
   request_id text,
   -- The end of a request, by settle or refund.
@@ -59,6 +61,9 @@ create table ledger_entry (
 create unique index ledger_entry_end_idx on ledger_entry (request_id) where kind in ('settle', 'refund');
 create index ledger_entry_created_idx on ledger_entry
   using brin (created_at) with (pages_per_range = 32, autosummarize = on);
+-- The entries of a project and of a key, for their clients. An account is locked while its entries are written, so they are in order.
+create index ledger_entry_project_idx on ledger_entry (project_id, created_at, id);
+create index ledger_entry_key_idx on ledger_entry (key_id, created_at, id) where key_id is not null;
 create unique index ledger_entry_topup_idx on ledger_entry (project_id, reference) where kind = 'topup';
 -- One adjustment per request and reason: an operator who is not sure whether a command succeeded can repeat it.
 create unique index ledger_entry_adjust_idx on ledger_entry (request_id, reason) where kind = 'adjust';

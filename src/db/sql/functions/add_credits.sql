@@ -25,9 +25,12 @@ begin
   if found then
     verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
   else
-    update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id;
-    insert into ledger_entry (project_id, kind, credits, reference)
-    values (p_project_id, 'topup', p_amount, p_reference);
+    with account as (
+      update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id
+      returning a.balance + a.reserved as total
+    )
+    insert into ledger_entry (project_id, kind, credits, balance_after, reference)
+    select p_project_id, 'topup', p_amount, account.total, p_reference from account;
     verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;

@@ -38,14 +38,17 @@ begin
   if verdict = 'given' then
     given := coalesce(p_amount, r.settled_amount - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
-    update credit_account a set balance = a.balance + given where a.project_id = r.project_id;
     began_on := (r.created_at at time zone 'UTC')::date;
     update api_key k set spent = k.spent - given,
       day_spent = k.day_spent - case when began_on >= k.used_on then given else 0 end,
       month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
     where k.id = r.key_id;
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, reason, began_at)
-    values (r.project_id, 'adjust', given, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at);
+    with account as (
+      update credit_account a set balance = a.balance + given where a.project_id = r.project_id
+      returning a.balance + a.reserved as total
+    )
+    insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
+    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at from account;
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;

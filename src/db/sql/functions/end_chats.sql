@@ -44,6 +44,7 @@ begin
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
     from (select project_id, sum(amount - charged) as back, sum(amount) as held from over group by 1) s
     where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+    returning a.project_id, a.balance + a.reserved as total
   ), keys as (
     update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.chats, used_on = latest_day,
       day_spent = in_period(k.day_spent, k.used_on, latest_day) + s.day_charged,
@@ -59,11 +60,14 @@ begin
       from over group by 1) s
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
-    insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+    insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
                               usage_estimated, cost_micro_usd, began_at)
-    select project_id, case when settled is null then 'refund' else 'settle' end, -charged, key_id, id, model_id, won_by, amount,
-      input_tokens, output_tokens, usage_estimated, case when at_once then cost_micro_usd end, created_at
-    from over order by n
+    select o.project_id, case when o.settled is null then 'refund' else 'settle' end, -o.charged,
+      -- What the later ones of this batch take is still in the account.
+      a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
+      o.key_id, o.id, o.model_id, o.won_by, o.amount, o.input_tokens, o.output_tokens, o.usage_estimated,
+      case when o.at_once then o.cost_micro_usd end, o.created_at
+    from over o join accounts a on a.project_id = o.project_id order by o.n
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                          outcome, error_class, status, detail, cost_micro_usd, ended_at)

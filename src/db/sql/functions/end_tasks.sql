@@ -77,6 +77,7 @@ begin
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
       from (select project_id, sum(amount - charged) as back, sum(amount) as held, count(*) as tasks from over group by 1) s
       where a.project_id = s.project_id and a.project_id = any (array(select project_id from over))
+      returning a.project_id, a.balance + a.reserved as total
     ), keys as (
       update api_key k set reserved = k.reserved - s.held, spent = k.spent + s.charged, in_flight = k.in_flight - s.tasks,
         used_on = latest_day,
@@ -93,9 +94,12 @@ begin
         from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
-      insert into ledger_entry (project_id, kind, credits, key_id, request_id, model_id, channel_id, held, began_at)
-      select project_id, case when is_success then 'settle' else 'refund' end, -charged, key_id, id, model_id, won_by, amount, created_at
-      from over order by n
+      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, began_at)
+      select o.project_id, case when o.is_success then 'settle' else 'refund' end, -o.charged,
+        -- What the later ones of this batch take is still in the account.
+        a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
+        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.created_at
+      from over o join accounts a on a.project_id = o.project_id order by o.n
     ), tasks as (
       update task set
         status = g.member->>'status', completed_at = clock_timestamp(), output = g.outputs, channel_id = g.channel_id,

@@ -1,0 +1,54 @@
+import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
+import { newestPosition, readTimePosition } from '../domain/time-position.ts';
+import type { Database } from './database.ts';
+import { unixSeconds } from './unix-seconds.ts';
+
+export interface LedgerFilter {
+  projectId: string;
+  keyId?: string | undefined;
+  /** The id of a task, or of the request of a chat. */
+  requestId?: string | undefined;
+}
+
+export interface LedgerEntry {
+  id: number;
+  /** Unix seconds. */
+  at: number;
+  kind: 'topup' | 'settle' | 'refund' | 'adjust';
+  /** What the entry adds to the account, negative if it takes. */
+  credits: number;
+  balanceAfter: number;
+  /** The id of a task or of a chat's request; null for a top-up. */
+  requestId: string | null;
+  keyId: string | null;
+  /** Of a top-up the reference, of an adjustment the reason. */
+  reference: string | null;
+}
+
+/** One page of a project's ledger, newest first. An index has the entries of each project, key and request in this order. */
+export async function listLedger(
+  database: Database,
+  { projectId, keyId, requestId }: LedgerFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<LedgerEntry>> {
+  const { microseconds, id } = after === null ? newestPosition : readTimePosition(after);
+  const values: unknown[] = [projectId, microseconds, Number(id), limit + 1];
+  const source = requestId === undefined ? 'ledger_entry' : entriesOfRequest(`$${values.push(requestId)}`);
+  const ofKey = keyId === undefined ? '' : `and key_id = $${values.push(keyId)}`;
+  const rows = await database.query<LedgerEntry & { position: string }>(
+    `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
+    `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, coalesce(reference, reason) as reference,
+       (extract(epoch from created_at) * 1000000)::bigint::text || '.' || id as position
+     from ${source} entry
+     where project_id = $1 and (created_at, id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::bigint) ${ofKey}
+     order by created_at desc, id desc limit $4`,
+    values,
+  );
+  return pageOf(rows, limit, ({ position }) => position);
+}
+
+/** The end of a request and its adjustments have an index each. */
+const entriesOfRequest = (id: string): string =>
+  `(select * from ledger_entry where request_id = ${id} and kind in ('settle', 'refund')
+    union all
+    select * from ledger_entry where request_id = ${id} and kind = 'adjust')`;

@@ -1,0 +1,96 @@
+import { listLedgerEntries, type PublicEntry } from '../../commands/projects/list-ledger-entries.ts';
+import { clientRotations, rotateKey } from '../../commands/projects/rotate-key.ts';
+import { showKey } from '../../commands/projects/show-key.ts';
+import { summarizeUsage } from '../../commands/projects/summarize-usage.ts';
+import { scopes } from '../../domain/scope.ts';
+import { timePosition } from '../../domain/time-position.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { toCsv } from '../csv.ts';
+import { createListCodec, pageQuery } from '../list-codec.ts';
+import { queryText } from '../query.ts';
+import { readUsageQuery } from '../usage-query.ts';
+import type { Route } from '../route.ts';
+
+type AccountDeps = Parameters<typeof rotateKey>[0];
+
+/** What a key may do and has left, and what the project spent. */
+export function accountRoutes(deps: AccountDeps): Route[] {
+  const client = { auth: 'api_key', dialect: 'openai', body: 'none' } as const;
+  const read = { ...client, scopes: ['read'], method: 'GET' } as const;
+  return [
+    { ...client, scopes, method: 'GET', path: '/api/v1/key', handler: showOwnKey(deps) },
+    { ...client, scopes, method: 'POST', path: '/api/v1/key/rotate', handler: rotateOwnKey(deps) },
+    { ...read, path: '/api/v1/usage', query: ['from', 'to', 'group_by', 'tz', 'key_id'], handler: showUsage(deps) },
+    {
+      ...read,
+      path: '/api/v1/ledger',
+      query: [...pageQuery, 'key_id', 'request_id', 'task_id'],
+      handler: showLedger(deps),
+    },
+  ];
+}
+
+/** `GET /api/v1/key` */
+const showOwnKey =
+  (deps: AccountDeps): AppMiddleware =>
+  async (ctx) => {
+    ctx.body = await showKey(deps, keyOf(ctx).keyId);
+  };
+
+/** `POST /api/v1/key/rotate`: the new secret, which is shown only here, and until when the previous ones work. */
+const rotateOwnKey =
+  (deps: AccountDeps): AppMiddleware =>
+  async (ctx) => {
+    const { keyId } = keyOf(ctx);
+    const { apiKey, previousUntil } = await rotateKey(deps, { keyId, actor: keyId, ...clientRotations });
+    ctx.body = { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
+  };
+
+/** `GET /api/v1/usage` */
+const showUsage =
+  (deps: AccountDeps): AppMiddleware =>
+  async (ctx) => {
+    ctx.body = await summarizeUsage(deps, { projectId: keyOf(ctx).projectId, ...readUsageQuery(ctx, Date.now()) });
+  };
+
+const codec = createListCodec('ledger', timePosition);
+
+/** `GET /api/v1/ledger`: JSON, or a page of `text/csv` with the next one in the header `Link`. */
+const showLedger =
+  (deps: AccountDeps): AppMiddleware =>
+  async (ctx) => {
+    const [taskId, requestId] = [queryText(ctx, 'task_id'), queryText(ctx, 'request_id')];
+    const filter = { projectId: keyOf(ctx).projectId, keyId: queryText(ctx, 'key_id'), requestId: taskId ?? requestId };
+    const asked = codec.read(ctx);
+    // No entry is about both.
+    const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
+    const page = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, asked);
+    const list = codec.write({ ...page, items: page.items.map((entry) => ({ ...entry })) });
+    ctx.vary('Accept');
+    if (ctx.accepts('json', 'text/csv') !== 'text/csv') {
+      ctx.body = list;
+      return;
+    }
+    if (typeof list['next_cursor'] === 'string') linkNext(ctx, list['next_cursor']);
+    ctx.type = 'text/csv; charset=utf-8';
+    ctx.body = toCsv(columns, page.items);
+  };
+
+const columns: readonly (keyof PublicEntry)[] = [
+  'entry_id',
+  'at',
+  'kind',
+  'credits',
+  'balance_after',
+  'task_id',
+  'request_id',
+  'key_id',
+  'reference',
+];
+
+/** RFC 8288 */
+function linkNext(ctx: AppContext, cursor: string): void {
+  const query = new URLSearchParams(ctx.querystring);
+  query.set('after', cursor);
+  ctx.set('Link', `<${ctx.path}?${query.toString()}>; rel="next"`);
+}
