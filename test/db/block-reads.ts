@@ -18,8 +18,8 @@ const growing = ['ledger_entry', 'attempt', 'task', 'delivery', 'delivery_attemp
  */
 export function readsOf(observer: Database, db: Database): (work: () => Promise<unknown>) => Promise<Reads> {
   const counters = async (): Promise<Map<string, { blocks: number; scans: number }>> => {
-    // The session writes its counters at the end of this statement.
-    await run(db, 'select pg_stat_force_next_flush()');
+    // A session writes its counters at the end of this statement. Those of the observer count here too, if it writes them later.
+    for (const session of [db, observer]) await run(session, 'select pg_stat_force_next_flush()');
     await run(observer, 'select pg_stat_clear_snapshot()');
     const rows = await rowsOf<{ relname: string; blocks: number; scans: number }>(
       observer,
