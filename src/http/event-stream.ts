@@ -28,6 +28,7 @@ export class EventStream {
   readonly #gone = new AbortController();
   readonly #silence: NodeJS.Timeout;
   #isOpen = false;
+  #isChunked = false;
 
   constructor(ctx: AppContext, framing = asEvents(), limits: Partial<EventStreamLimits> = {}) {
     this.#ctx = ctx;
@@ -59,7 +60,8 @@ export class EventStream {
     if (res.closed) return;
     this.#open();
     clearTimeout(this.#silence);
-    res.end(this.#framing.put(events) + this.#framing.end);
+    const last = this.#chunk(this.#framing.put(events) + this.#framing.end);
+    res.end(this.#isChunked ? `${last}0\r\n\r\n` : last);
   }
 
   /** Stops the timer, for a request that is answered otherwise. */
@@ -72,7 +74,7 @@ export class EventStream {
     if (res.closed) return undefined;
     this.#open();
     this.#silence.refresh();
-    res.write(text);
+    res.write(this.#chunk(text));
     if (res.writableLength < this.#limits.bufferedMaxBytes) return undefined;
     return new Promise((resolve) => {
       const done = (): void => {
@@ -81,6 +83,12 @@ export class EventStream {
       };
       res.on('drain', done).on('close', done);
     });
+  }
+
+  /** A chunk of the body (RFC 9112 §7.1). An empty one would end it. */
+  #chunk(text: string): string {
+    if (!this.#isChunked || text === '') return text;
+    return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
   }
 
   #open(): void {
@@ -94,6 +102,9 @@ export class EventStream {
     // nginx would hold the events back otherwise.
     res.setHeader('x-accel-buffering', 'no');
     res.flushHeaders();
+    // Node would send a chunk as four pieces, which takes a fifth more CPU than one.
+    this.#isChunked = res.chunkedEncoding;
+    res.chunkedEncoding = false;
     cutOffSlowReader(res, this.#limits.slowWindowSeconds);
   }
 

@@ -29,7 +29,7 @@ interface Opened {
 }
 
 /** An answer to a client that has sent its request. */
-async function openStream(limits: Limits, framing?: Framing): Promise<Opened> {
+async function openStream(limits: Limits, framing?: Framing, version = '1.1'): Promise<Opened> {
   const app = new Koa<AppState>();
   // A reader that leaves is no news here.
   app.silent = true;
@@ -54,7 +54,7 @@ async function openStream(limits: Limits, framing?: Framing): Promise<Opened> {
   client.on('data', (bytes: Buffer) => (text += bytes.toString()));
   client.on('error', () => undefined);
   client.pause();
-  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  client.write(`GET / HTTP/${version}\r\nHost: a\r\n\r\n`);
   return { ...(await opened), client, read: () => text };
 }
 
@@ -81,6 +81,19 @@ describe('a stream of events', () => {
     await eventually(() => Promise.resolve(read().split(': the answer is on its way\n\n').length > 3));
     expect(events.isOpen).toBe(true);
     events.end('');
+  });
+
+  it('counts the bytes of its chunks, and sends none to a client of HTTP/1.0', async () => {
+    for (const version of ['1.1', '1.0']) {
+      const { events, client, read } = await openStream({}, undefined, version);
+      client.resume();
+      void events.write('data: Zürich 東京\n\n');
+      events.end('data: last\n\n');
+      await eventually(() => Promise.resolve(read().includes('data: last\n\n')));
+      await eventually(() => Promise.resolve(version === '1.0' || read().endsWith('0\r\n\r\n')));
+      const body = version === '1.0' ? read().slice(read().indexOf('\r\n\r\n') + 4) : unchunked(read());
+      expect(body).toBe('data: Zürich 東京\n\ndata: last\n\n');
+    }
   });
 
   it('asks its writer to wait for a reader that falls behind by 256 kB, and no longer than until it has caught up', async () => {
@@ -144,13 +157,13 @@ describe('a stream as a JSON array', () => {
 
 /** The body of an answer in chunks. */
 function unchunked(answer: string): string {
-  let rest = answer.slice(answer.indexOf('\r\n\r\n') + 4);
+  let rest = Buffer.from(answer.slice(answer.indexOf('\r\n\r\n') + 4));
   let body = '';
   for (;;) {
     const end = rest.indexOf('\r\n');
-    const size = parseInt(rest.slice(0, end), 16);
+    const size = parseInt(rest.toString('latin1', 0, end), 16);
     if (!(size > 0)) return body;
-    body += rest.slice(end + 2, end + 2 + size);
-    rest = rest.slice(end + 2 + size + 2);
+    body += rest.toString('utf8', end + 2, end + 2 + size);
+    rest = rest.subarray(end + 2 + size + 2);
   }
 }
