@@ -7,7 +7,7 @@ import {
   type TaskStatus,
   type TaskType,
 } from '../domain/task.ts';
-import { earlierPosition, newestPosition, readTimePosition } from '../domain/time-position.ts';
+import { earlierPosition, newestPosition, oldestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
 import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
 
@@ -21,8 +21,10 @@ export interface ProjectTasksFilter {
   metadata?: Readonly<Record<string, string>> | undefined;
   /** Unix seconds: tasks created at this time or later. */
   createdFrom?: number | undefined;
-  /** Unix seconds: tasks created earlier. */
+  /** Unix seconds: tasks created earlier. Not with `oldestFirst`. */
   createdBefore?: number | undefined;
+  /** The page begins with the oldest task. Not with `metadata`. */
+  oldestFirst?: boolean | undefined;
 }
 
 /**
@@ -71,10 +73,12 @@ async function readPage(
 ): Promise<Scan> {
   const { projectId, status, type, modelId = null, keyId = null, metadata, createdFrom = 0, createdBefore } = filter;
   const asked = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
-  const before = earlierPosition(after === null ? newestPosition : readTimePosition(after), createdBefore);
-  const shape = { ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null };
+  const { oldestFirst = false } = filter;
+  const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
+  const before = oldestFirst ? start : earlierPosition(start, createdBefore);
+  const shape = { ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null, oldestFirst };
   const rows = await database.query<TaskView & { position: string; scannedTo: string | null }>(
-    `list-project-tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}`,
+    `list-project-tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
     shape.ofPair ? pairText : pageText(shape),
     [
       projectId,
@@ -123,8 +127,8 @@ const pageOfScanned = (scanned: string, match: string): string => `
   order by page.created_at desc, page.id desc`;
 
 /** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
-const pageText = ({ ofKey, ofModel }: { ofKey: boolean; ofModel: boolean }): string =>
-  pageOfScanned(
+function pageText({ ofKey, ofModel, oldestFirst }: Record<'ofKey' | 'ofModel' | 'oldestFirst', boolean>): string {
+  const text = pageOfScanned(
     `select created_at, id from (
        (select created_at, id from task
         where cardinality($3::text[]) > 0 and project_id = $1 and completed_at is null and admission = 'reserved'
@@ -140,6 +144,9 @@ const pageText = ({ ofKey, ofModel }: { ofKey: boolean; ofModel: boolean }): str
      ) found ${newestFirst()} $11`,
     'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
   );
+  // The same indexes, read backwards.
+  return oldestFirst ? text.replaceAll(' desc', ' asc').replaceAll('(created_at, id) <', '(created_at, id) >') : text;
+}
 
 const pairText = pageOfScanned(
   `select created_at, task_id as id from task_metadata
@@ -148,6 +155,20 @@ const pairText = pageOfScanned(
    where t.project_id = $1 and t.admission = 'reserved' and t.status = any ($3::text[] || $4::text[]) and t.type = any ($2::text[])
      and ($9::text is null or t.key_id = $9) and ($10::text is null or t.model_id = $10) and t.metadata @> $12::jsonb`,
 );
+
+/** The position in a project's list of one of its admitted tasks; null if it has no such task of this type. */
+export async function positionOfTask(
+  database: Database,
+  { projectId, type, taskId }: { projectId: string; type: TaskType; taskId: string },
+): Promise<string | null> {
+  const [row] = await database.query<{ position: string }>(
+    'position-of-task',
+    `select ${positionOf('t')} as position from task t
+     where id = $1 and project_id = $2 and type = $3 and admission = 'reserved'`,
+    [taskId, projectId, type],
+  );
+  return row?.position ?? null;
+}
 
 export interface TaskFilter {
   projectId?: string;

@@ -1,4 +1,4 @@
-/** Which page of a list is asked for. Lists are ordered newest first. */
+/** Which page of a list is asked for. Lists are ordered newest first, unless they can be asked for the oldest first. */
 export interface PageRequest {
   /** The most items. */
   limit: number;

@@ -17,6 +17,9 @@ export function readTimePosition(text: string): TimePosition {
 /** Before all items: in the year 2255. */
 export const newestPosition: TimePosition = { microseconds: Number.MAX_SAFE_INTEGER, id: '' };
 
+/** Before all items of a list that begins with the oldest. */
+export const oldestPosition: TimePosition = { microseconds: 0, id: '' };
+
 /** The position or the start of this second, whichever is earlier. Undefined is no second. */
 export function earlierPosition(position: TimePosition, second: number | undefined): TimePosition {
   if (second === undefined || position.microseconds < second * 1_000_000) return position;

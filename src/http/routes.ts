@@ -11,7 +11,7 @@ import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
-import { showFile } from './routes/files.ts';
+import { createDownloads, showFile, type Downloads } from './routes/files.ts';
 import { geminiGeneration, v1GeminiGeneration } from './routes/gemini.ts';
 import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
@@ -19,6 +19,14 @@ import { createImage, createVideo } from './routes/media.ts';
 import { countTokens, messages } from './routes/messages.ts';
 import { listModels, showModel } from './routes/models.ts';
 import { editImages, generateImages } from './routes/openai-images.ts';
+import {
+  createVideoObject,
+  deleteVideo,
+  listVideosRoute,
+  showVideo,
+  showVideoContent,
+  videoListQuery,
+} from './routes/openai-videos.ts';
 import { createPictureAnswers, type AnswerPictures } from './routes/picture-answers.ts';
 import { responses } from './routes/responses.ts';
 import { streamTaskEvents } from './routes/task-events.ts';
@@ -74,17 +82,18 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
 
 function serviceRoutes(deps: RouteDeps): Route[] {
   const answerPictures = createPictureAnswers(deps);
+  const downloads = createDownloads();
   return [
-    ...coreRoutes(deps),
+    ...coreRoutes(deps, downloads),
     ...accountRoutes(deps),
     ...legacyRoutes(deps),
-    ...v1Routes(deps, answerPictures),
+    ...v1Routes(deps, answerPictures, downloads),
     ...geminiRoutes(deps, answerPictures),
     ...jobRoutes(deps),
   ];
 }
 
-const coreRoutes = (deps: RouteDeps): Route[] => [
+const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
   { ...get, ...anyScope, path: '/api/v1/models', handler: listModels(deps) },
   { ...get, ...anyScope, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, ...chat, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
@@ -119,12 +128,12 @@ const coreRoutes = (deps: RouteDeps): Route[] => [
     dialect: 'openai',
     body: 'none',
     query: ['expires', 'signature'],
-    handler: showFile(deps),
+    handler: showFile(deps, downloads),
   },
 ];
 
 /** The words of other vendors' SDKs. Those of Google are in `geminiRoutes`. */
-const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures): Route[] => [
+const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Downloads): Route[] => [
   { ...get, ...anyScope, path: '/v1/models', ...byVendor, query: vendorQuery, handler: listModels(deps, formOfVendor) },
   { ...get, ...anyScope, path: '/v1/models/:model', ...byVendor, handler: showModel(deps, formOfVendor) },
   { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
@@ -133,6 +142,17 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures): Route[] => [
   { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
   { ...postJson, ...media, path: '/v1/images/generations', handler: generateImages(deps, answerPictures) },
   { ...postJson, ...media, path: '/v1/images/edits', body: 'json_or_form', handler: editImages(deps, answerPictures) },
+  { ...postJson, ...media, path: '/v1/videos', body: 'json_or_form', handler: createVideoObject(deps) },
+  { ...get, ...read, path: '/v1/videos', query: videoListQuery, handler: listVideosRoute(deps) },
+  { ...get, ...ownTask, path: '/v1/videos/:video_id', handler: showVideo(deps) },
+  { ...get, ...media, method: 'DELETE', path: '/v1/videos/:video_id', handler: deleteVideo(deps) },
+  {
+    ...get,
+    ...ownTask,
+    path: '/v1/videos/:video_id/content',
+    query: ['variant'],
+    handler: showVideoContent(deps, downloads),
+  },
 ];
 
 const byVendor = { dialectBy: vendorOf } as const;

@@ -39,6 +39,11 @@ const matrix: Record<string, readonly Scope[]> = {
   'GET /v1/models/:model': scopes,
   'POST /v1/images/generations': ['media'],
   'POST /v1/images/edits': ['media'],
+  'POST /v1/videos': ['media'],
+  'GET /v1/videos': ['read'],
+  'GET /v1/videos/:video_id': ['media', 'read'],
+  'DELETE /v1/videos/:video_id': ['media'],
+  'GET /v1/videos/:video_id/content': ['media', 'read'],
   'GET /api/v1beta/models': scopes,
   'GET /api/v1beta/models/:model': scopes,
   'GET /v1beta/models': scopes,
@@ -84,7 +89,7 @@ afterAll(() => Promise.all(frames.map((frame) => frame.close({ drainSeconds: 0 }
 
 async function ask({ url }: Frame, name: string, secret: string, headers: Record<string, string> = {}) {
   const [method = '', path = ''] = name.split(' ');
-  const answer = await fetch(url + path.replace('\\:', ':').replace(/:(model|task_id)/, 'any'), {
+  const answer = await fetch(url + path.replace('\\:', ':').replace(/:(model|task_id|video_id)/, 'any'), {
     method,
     headers: { 'x-api-key': secret, ...headers },
   });

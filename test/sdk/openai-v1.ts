@@ -5,7 +5,9 @@ import { generateImage, generateText } from 'ai';
 import OpenAI, { toFile } from 'openai';
 import { probeBytes } from '../../src/platform/media/probe-media.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
+import { eventually } from '../support/eventually.ts';
 import { accountOf } from '../support/rows.ts';
+import { runPython, whyNoPython } from './python-client.ts';
 
 let gateway: Gateway;
 let project: TestProject;
@@ -16,7 +18,7 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
   describe('openai under /v1', () => {
     beforeAll(async () => {
       gateway = started();
-      project = await gateway.project();
+      project = await gateway.project({ credits: 100_000 });
       client = new OpenAI({ apiKey: project.apiKey, baseURL: `${gateway.baseUrl}/v1`, maxRetries: 0 });
     });
     afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
@@ -225,6 +227,111 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
         expect(await probeBytes(Buffer.from(image.uint8Array))).toMatchObject({ mime_type: 'image/png' });
         const { text } = await generateText({ model: openai.chat('gpt-5-mini'), prompt: 'hi' });
         expect(text).toBe('Sandbox answer to: hi');
+      });
+    });
+
+    describe('videos', () => {
+      const asking = { model: clip, prompt: 'a boat', seconds: '8', size: '1280x720' } as const;
+      /** As the client for Python polls. */
+      const finished = (id: string) =>
+        eventually(async () => {
+          const video = await client.videos.retrieve(id);
+          return (video.status === 'completed' || video.status === 'failed') && video;
+        });
+
+      it('are created, polled, and downloaded whole and in ranges', async () => {
+        const before = await accountOf(gateway.database, project.projectId);
+        const made = await client.videos.create({ ...asking, input_reference: await png('first.png') });
+        expect(made).toMatchObject({
+          ...{ object: 'video', model: clip, status: 'queued', progress: 0, seconds: '8', size: '1280x720' },
+          ...{ prompt: 'a boat', error: null, completed_at: null, remixed_from_video_id: null },
+        });
+        const done = await finished(made.id);
+        expect(done).toMatchObject({ id: made.id, status: 'completed', progress: 100, error: null });
+        expect(done.size).toMatch(/^\d+x\d+$/);
+        expect(done.expires_at).toBeGreaterThan(done.completed_at ?? Infinity);
+        const task = await gateway.poll(project.apiKey, made.id);
+        expect(task.input).toMatchObject({ duration: 8, resolution: '720p', aspect_ratio: '16:9' });
+        expect((await accountOf(gateway.database, project.projectId)).balance).toBe(
+          before.balance - task.credits.charged,
+        );
+
+        const whole = await client.videos.downloadContent(made.id);
+        expect(whole.headers.get('content-type')).toBe('video/mp4');
+        const bytes = Buffer.from(await whole.arrayBuffer());
+        expect(bytes.length).toBe(task.output?.[0]?.bytes);
+        const part = await client.videos.downloadContent(made.id, {}, { headers: { range: 'bytes=4-7' } });
+        expect([part.status, Buffer.from(await part.arrayBuffer()).toString()]).toEqual([206, 'ftyp']);
+
+        expect(await client.videos.delete(made.id)).toEqual({ id: made.id, object: 'video.deleted', deleted: true });
+        await expect(client.videos.retrieve(made.id)).rejects.toMatchObject({ status: 404 });
+        await expect(client.videos.downloadContent(made.id)).rejects.toMatchObject({ status: 404 });
+      });
+
+      it('of a failed task have the error of the task and no content', async () => {
+        const made = await client.videos.create({ ...asking, prompt: '[[fail=refused]]' });
+        expect(await finished(made.id)).toMatchObject({
+          ...{ status: 'failed', error: { code: 'content_policy_violation', message: expect.any(String) } },
+        });
+        await expect(client.videos.downloadContent(made.id)).rejects.toMatchObject({ code: 'file_not_found' });
+      });
+
+      it('are listed in pages, the newest or the oldest first, without pictures and other projects', async () => {
+        const own = await gateway.project({ credits: 10_000 });
+        const mine = client.withOptions({ apiKey: own.apiKey });
+        const ids: string[] = [];
+        for (let made = 0; made < 3; made += 1) ids.push((await mine.videos.create(asking)).id);
+        await mine.images.generate({ model: picture, prompt: 'a fox' });
+        const listed = async (order?: 'asc' | 'desc') => {
+          const found: string[] = [];
+          for await (const { id } of mine.videos.list({ limit: 2, ...(order && { order }) })) found.push(id);
+          return found;
+        };
+        expect(await listed('asc')).toEqual(ids);
+        expect(await listed()).toEqual([...ids].reverse());
+        await Promise.all(ids.map((id) => gateway.poll(own.apiKey, id)));
+        expect(await listed('asc')).toEqual(ids);
+        expect(await listed('desc')).toEqual([...ids].reverse());
+        const [first = ''] = ids;
+        await expect(client.videos.retrieve(first)).rejects.toMatchObject({ status: 404, code: 'task_not_found' });
+        await expect(client.videos.list({ after: first })).rejects.toMatchObject({ status: 400, param: 'after' });
+      });
+
+      it('are refused with the name of the field', async () => {
+        const create = (more: object) => client.videos.create({ ...asking, ...more });
+        await expect(create({ seconds: '12' })).rejects.toMatchObject({ status: 400, param: 'seconds' });
+        await expect(create({ size: '1024x1792' })).rejects.toMatchObject({ status: 400, param: 'size' });
+        await expect(create({ remix: 'x' })).rejects.toMatchObject({ status: 400, param: 'remix' });
+        await expect(create({ model: picture })).rejects.toMatchObject({ status: 400, code: 'model_type_mismatch' });
+        const text = await toFile(Buffer.from('no picture'), 'a.png', { type: 'image/png' });
+        await expect(create({ input_reference: text })).rejects.toMatchObject({
+          status: 400,
+          param: 'input_reference',
+        });
+      });
+    });
+
+    describe('the openai client for Python', () => {
+      const lack = whyNoPython();
+      const inPython = lack === null ? it : it.skip;
+      inPython('reads models and makes pictures and a video', async () => {
+        const seen = await runPython('media.py', {
+          ...{
+            base_url: `${gateway.baseUrl}/v1`,
+            api_key: project.apiKey,
+            chat: 'gpt-5-mini',
+            image: picture,
+            video: clip,
+          },
+          png: onePixel.slice(onePixel.indexOf(',') + 1),
+        });
+        expect(seen).toMatchObject({
+          ...{ chat: 1, models: expect.arrayContaining([picture, clip]), model: 'model' },
+          ...{ made: expect.stringMatching(/^[\w+/]+=*$/), edited: expect.stringMatching(/^[\w+/]+=*$/) },
+          video: { object: 'video', status: 'completed', progress: 100, seconds: expect.any(String) },
+          bytes: Buffer.from('ftyp').toString('base64'),
+          refused: { status: 400, param: 'n', code: 'unsupported_parameter' },
+        });
       });
     });
   });

@@ -47,14 +47,15 @@ export function createSignedFiles(deps: SignedFileDeps) {
     },
     /** The file, whose bytes are opened only when they are wanted. */
     async openSigned(fileId: string, expires: number, signature: string) {
-      return isSigned(fileId, expires, signature) ? openFile(deps, fileId) : null;
+      return isSigned(fileId, expires, signature) ? openStoredFile(deps, fileId) : null;
     },
   };
 }
 
 const REMEMBERED_MAX = 10_000;
 
-async function openFile({ db, files }: SignedFileDeps, fileId: string) {
+/** A stored file, whose bytes are opened only when they are wanted, or null if it is missing. */
+export async function openStoredFile({ db, files }: Pick<Deps, 'db' | 'files'>, fileId: string) {
   const file = await findFile(db, fileId);
   if (!file || !(await files.exists(file.storageKey))) return null;
   return {

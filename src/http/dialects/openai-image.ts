@@ -63,13 +63,13 @@ export const OpenaiImageBody = z
 
 /** OpenAI's own limit. */
 const picturesMax = 16;
-const Reference = z
+export const Reference = z
   .strictObject({ image_url: z.string().min(1).optional(), file_id: z.string().min(1).optional() })
   .refine(
     ({ image_url: url, file_id: id }) => (url === undefined) !== (id === undefined),
     'must have exactly one of image_url and file_id',
   );
-const toReference = ({ image_url: url, file_id: id }: z.output<typeof Reference>): string => url ?? id ?? '';
+export const toReference = ({ image_url: url, file_id: id }: z.output<typeof Reference>): string => url ?? id ?? '';
 export const OpenaiEditBody = OpenaiImageBody.extend({
   image: z.union([z.string().min(1), listOf(z.string().min(1), { max: picturesMax })]).nullish(),
   images: listOf(Reference, { max: picturesMax }).nullish(),
@@ -92,7 +92,17 @@ function withoutEffect({
   safety_identifier: _identifier,
   ...rest
 }: z.output<typeof OpenaiImageBody>): JsonObject {
-  return withoutHarmless(given(rest), harmless) as JsonObject;
+  return withoutHarmless(furtherFields(rest), harmless);
+}
+
+/** The fields that the catalog entry decides about. A quote has an answer of its own, which OpenAI's clients cannot read. */
+export function furtherFields(rest: Record<string, unknown>): JsonObject {
+  const { dry_run: isQuote, ...further } = rest;
+  if (isGiven(isQuote) && isQuote !== false) {
+    const message = 'dry_run is supported under /api/v1 only.';
+    throw new GatewayError('unsupported_parameter', { param: 'dry_run', message });
+  }
+  return given(further) as JsonObject;
 }
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */

@@ -16,18 +16,46 @@ import { cutOffSlowReader } from '../slow-reader.ts';
  */
 const DOWNLOADS_MAX = 500;
 
-/**
- * `GET /files/:id?expires=…&signature=…`: a stored file, whole or one range of it (RFC 9110 §14), for any client with its signed
- * URL. A wrong or expired signature and an unknown file get the same 404. The headers keep browsers from running it as a page.
- * A download holds a place of the file's project until the answer has ended.
- */
-export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMiddleware {
+/** Sends stored files. All routes that send files share one, so that its bounds are those of the process. */
+export interface Downloads {
+  /** Waits for its turn and takes a place for the project. The place is held until the answer has ended. */
+  enter(ctx: AppContext, projectId: string): Promise<void>;
+  /** Answers with the whole file or one range of it (RFC 9110 §14). The headers keep browsers from running it as a page. */
+  send(ctx: AppContext, file: SignedFile, about: { id: string; expires: number; projectId: string }): Promise<void>;
+}
+
+export function createDownloads(): Downloads {
   const downloads = createFairBudget({
     total: DOWNLOADS_MAX,
     message: 'The server is sending too many files at the same time. Try again in a few seconds.',
   });
   const requests = createTurns();
   const pace = createPacer();
+  return {
+    async enter(ctx, projectId) {
+      await requests.turn(ctx, projectId);
+      holdUntilClosed(ctx, downloads.open(projectId));
+    },
+    async send(ctx, file, { projectId, ...about }) {
+      describe(ctx, file, about);
+      ctx.status = 200;
+      if (isNotModified(ctx, etagOf(file))) {
+        ctx.status = 304;
+        return;
+      }
+      await sendBytes(ctx, file, (source) => pace(source, projectId));
+    },
+  };
+}
+
+/**
+ * `GET /files/:id?expires=…&signature=…`: a stored file for any client with its signed URL. A wrong or expired signature and an unknown
+ * file get the same 404.
+ */
+export function showFile(
+  { signedFiles }: Pick<HttpDeps, 'signedFiles'>,
+  downloads: Downloads = createDownloads(),
+): AppMiddleware {
   return async (ctx) => {
     // A URL has any number of readers. Kept alive, their connections would take the places of other clients.
     ctx.set('connection', 'close');
@@ -38,17 +66,10 @@ export function showFile({ signedFiles }: Pick<HttpDeps, 'signedFiles'>): AppMid
     const plausible = /^[\w-]{1,64}$/.test(id) && /^\d{1,12}$/.test(expires) && /^[\w-]{1,256}$/.test(signature);
     const owner = plausible ? await signedFiles.ownerOf(id, Number(expires), signature) : null;
     if (owner === null) throw new GatewayError('file_not_found');
-    await requests.turn(ctx, owner);
-    holdUntilClosed(ctx, downloads.open(owner));
+    await downloads.enter(ctx, owner);
     const file = await signedFiles.openSigned(id, Number(expires), signature);
     if (!file) throw new GatewayError('file_not_found');
-    describe(ctx, file, { id, expires: Number(expires) });
-    ctx.status = 200;
-    if (isNotModified(ctx, etagOf(file))) {
-      ctx.status = 304;
-      return;
-    }
-    await sendBytes(ctx, file, (source) => pace(source, owner));
+    await downloads.send(ctx, file, { id, expires: Number(expires), projectId: owner });
   };
 }
 

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { OpenaiEditBody, OpenaiImageBody } from '../../dialects/openai-image.ts';
+import { OpenaiVideoBody } from '../../dialects/openai-video-request.ts';
+import { Bytes } from '../answers/file.ts';
 import { OpenaiImages } from '../answers/openai-images.ts';
+import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../answers/openai-videos.ts';
 import { VendorModel, VendorModels } from '../answers/vendor-models.ts';
 import { bodySchema } from '../json-schema.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
@@ -17,6 +20,13 @@ const pictures: Pick<Operation, 'tag' | 'answers' | 'errors'> = {
     200: { description: 'The pictures.', content: json(OpenaiImages), headers: { ...cost, ...replayed } },
   },
   errors: [...purchase, ...answered, ...created, 'task_canceled'],
+};
+
+const videoId: Parameter = {
+  name: 'video_id',
+  in: 'path',
+  description: 'The id of the video, which is that of its task.',
+  schema: z.string(),
 };
 
 export const v1MediaOperations: Record<string, Operation> = {
@@ -56,5 +66,62 @@ export const v1MediaOperations: Record<string, Operation> = {
       const schema = bodySchema(OpenaiEditBody, named);
       return { 'application/json': { schema }, 'multipart/form-data': { schema } };
     },
+  },
+  'POST /v1/videos': {
+    summary: 'Create a video, for SDKs of OpenAI',
+    description: 'Answers as soon as the task is accepted. JSON, or a form with the file `input_reference`.',
+    tag: 'Videos',
+    parameters: [idempotencyKey],
+    body: (_catalog, named) => {
+      const schema = bodySchema(OpenaiVideoBody, named);
+      return { 'application/json': { schema }, 'multipart/form-data': { schema } };
+    },
+    answers: { 200: { description: 'The video.', content: json(OpenaiVideo), headers: replayed } },
+    errors: [...purchase, ...created],
+  },
+  'GET /v1/videos': {
+    summary: 'List videos, for SDKs of OpenAI',
+    tag: 'Videos',
+    parameters: [
+      query('limit', 'The most videos; 20 if absent.', z.int().min(1).max(100)),
+      query('after', 'The `last_id` of the page before.', z.string()),
+      query('order', '`desc`, the newest first, if absent.', z.enum(['asc', 'desc'])),
+    ],
+    answers: { 200: { description: 'The videos.', content: json(OpenaiVideos) } },
+  },
+  'GET /v1/videos/{video_id}': {
+    summary: 'Read a video, for SDKs of OpenAI',
+    tag: 'Videos',
+    parameters: [videoId],
+    answers: { 200: { description: 'The video.', content: json(OpenaiVideo), headers: validated }, 304: notModified },
+    errors: ['task_not_found'],
+  },
+  'DELETE /v1/videos/{video_id}': {
+    summary: 'Delete a video, for SDKs of OpenAI',
+    description: 'Of a video that is ready or failed: erases its prompt, its inputs and its clip.',
+    tag: 'Videos',
+    parameters: [videoId],
+    answers: { 200: { description: 'The video is deleted.', content: json(DeletedVideo) } },
+    errors: ['task_not_found', 'task_not_ended'],
+  },
+  'GET /v1/videos/{video_id}/content': {
+    summary: 'Download a video, for SDKs of OpenAI',
+    description: 'Supports `Range`.',
+    tag: 'Videos',
+    parameters: [videoId, query('variant', 'Only `video`.', z.literal('video'))],
+    answers: {
+      200: { description: 'The bytes.', content: { '*/*': Bytes } },
+      206: {
+        description: 'One range of the bytes.',
+        content: { '*/*': Bytes },
+        headers: { 'Content-Range': 'Which bytes.' },
+      },
+      304: notModified,
+      416: {
+        description: 'The range lies outside of the file.',
+        headers: { 'Content-Range': 'The size of the file.' },
+      },
+    },
+    errors: ['task_not_found', 'file_not_found', 'task_content_erased'],
   },
 };

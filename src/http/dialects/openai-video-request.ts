@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { clipSize } from '../../domain/picture-size.ts';
+import { placePictures } from '../../domain/place-pictures.ts';
+import { anyJson, validate } from '../validate.ts';
+import { given } from './chat-fields.ts';
+import { inWords } from './dialect-words.ts';
+import { demandApart, furtherFields, Reference, toReference } from './openai-image.ts';
+
+/** A request for a video, read but not yet matched with its model. */
+export interface OpenaiVideoRequest {
+  seconds?: number;
+  size?: string;
+  /** A URL, a `file_…` id or a data URI. */
+  reference?: string;
+  /** Everything else. The catalog entry decides which fields it takes. */
+  further: JsonObject;
+}
+
+/** Reads `POST /v1/videos` (https://platform.openai.com/docs/api-reference/videos, read 2026-11-22), as JSON or as a form. Null means absent. */
+export function readOpenaiVideo(body: unknown): OpenaiVideoRequest {
+  const { seconds, size, input_reference: reference, ...further } = validate(OpenaiVideoBody, body);
+  return {
+    ...given({
+      seconds: seconds === null || seconds === undefined ? null : Number(seconds),
+      size,
+      reference: typeof reference === 'object' && reference !== null ? toReference(reference) : reference,
+    }),
+    further: furtherFields(further),
+  };
+}
+
+export const OpenaiVideoBody = z
+  .object({
+    model: z.string().min(1).max(200),
+    seconds: z
+      .union([
+        z.string().regex(/^[1-9]\d{0,3}$/, 'must be a number of seconds, such as "8"'),
+        z.int().min(1).max(9_999),
+      ])
+      .nullish(),
+    size: z.string().min(1).max(50).nullish(),
+    input_reference: z.union([z.string().min(1), Reference]).nullish(),
+  })
+  .catchall(anyJson)
+  .meta({ id: 'OpenaiVideoRequest' });
+
+/** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
+export function toCoreOpenaiVideo(
+  { seconds, size, reference, further }: OpenaiVideoRequest,
+  entry: CatalogEntry,
+): JsonObject {
+  const sized = size === undefined ? {} : clipSize(entry, size);
+  demandApart(sized, further, 'size');
+  const timed = given({ duration: seconds });
+  demandApart(timed, further, 'seconds');
+  const placed = placePictures(reference === undefined ? [] : [reference], entry, 'input_reference');
+  demandApart(placed, further, 'input_reference');
+  return { ...further, ...sized, ...timed, ...placed };
+}
+
+/** Renames the field of a refusal by the shared checks to OpenAI's name of it, if the client used that. */
+export const inVideoWords = ({ seconds, reference }: OpenaiVideoRequest, error: unknown): unknown =>
+  inWords(
+    {
+      ...(seconds !== undefined && { duration: 'seconds' }),
+      ...(reference !== undefined && { image: 'input_reference', reference_images: 'input_reference' }),
+    },
+    error,
+  );
