@@ -5,6 +5,7 @@ import {
   databaseUrl,
   httpUrl,
   integer,
+  isOrigin,
   isPort,
   keyRing,
   list,
@@ -88,6 +89,12 @@ export const serverSettings = {
     adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
     publicBaseUrl: httpUrl('PUBLIC_BASE_URL').describe(
       'The base of the file URLs that clients and providers fetch; empty: `http://HOST:PORT`.',
+    ),
+    corsOrigins: setting(
+      'CORS_ORIGINS',
+      list.refine((origins) => origins.every(isOrigin), 'must be origins such as https://app.example.com, or *'),
+    ).describe(
+      'Origins whose scripts may call the client routes from a browser, separated by commas; `*`: any. A key in a page is a key that its visitors can read.',
     ),
     trustProxy: setting('TRUST_PROXY', trustedProxies).describe(
       'The proxies whose `X-Forwarded-For` counts, as CIDRs separated by commas: the client is the rightmost address outside them. `true`: every peer is a proxy, and the client is the last address.',

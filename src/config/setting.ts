@@ -86,6 +86,9 @@ const url = (...schemes: string[]) =>
 export const databaseUrl = url('postgresql', 'postgres');
 export const httpUrl = (name: string) => setting(name, url('http', 'https').default(''));
 
+/** `*`, or an origin exactly as browsers send it: scheme and host, no path. */
+export const isOrigin = (given: string): boolean => given === '*' || URL.parse(given)?.origin === given;
+
 export const isPort = (given: string): boolean =>
   /^\d{1,5}$/.test(given) && Number(given) >= 1 && Number(given) <= 65_535;
 

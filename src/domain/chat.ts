@@ -229,9 +229,16 @@ export const listImages = (request: ChatRequest): Extract<ChatPart, { type: 'ima
  * `unsupported_parameter` for images if the catalog entry does not list them (spec §2.3).
  */
 export function checkChatModel(model: Model, request: ChatRequest): void {
-  if (model.type !== 'chat') throw new GatewayError('model_type_mismatch', { param: 'model' });
+  if (model.type !== 'chat')
+    throw new GatewayError('model_type_mismatch', {
+      message: `${model.id} is ${model.type === 'image' ? 'an' : 'a'} ${model.type} model and cannot be used for chats.`,
+      param: 'model',
+    });
   if (model.parameters.image !== true && listImages(request).length > 0) {
-    throw new GatewayError('unsupported_parameter', { param: 'messages', message: 'This model does not take images.' });
+    throw new GatewayError('unsupported_parameter', {
+      param: 'messages',
+      message: `messages: the model ${model.id} does not take images.`,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CatalogEntry, FieldDescriptor } from './catalog.ts';
 import { GatewayError, quoted } from './errors.ts';
 import type { JsonObject } from './json.ts';
+import { didYouMean } from './nearest.ts';
 import { taskOptionKeys } from './task-options.ts';
 import type { ResolvedInput, TaskType } from './task.ts';
 
@@ -157,7 +158,9 @@ function refuseUnsupported(
     if (known.has(key) || (value === null && mayBeNull.has(key))) continue;
     if (dialect === 'legacy' && !mediaInputKeys.some((input) => input === key) && !looksLikeMediaInput(key, value))
       continue;
-    const message = `This field is not supported for the model ${id}.`;
+    // `param` quotes the name too, and both together may quote 100 characters of input.
+    const field = key.length > 20 ? 'This field' : `The field ${key}`;
+    const message = `${field} is not supported for the model ${id}.${didYouMean(key, known)}`;
     throw new GatewayError('unsupported_parameter', { message, param: quoted(key) });
   }
 }

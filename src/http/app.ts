@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
-import { GatewayError } from '../domain/errors.ts';
+import { GatewayError, quoted } from '../domain/errors.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
 import { headerValues } from './credentials.ts';
 import { createClientAddress } from './client-address.ts';
@@ -10,6 +10,7 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
+import { allowOrigins } from './middleware/cross-origin.ts';
 import { demandApiKey, demandJobToken } from './middleware/authenticate.ts';
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
@@ -21,7 +22,7 @@ import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { demandKnownQuery } from './query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
-import type { Route } from './route.ts';
+import { isClientRoute, type Route } from './route.ts';
 
 /** The largest JSON body. */
 const BODY_MAX_BYTES = 4_000_000;
@@ -63,6 +64,7 @@ export function createApp(
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(demandHost);
+  app.use(allowOrigins(config.http.corsOrigins, crossable(router, routes)));
   if (probes) app.use(health(deps.isReady, () => stopping));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));
@@ -192,6 +194,12 @@ const demandKnownCoding: AppMiddleware = async (ctx, next) => {
   await next();
 };
 
+/** Whether a path has a route for clients, with any method. */
+function crossable(router: Router<AppState>, routes: readonly Route[]): (ctx: AppContext) => boolean {
+  const paths = new Set(routes.filter(isClientRoute).map(({ path }) => path));
+  return (ctx) => router.match(ctx.path, ctx.method).path.some(({ path }) => paths.has(String(path)));
+}
+
 /** 405 with `Allow` if only the method is wrong, otherwise 404; in the dialect of the path. */
 function refuseUnmatched(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
   return (ctx) => {
@@ -202,9 +210,14 @@ function refuseUnmatched(router: Router<AppState>, routes: readonly Route[]): Ap
     const layers = matching.filter(({ path }) => !isAction || !String(path).endsWith('/:model'));
     const layer = layers[0];
     const route = layer && routes.find(({ path }) => path === layer.path);
-    if (!route) throw new GatewayError('not_found');
+    if (!route) {
+      const message = `There is no route ${quoted(ctx.path)}. GET /docs shows those that exist.`;
+      throw new GatewayError('not_found', { message });
+    }
     ctx.state.route = route;
-    ctx.set('allow', [...new Set(layers.flatMap(({ methods }) => methods))].sort().join(', '));
-    throw new GatewayError('method_not_allowed');
+    const allowed = [...new Set(layers.flatMap(({ methods }) => methods))].sort().join(', ');
+    ctx.set('allow', allowed);
+    const message = `The method ${quoted(ctx.method)} is not allowed here; allowed are ${allowed}.`;
+    throw new GatewayError('method_not_allowed', { message });
   };
 }

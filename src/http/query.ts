@@ -1,4 +1,5 @@
 import { GatewayError, quoted } from '../domain/errors.ts';
+import { didYouMean } from '../domain/nearest.ts';
 import type { AppContext, AppMiddleware } from './context.ts';
 
 /**
@@ -14,7 +15,7 @@ export const demandKnownQuery =
     for (const name of new URLSearchParams(ctx.querystring).keys()) {
       const param = quoted(name);
       if (!known.includes(name.replace(/\[.*\]$/s, '[]'))) {
-        const message = `The query parameter ${param} is not supported here.`;
+        const message = `The query parameter ${param} is not supported here.${didYouMean(name, known)}`;
         throw new GatewayError('unsupported_parameter', { param, message });
       }
       if (seen.has(name)) {

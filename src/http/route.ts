@@ -40,3 +40,7 @@ interface CommonRoute {
   rate?: 'in_handler';
   handler: AppMiddleware;
 }
+
+/** Whether clients call a route: all but those for schedulers and operators. */
+export const isClientRoute = ({ auth, path }: Pick<Route, 'auth' | 'path'>): boolean =>
+  ['api_key', 'signed', 'none'].includes(auth) && path !== '/metrics';

@@ -57,7 +57,10 @@ function toRefusal(issue: Issue, body: unknown): GatewayError {
   if (issue.code !== 'custom' && at(body, issue.path) === undefined) {
     return new GatewayError('missing_parameter', { param, message: `The field ${param} is required.` });
   }
-  return new GatewayError('invalid_value', { param, message: `${param}: ${issue.message}` });
+  return new GatewayError('invalid_value', {
+    param,
+    message: `${param}: ${issue.message}${notThis(at(body, issue.path))}`,
+  });
 }
 
 /** Of a union's branches, the one that got furthest describes the error best. zod itself only says "invalid input". */
@@ -70,6 +73,10 @@ function deepest(issue: Issue): Issue {
 
 const dotted = (path: readonly PropertyKey[]): string | undefined =>
   path.length === 0 ? undefined : quoted(path.map(String).join('.'));
+
+/** The refused value, if it is short enough to say. */
+const notThis = (value: unknown): string =>
+  typeof value === 'object' || value === undefined ? '' : `, not ${quoted(JSON.stringify(value))}`;
 
 const at = (body: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(

@@ -7,6 +7,7 @@ import type { Attempt } from '../../domain/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { askForLong, askForWhole } from './ask-channel.ts';
+import { creditRefusal } from '../projects/credit-refusal.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { billChat, refundOnError, settleChat } from './settle-chat.ts';
 import { drawChannels, endingOf, tryChannels, type AskChannel, type Progress, type Tried } from './try-channels.ts';
@@ -106,7 +107,12 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
   if (verdict.kind === 'admitted') return { attemptId, attempt: null };
   await deps.channels.release(first, modelId);
   if (verdict.kind === 'replay') return 'replay';
-  throw new GatewayError(verdict.code, { retryAfterSeconds: retryAfterSeconds ?? retryAfterOf(verdict.code) });
+  throw await creditRefusal(deps, {
+    code: verdict.code,
+    key: input.key,
+    credits: input.prepared.credits,
+    retryAfterSeconds: retryAfterSeconds ?? retryAfterOf(verdict.code),
+  });
 }
 
 /** Seconds to wait for the end of an earlier request: the one with the same idempotency key, or any of the same API key. */

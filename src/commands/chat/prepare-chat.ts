@@ -59,6 +59,7 @@ function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): 
 export type ChatDeps = Pick<
   Deps,
   | 'config'
+  | 'db'
   | 'egress'
   | 'chatLedger'
   | 'catalog'

@@ -15,6 +15,7 @@ import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
+import { creditRefusal } from '../projects/credit-refusal.ts';
 import { acceptedTask } from './accepted-task.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
@@ -98,7 +99,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
     case 'reused':
       throw new GatewayError('idempotency_key_reused');
     case 'refused':
-      throw new GatewayError(verdict.code);
+      throw await creditRefusal(deps, { code: verdict.code, key: task, credits: task.credits });
     case 'replay':
       return replay(deps, verdict.taskId);
     case 'created':
@@ -108,7 +109,7 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
   const admission = await deps.admission.admit({ taskId, projectId, type, modelId, input });
   if (!admission.admitted) {
     await discardFiles(deps, files);
-    throw refusal(admission);
+    throw await refusal(deps, admission, task);
   }
   crashPoint('after_start_before_reply');
   return { task: acceptedTask(task, verdict.createdAt), replayed: false };
@@ -129,16 +130,24 @@ async function findReplay(
 /** The first request with this key may still be waiting for its verdict. `reserveTask` returns the same verdict to both. */
 async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTask> {
   const admission = await deps.ledger.reserveTask(taskId, false);
-  if (!admission.admitted) throw refusal(admission);
+  if (!admission.admitted) {
+    throw new GatewayError(admission.refusalCode ?? 'service_unavailable', { retryAfterSeconds: waitAfter(admission) });
+  }
   const task = await readTask(deps, taskId);
   if (task.isDeleted) throw new GatewayError('idempotency_result_gone');
   return { task, replayed: true };
 }
 
-const refusal = ({ refusalCode }: Verdict): GatewayError =>
-  refusalCode === 'concurrency_limit_exceeded'
-    ? new GatewayError(refusalCode, { retryAfterSeconds: 5 })
-    : new GatewayError(refusalCode ?? 'service_unavailable');
+const refusal = (deps: CreateDeps, verdict: Verdict, task: NewTask): Promise<GatewayError> =>
+  creditRefusal(deps, {
+    code: verdict.refusalCode ?? 'service_unavailable',
+    key: task,
+    credits: task.credits,
+    retryAfterSeconds: waitAfter(verdict),
+  });
+
+const waitAfter = ({ refusalCode }: Verdict): number | undefined =>
+  refusalCode === 'concurrency_limit_exceeded' ? 5 : undefined;
 
 async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {
   const task = await findTask(deps.db, taskId);

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../domain/errors.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { inputRule, isOfKind, type InputRule } from '../../domain/media-input.ts';
 import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
@@ -68,7 +68,10 @@ async function holdOwnFile(
 ): Promise<void> {
   const { fileId, projectId, heldSeconds, param } = given;
   const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
-  if (!file) throw new GatewayError('file_not_found', { param });
+  if (!file) {
+    const message = `${param}: there is no file ${quoted(fileId)} in the project of this key.`;
+    throw new GatewayError('file_not_found', { message, param });
+  }
   const rule = inputRule(param);
   if (!isOfKind(rule, file.mimeType)) throw notOfKind(rule, param);
   // An upload passed its size check when it arrived. Re-encoding may have made it larger, and it stays usable.

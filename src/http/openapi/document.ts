@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { statusOf } from '../error-status.ts';
-import type { Route } from '../route.ts';
+import { isClientRoute, type Route } from '../route.ts';
 import { errorBodies, withCodes } from './answers/errors.ts';
 import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
 import { operations } from './operations.ts';
@@ -12,9 +12,6 @@ import { errorsOfRoute } from './route-errors.ts';
 
 /** What the document needs to know of a route. */
 export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'body'>;
-
-/** Routes that clients call: all but those for schedulers and operators. */
-export const isClientRoute = ({ auth, path }: DescribedRoute): boolean => auth !== 'job_token' && path !== '/metrics';
 
 /** `/api/v1/tasks/{task_id}` for `/api/v1/tasks/:task_id`. */
 export const templateOf = (path: string): string =>

@@ -13,7 +13,9 @@ export async function countRate({ rateLimiter }: RateDeps, ctx: AppContext): Pro
   if (rpm === null) return;
   const rate = await rateLimiter.hit(keyId, rpm);
   setRateHeaders(ctx, rpm, rate);
-  if (!rate.admitted) throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: rate.retryAfterSeconds ?? 1 });
+  if (rate.admitted) return;
+  const message = `This key may send ${rpm} such requests per minute, and has sent them.`;
+  throw new GatewayError('rate_limit_exceeded', { message, retryAfterSeconds: rate.retryAfterSeconds ?? 1 });
 }
 
 /**

@@ -37,8 +37,13 @@ export function limitRate(deps: RateDeps): AppMiddleware {
       remaining: Math.max(0, Math.floor(left)),
       resetSeconds: Math.ceil(secondsPerToken * (limit - left)),
     });
-    if (left < 0)
-      throw new GatewayError('rate_limit_exceeded', { retryAfterSeconds: Math.max(1, Math.ceil(secondsPerToken)) });
+    if (left < 0) {
+      const message = `This key may read ${limit} times per minute, and has done so.`;
+      throw new GatewayError('rate_limit_exceeded', {
+        message,
+        retryAfterSeconds: Math.max(1, Math.ceil(secondsPerToken)),
+      });
+    }
     await next();
   };
 }

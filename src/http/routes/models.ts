@@ -1,7 +1,7 @@
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
+import { modelNotFound } from '../../commands/catalog/find-model.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
-import { GatewayError, quoted } from '../../domain/errors.ts';
 import { isOffered, modelList, publicModel } from '../../domain/model-list.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import type { ListAsked, ModelForm } from '../dialects/model-form.ts';
@@ -47,8 +47,13 @@ export const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeM
     const id = ctx.params['model'] ?? '';
     const entries = await catalog.entries();
     const entry = entries.find(({ model }) => model.id === id);
-    if (!entry || !isUsable(entry, keyOf(ctx).models) || !form.shows(entry)) {
-      throw new GatewayError('model_not_found', { message: `There is no model ${quoted(id)}.`, param: 'model' });
+    const { models } = keyOf(ctx);
+    if (!entry || !isUsable(entry, models) || !form.shows(entry)) {
+      throw modelNotFound(
+        id,
+        entries.filter((one) => form.shows(one)),
+        { models },
+      );
     }
     const name = `${form.name} ${id}`;
     const known = rendered(entries).get(name) ?? renderJson(form.one(entry));

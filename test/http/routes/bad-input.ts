@@ -56,6 +56,18 @@ export const describeBadInput = (started: () => Gateway): void =>
         for (const size of ['1k', '2k', '4k']) expect(ErrorBody.parse(body).error.message).toContain(size);
       });
 
+      it('suggests the name that was probably meant, of a model that the key may use', async () => {
+        const messageFor = async (apiKey: string, body: object): Promise<string> =>
+          ErrorBody.parse((await gateway.create(apiKey, mediaRoutes.image, body)).body).error.message;
+        expect(await messageFor(project.apiKey, { ...aurora, model: 'aurora-image1' })).toBe(
+          'There is no model aurora-image1. Did you mean aurora-image-1?',
+        );
+        expect(await messageFor(limited.apiKey, { ...aurora, model: 'aurora-image1' })).not.toContain('Did you mean');
+        expect(await messageFor(project.apiKey, { ...aurora, aspectratio: '1:1' })).toBe(
+          'The field aspectratio is not supported for the model aurora-image-1. Did you mean aspect_ratio?',
+        );
+      });
+
       it('quotes at most 100 characters of a refused value', async () => {
         for (const body of [
           { ...aurora, img_size: long(5_000) },
@@ -154,6 +166,9 @@ export const describeBadInput = (started: () => Gateway): void =>
           status: 402,
           error: { code: 'insufficient_credits', type: 'billing_error', param: null },
         });
+        expect(ErrorBody.parse({ error: answer.error }).error.message).toBe(
+          'The project does not have enough credits: this request needs 4 and 3 are available.',
+        );
         expect(answer.headers['x-should-retry']).toBe('false');
         await expectNothingWritten();
         expect(await accountOf(gateway.database, poor.projectId)).toEqual({ balance: 3, reserved: 0 });
@@ -163,6 +178,9 @@ export const describeBadInput = (started: () => Gateway): void =>
         const body = JSON.stringify({ model: 'flux-1.1-pro', prompt: 'a fox' });
         const answer = await raw({ apiKey: limited.apiKey, headers: { 'idempotency-key': randomUUID() }, body });
         expect(answer).toMatchObject({ status: 402, error: { code: 'key_budget_exceeded', type: 'billing_error' } });
+        expect(ErrorBody.parse({ error: answer.error }).error.message).toMatch(
+          /^The budgets of this key do not cover the request: it needs \d+ credits and 1 are left\.$/,
+        );
         expect(answer.headers['x-should-retry']).toBe('false');
         const { hold, idempotency, ledgerEntry: entries } = await countRows(gateway.database);
         expect([hold, idempotency, entries]).toEqual([before.hold, before.idempotency, before.ledgerEntry]);

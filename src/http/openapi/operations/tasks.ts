@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { metadataLimits } from '../../../domain/task-options.ts';
 import { taskStatuses, taskTypes } from '../../../domain/task.ts';
 import { AttemptList, DeletedTask, DeliveryList, Task, TaskList } from '../answers/task.ts';
 import { EventText } from '../answers/chat-completion.ts';
@@ -12,6 +13,11 @@ const taskId: Parameter = {
   schema: z.string(),
 };
 
+/** PostgreSQL stores no NUL. */
+const text = z
+  .string()
+  .max(200)
+  .regex(/^[^\0]*$/);
 const unixSeconds = z.int().min(0).max(9_999_999_999);
 
 export const taskOperations: Record<string, Operation> = {
@@ -23,13 +29,13 @@ export const taskOperations: Record<string, Operation> = {
       ...pageParameters,
       { name: 'status', in: 'query', description: 'With this status.', schema: z.enum(taskStatuses) },
       { name: 'type', in: 'query', description: 'Of this type.', schema: z.enum(taskTypes) },
-      { name: 'model', in: 'query', description: 'Of this model.', schema: z.string().max(200) },
-      { name: 'key_id', in: 'query', description: 'Created with this key.', schema: z.string().max(200) },
+      { name: 'model', in: 'query', description: 'Of this model.', schema: text },
+      { name: 'key_id', in: 'query', description: 'Created with this key.', schema: text },
       {
         name: 'metadata',
         in: 'query',
         description: 'Whose metadata has these values under these names: `metadata[order]=7`.',
-        schema: z.record(z.string(), z.string()),
+        schema: z.record(z.string().min(1).max(metadataLimits.keyCharactersMax), z.string()),
         style: 'deepObject',
       },
       { name: 'created_after', in: 'query', description: 'Created at this time or later.', schema: unixSeconds },

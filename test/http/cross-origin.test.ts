@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Route } from '../../src/http/route.ts';
+import { goodKey, startFrame, type Frame } from './support.ts';
+
+const handler: Route['handler'] = (ctx) => {
+  ctx.body = { ok: true };
+  return Promise.resolve();
+};
+const shared = { dialect: 'openai', body: 'none', handler } as const;
+const routes: Route[] = [
+  { ...shared, method: 'POST', path: '/things/:id', auth: 'api_key', scopes: ['media'] },
+  { ...shared, method: 'POST', path: '/api/internal/jobs/a', auth: 'job_token' },
+  { ...shared, method: 'GET', path: '/metrics', auth: 'none' },
+];
+
+let frame: Frame;
+const start = async (origins?: string): Promise<void> => {
+  frame = await startFrame({ routes, ...(origins !== undefined && { settings: { CORS_ORIGINS: origins } }) });
+};
+afterEach(() => frame.close());
+
+const origin = 'https://app.example';
+const call = (path: string, init: RequestInit = {}) =>
+  fetch(`${frame.url}${path}`, { method: 'POST', ...init, headers: { origin, ...init.headers } });
+const preflight = (path: string, headers: Record<string, string> = {}) =>
+  call(path, {
+    method: 'OPTIONS',
+    headers: {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+      ...headers,
+    },
+  });
+const corsHeaders = (answer: Response): string[] =>
+  [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
+
+describe('calls from a browser', () => {
+  it('are not allowed by default', async () => {
+    await start();
+    const asked = await preflight('/things/1');
+    expect(asked.status).toBe(405);
+    expect(corsHeaders(asked)).toEqual([]);
+    expect(corsHeaders(await call('/things/1'))).toEqual([]);
+  });
+
+  it('are allowed to the scripts of the configured origins, with the headers that they send', async () => {
+    await start(`https://other.example, ${origin}`);
+    const asked = await preflight('/things/1');
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(asked.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
+    expect(asked.headers.get('access-control-allow-methods')).toContain('POST');
+    const answer = await call('/things/1', { headers: { authorization: `Bearer ${goodKey}` } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id');
+    expect(answer.headers.get('vary')).toContain('Origin');
+  });
+
+  it('can read refusals, so that a page can say what is wrong', async () => {
+    await start(origin);
+    const answer = await call('/things/1');
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+  });
+
+  it('are not allowed to scripts of other origins', async () => {
+    await start('https://other.example');
+    expect(corsHeaders(await preflight('/things/1'))).toEqual([]);
+    expect(corsHeaders(await call('/things/1'))).toEqual([]);
+  });
+
+  it('never carry cookies, whatever the origin', async () => {
+    await start('*');
+    const asked = await preflight('/things/1');
+    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+    expect(asked.headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  it.each(['/api/internal/jobs/a', '/metrics', '/nowhere'])('are never allowed to %s', async (path) => {
+    await start('*');
+    expect(corsHeaders(await preflight(path))).toEqual([]);
+    expect(corsHeaders(await call(path))).toEqual([]);
+  });
+
+  it.each(['https://app.example/', 'app.example', 'https://app.example/path', 'null'])(
+    'need origins as browsers send them, not %s',
+    async (given) => {
+      await expect(startFrame({ routes, settings: { CORS_ORIGINS: given } })).rejects.toThrow('CORS_ORIGINS');
+      await start();
+    },
+  );
+});
