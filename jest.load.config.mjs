@@ -1,6 +1,6 @@
 import everything from './jest.config.mjs';
 
-/** The attacks of `test/fairness` at full size, for `npm run test:load`. One at a time, on a machine with nothing else running. */
+/** Measurements at full size, such as the attacks of `test/fairness`, for `npm run test:load`. One at a time, on a machine with nothing else running. */
 export default {
   ...everything,
   testMatch: ['<rootDir>/test/load/**/*.load.test.ts'],

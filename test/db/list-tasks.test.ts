@@ -279,6 +279,26 @@ describe('a list of tasks by their metadata', () => {
   });
 });
 
+describe('the indexes of the list', () => {
+  it('are not written when an attempt starts, only when the task ends', async () => {
+    const { taskId } = await admitted(openLedger(db), newTask(await openBook(observer, { credits: 1 }), 1));
+    const heapOnly = async (): Promise<number | undefined> => {
+      await run(db, 'select pg_stat_force_next_flush()');
+      await run(observer, 'select pg_stat_clear_snapshot()');
+      const [row] = await rowsOf<{ n: number }>(
+        observer,
+        `select n_tup_hot_upd::float8 as n from pg_stat_user_tables where relname = 'task'`,
+      );
+      return row?.n;
+    };
+    const before = (await heapOnly()) ?? 0;
+    await run(db, `update task set status = 'processing', attempts = 1, started_at = clock_timestamp() where id = $1`, [
+      taskId,
+    ]);
+    expect(await heapOnly()).toBe(before + 1);
+  });
+});
+
 const firstPage = { limit: 20, after: null };
 /** Of a page of 20 tasks: some ten blocks for each task and its callback, and three for each of up to eight probes. */
 const blocksMax = 300;

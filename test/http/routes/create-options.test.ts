@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { createStorageGuard } from '../../../src/commands/files/storage-guard.ts';
 import { createTaskAdmission } from '../../../src/commands/tasks/task-admission.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { deleteTask } from '../../../src/db/tasks.ts';
 import { verifyLedger } from '../../../src/db/verify-ledger.ts';
 import { createImage, createVideo } from '../../../src/http/routes/media.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
 import { createTaskWaits } from '../../../src/http/task-waits.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
-import { rowsOf } from '../../db/books.ts';
+import { rowsOf, taskEnd } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
@@ -210,5 +211,19 @@ describe('metadata and deadline_seconds', () => {
       status: 400,
       body: { error: { param: 'metadata[a]' } },
     });
+  });
+});
+describe('a replay of a create', () => {
+  it('is 409 after its task was deleted, and buys nothing', async () => {
+    const key = { 'idempotency-key': randomUUID() };
+    const taskId = String((await create(image, key)).body['task_id']);
+    await built.deps.ledger.finishTask(taskEnd(taskId, 'failed'));
+    expect(await deleteTask(db, taskId)).toMatchObject({ verdict: 'deleted' });
+    const before = await countRows(db);
+    expect(await create(image, key)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'idempotency_result_gone' } },
+    });
+    expect(await countRows(db)).toEqual(before);
   });
 });
