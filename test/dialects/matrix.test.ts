@@ -16,8 +16,12 @@ import {
   type FamilyName,
   type Feature,
 } from './matrix.ts';
+import { describeAiProviders } from './sdk-ai.ts';
+import { describeAnthropicSdk } from './sdk-anthropic.ts';
+import { describePythonDialects } from './sdk-python.ts';
+import { describeResponsesSdk } from './sdk-responses.ts';
 
-/** One gateway for all cases: each is one or two requests. */
+/** One gateway for all cases and client libraries: each is one or two requests. */
 let gateway: Gateway;
 let apiKey = '';
 beforeAll(async () => {
@@ -188,6 +192,12 @@ async function signedHits(prompt: string): Promise<{ signed?: number }[]> {
   const response = await fetch(`${gateway.sandboxUrl}/_sandbox/hits?contains=${encodeURIComponent(prompt)}&kind=chat`);
   return (await response.json()) as { signed?: number }[];
 }
+
+const scene = () => ({ gateway, apiKey });
+describeAnthropicSdk(scene);
+describeResponsesSdk(scene);
+describeAiProviders(scene);
+describePythonDialects(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
   const client = dialects[dialect];

@@ -10,10 +10,13 @@ export const anthropicError = (error: GatewayError, status: number, requestId: s
   error: {
     type: typeOf(status),
     message: error.message,
-    details: { error_code: error.code, ...(error.param !== undefined && { param: error.param }) },
+    details: { error_code: codeOf(error), ...(error.param !== undefined && { param: error.param }) },
   },
   request_id: requestId,
 });
+
+/** The SDKs' tool runners ask for a stored thread first. By this code they know to send the whole conversation. */
+const codeOf = ({ code, param }: GatewayError): string => (param === 'thread' ? 'thread_unsupported_request' : code);
 
 const types: Readonly<Record<number, string>> = {
   401: 'authentication_error',

@@ -133,6 +133,7 @@ type Turn = Extract<ChatMessage, { role: 'assistant' }>;
 function toMessages(input: string | readonly InputItem[]): ChatMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }];
   const messages: ChatMessage[] = [];
+  /** Signatures whose call comes next. Calls of different turns may have the same id. */
   const signatures: CallSignature[] = [];
   const called = new Set<string>();
   /** The model's turn, which items are still added to. */
@@ -151,7 +152,8 @@ function toMessages(input: string | readonly InputItem[]): ChatMessage[] {
       else addThought(turnFor(hasSpoken), item, token);
     } else if (item.type === 'function_call') {
       called.add(item.call_id);
-      turnFor(() => false).toolCalls.push({ id: item.call_id, name: item.name, arguments: item.arguments });
+      const call = { id: item.call_id, name: item.name, arguments: item.arguments };
+      turnFor(() => false).toolCalls.push(...withSignatures([call], signatures.splice(0)));
     } else if (item.type === 'function_call_output') {
       if (!called.has(item.call_id))
         throw refused(`input.${index}.call_id`, `no earlier function_call has the call_id ${quoted(item.call_id)}`);
@@ -162,9 +164,7 @@ function toMessages(input: string | readonly InputItem[]): ChatMessage[] {
       messages.push({ role: item.role, content: toContent(item.content) });
     }
   }
-  return messages.map((message) =>
-    message.role === 'assistant' ? { ...message, toolCalls: withSignatures(message.toolCalls, signatures) } : message,
-  );
+  return messages;
 }
 
 const hasSpoken = ({ content, toolCalls }: Turn): boolean => content !== null || toolCalls.length > 0;

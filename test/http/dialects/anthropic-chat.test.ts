@@ -374,4 +374,11 @@ describe('an error of the Anthropic dialect', () => {
       request_id: 'req_2',
     });
   });
+
+  it('tells the tool runners of the SDKs that threads are not stored here, in the code that they know', () => {
+    const error = new GatewayError('unsupported_parameter', { param: 'thread', message: 'no' });
+    expect(anthropicError(error, 400, 'req_2')).toMatchObject({
+      error: { details: { error_code: 'thread_unsupported_request', param: 'thread' } },
+    });
+  });
 });

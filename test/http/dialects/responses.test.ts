@@ -98,6 +98,30 @@ describe('a Responses request', () => {
     ]);
   });
 
+  it('gives a signature to the call that follows it, because ids of calls may repeat over the turns', () => {
+    const signed = (signature: string) => ({
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [],
+      encrypted_content: `tollgate.gemini_call.${Buffer.from('c1').toString('base64url')}.${signature}`,
+    });
+    const output = { type: 'function_call_output', call_id: 'c1', output: 'a fox' };
+    const input: JsonObject[] = [
+      { role: 'user', content: 'a' },
+      signed('s1'),
+      call,
+      output,
+      signed('s2'),
+      call,
+      output,
+    ];
+    const { messages } = read({ input });
+    expect(messages.flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))).toMatchObject([
+      { id: 'c1', signature: 's1' },
+      { id: 'c1', signature: 's2' },
+    ]);
+  });
+
   it('takes values that change nothing', () => {
     const harmless = { store: false, background: false, truncation: 'disabled', service_tier: 'auto', top_logprobs: 0 };
     expect(read({ ...harmless, previous_response_id: null, store: null, stream: true })).toEqual(read());
