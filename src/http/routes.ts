@@ -9,6 +9,7 @@ import type { HttpDeps } from './http-deps.ts';
 import { pageQuery } from './list-codec.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
+import { webhookKeysRoute } from './routes/webhook-keys.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
 import { createDownloads, showFile, type Downloads } from './routes/files.ts';
@@ -86,6 +87,7 @@ function serviceRoutes(deps: RouteDeps): Route[] {
   return [
     ...coreRoutes(deps, downloads),
     ...accountRoutes(deps),
+    webhookKeysRoute(deps),
     ...legacyRoutes(deps),
     ...v1Routes(deps, answerPictures, downloads),
     ...geminiRoutes(deps, answerPictures),

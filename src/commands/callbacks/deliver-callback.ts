@@ -15,6 +15,7 @@ import type { Blocked, Failed } from '../../platform/egress/exchange.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
+import { webhookKeys } from '../../platform/crypto/webhook-keys.ts';
 import { webhookHeaders } from '../../platform/crypto/webhook-signature.ts';
 import { callbackSecretContext } from '../projects/callback-secret.ts';
 import { presentTask } from '../tasks/present-task.ts';
@@ -113,13 +114,16 @@ async function send(
     }
     body = await saveDeliveryBody(db, deliveryId, body);
   }
+  const [key] = webhookKeys(config.secrets.masterKeys);
+  if (!key) throw new Error('no master key is configured');
+  const timestamp = Math.floor(claimedAt);
   return egress.fetch(delivery.url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       'user-agent': 'Tollgate-Callback/1',
       'x-request-id': delivery.requestId,
-      ...webhookHeaders({ id: delivery.eventId, timestamp: Math.floor(claimedAt), body, secrets }),
+      ...webhookHeaders({ id: delivery.eventId, timestamp, body, secrets, signingKey: key.privateKey }),
     },
     body,
     timeoutMs: config.callbacks.timeoutSeconds * 1000,

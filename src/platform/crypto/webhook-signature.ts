@@ -1,8 +1,9 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, sign, type KeyObject } from 'node:crypto';
 
 /**
  * The three headers of Standard Webhooks (spec/standard-webhooks.md, "Signature scheme"): HMAC-SHA256 over
- * `id.timestamp.body` with each secret, so that the old and the new secret both verify during a rotation.
+ * `id.timestamp.body` with each secret (`v1`), so that the old and the new secret both verify during a rotation, and Ed25519 (`v1a`), which a
+ * receiver verifies with the published key.
  */
 export function webhookHeaders(given: {
   id: string;
@@ -11,6 +12,8 @@ export function webhookHeaders(given: {
   body: string;
   /** `whsec_` and base64. */
   secrets: readonly string[];
+  /** An Ed25519 key. */
+  signingKey: KeyObject;
 }): Record<string, string> {
   const signed = `${given.id}.${given.timestamp}.${given.body}`;
   const signatures = given.secrets.map((secret) => {
@@ -20,6 +23,9 @@ export function webhookHeaders(given: {
   return {
     'webhook-id': given.id,
     'webhook-timestamp': String(given.timestamp),
-    'webhook-signature': signatures.join(' '),
+    'webhook-signature': [
+      ...signatures,
+      `v1a,${sign(null, Buffer.from(signed), given.signingKey).toString('base64')}`,
+    ].join(' '),
   };
 }

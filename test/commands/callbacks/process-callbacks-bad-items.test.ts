@@ -162,7 +162,7 @@ describe('a callback whose secret cannot be decrypted', () => {
     const [sent] = await overdue(project, 1);
     expect(await processCallbacks(depsWith())).toMatchObject({ delivered: 1 });
     const [call] = receiver.calls(sent!.name);
-    expect(call?.headers['webhook-signature']?.split(' ')).toHaveLength(1);
+    expect(call?.headers['webhook-signature']?.match(/\bv1,/g)).toHaveLength(1);
     expect(verified(call!, project.webhookSecret).data.task_id).toBe(sent!.taskId);
     expect(alarms()).toHaveLength(1);
   });

@@ -18,6 +18,22 @@ export const documentationOperations: Record<string, Operation> = {
       304: notModified,
     },
   },
+  'GET /.well-known/webhook-keys.json': {
+    summary: 'The public keys of callback signatures',
+    description:
+      'For `v1a` in `webhook-signature`. The first one signs now; callbacks that were signed before may need the others.',
+    tag: 'Documentation',
+    answers: {
+      200: {
+        description: 'The keys.',
+        content: json(
+          z.object({
+            keys: z.array(z.object({ id: z.string(), algorithm: z.literal('ed25519'), public_key: z.string() })),
+          }),
+        ),
+      },
+    },
+  },
   'GET /llms.txt': {
     summary: 'A guide for language models',
     tag: 'Documentation',
