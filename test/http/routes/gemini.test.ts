@@ -164,7 +164,7 @@ describe('invalid input on the Gemini route', () => {
     },
     {
       what: 'more stop sequences than any channel accepts',
-      model: 'gpt-5-mini',
+      model: 'mistral-large-4',
       body: { ...hello, generationConfig: { stopSequences: ['a', 'b', 'c', 'd', 'e'] } },
       param: 'generationConfig.stopSequences',
     },

@@ -8,7 +8,6 @@ const openai = z.object({
   type: z.string(),
   param: z.string().nullable().describe('The field or query parameter at fault.'),
   code: z.string().describe('The code to program against.'),
-  doc_url: z.string().optional().describe('The page about the code.'),
 });
 
 const anthropic = z.object({
