@@ -853,8 +853,8 @@ declare
   begun_by_key int[];
   is_admitted boolean[];
   earlier record;
-  began timestamptz := clock_timestamp();
-  today date := (began at time zone 'UTC')::date;
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  began timestamptz;
   month_first date;
   p int;
   k int;
@@ -993,8 +993,9 @@ begin
   end if;
 
   if true = any (is_admitted) then
-    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
-    began := greatest(began, today::timestamp at time zone 'UTC');
+    -- A hold begins once the locks are held, so that it does not overlap with those that ended meanwhile, and within the day whose budget was
+    -- checked. If the clock was set back, that is the day that the keys were used on.
+    began := now_within(today);
     month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
@@ -2239,8 +2240,8 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
-  began timestamptz := clock_timestamp();
-  today date := (began at time zone 'UTC')::date;
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  began timestamptz;
   -- Today, or the later day on which one of the keys was used.
   latest_day date := today;
   month_first date;
@@ -2325,8 +2326,8 @@ begin
   end loop;
 
   if reserved_ids <> '{}' then
-    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
-    began := greatest(began, latest_day::timestamp at time zone 'UTC');
+    -- As in admit_chats.
+    began := now_within(latest_day);
     month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
@@ -2516,6 +2517,14 @@ CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, 
  IMMUTABLE
 AS $function$
   select ('x' || left(md5(p_project_id || ' ' || length(p_name)::text || ' ' || p_name || p_value), 16))::bit(64)::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION public.now_within(p_day date)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+AS $function$
+  select greatest(p_day::timestamp at time zone 'UTC',
+                  least(clock_timestamp(), (p_day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id text, p_seconds double precision, p_reason text)

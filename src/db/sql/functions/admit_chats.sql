@@ -39,8 +39,8 @@ declare
   begun_by_key int[];
   is_admitted boolean[];
   earlier record;
-  began timestamptz := clock_timestamp();
-  today date := (began at time zone 'UTC')::date;
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  began timestamptz;
   month_first date;
   p int;
   k int;
@@ -179,8 +179,9 @@ begin
   end if;
 
   if true = any (is_admitted) then
-    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
-    began := greatest(began, today::timestamp at time zone 'UTC');
+    -- A hold begins once the locks are held, so that it does not overlap with those that ended meanwhile, and within the day whose budget was
+    -- checked. If the clock was set back, that is the day that the keys were used on.
+    began := now_within(today);
     month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held

@@ -22,8 +22,8 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
-  began timestamptz := clock_timestamp();
-  today date := (began at time zone 'UTC')::date;
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  began timestamptz;
   -- Today, or the later day on which one of the keys was used.
   latest_day date := today;
   month_first date;
@@ -108,8 +108,8 @@ begin
   end loop;
 
   if reserved_ids <> '{}' then
-    -- If the clock was set back, the holds belong to the day that their keys were used on, as if it stood still until then.
-    began := greatest(began, latest_day::timestamp at time zone 'UTC');
+    -- As in admit_chats.
+    began := now_within(latest_day);
     month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
