@@ -55,10 +55,17 @@ const counted = (proxy: CountingProxy): Record<string, number> =>
   Object.fromEntries([...proxy.take()].filter(([name]) => !byTheClock.includes(name)));
 
 describe('a short image task', () => {
-  it('costs its API server one statement and its worker five', async () => {
+  it('costs its API server one statement and its worker six, of which the last announces the end', async () => {
     const expected = [
       { create_tasks: 1 },
-      { 'reserve-tasks': 1, start_attempt: 1, 'save-operation': 1, 'save-result': 1, 'finish-attempts': 1 },
+      {
+        'reserve-tasks': 1,
+        start_attempt: 1,
+        'save-operation': 1,
+        'save-result': 1,
+        'finish-attempts': 1,
+        'announce-ends': 1,
+      },
     ];
     let last: unknown;
     let asExpected = 0;
@@ -67,7 +74,9 @@ describe('a short image task', () => {
       counted(api);
       counted(worker);
       await runTask();
-      last = [counted(api), counted(worker)];
+      const ofWorker = counted(worker);
+      await eventually(() => Promise.resolve('announce-ends' in Object.assign(ofWorker, counted(worker))));
+      last = [counted(api), ofWorker];
       if (isDeepStrictEqual(last, expected)) asExpected += 1;
       return asExpected === 3;
     }).catch(() => undefined);

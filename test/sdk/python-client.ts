@@ -16,7 +16,7 @@ export function whyNoPython(): string | null {
 /** Runs a program of the folder `python` with its packages, gives it the input as JSON and returns what it prints, parsed. */
 export async function runPython(name: string, input: object): Promise<unknown> {
   const packages = await installedPackages();
-  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' };
+  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: packages };
   return JSON.parse(await run([fileOf(`python/${name}`)], { input: JSON.stringify(input), env }));
 }
 
@@ -27,8 +27,9 @@ async function installedPackages(): Promise<string> {
   if (existsSync(folder)) return folder;
   const unfinished = `${folder}.${process.pid}`;
   try {
-    const quietly = ['--quiet', '--disable-pip-version-check', '--no-input'];
-    await run(['-m', 'pip', 'install', ...quietly, '--target', unfinished, '--requirement', requirements], {
+    // Without `--no-compile` pip compiles all modules of the packages, of which few are imported.
+    const options = ['--quiet', '--disable-pip-version-check', '--no-input', '--no-compile'];
+    await run(['-m', 'pip', 'install', ...options, '--target', unfinished, '--requirement', requirements], {
       env: process.env,
     });
     await rename(unfinished, folder);
