@@ -8,7 +8,7 @@ import { manyTasks, type ListedBook, type ListedTask } from '../support/many-tas
 import { readsOf } from './block-reads.ts';
 import { addKey, admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
 
-const count = 60_000;
+const count = 30_000;
 
 let scratch: TestDatabase;
 let db: Database;
