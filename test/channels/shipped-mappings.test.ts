@@ -119,6 +119,11 @@ describe('a mapping of the shipped catalog', () => {
     expect(attempt).toMatchObject({ kind: 'ok' });
   });
 
+  it('takes no longer input than OpenAI does, of whose context of 400,000 tokens a part is for the answer', () => {
+    const mini = entries.find(({ model }) => model.id === 'gpt-5-mini');
+    expect(mini?.private.context_tokens).toBe(272_000);
+  });
+
   it('names no model that its provider has ended', () => {
     // From the deprecation pages and litellm 1.109.1, read on 2026-11-22.
     const ended =
